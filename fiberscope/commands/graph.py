@@ -186,7 +186,7 @@ def cost(
     """
     from fiberscope.commands.output import show
     from fiberscope.models.graphs.cost import estimated
-    from fiberscope.models.graphs.cost.line import cost_line, cost_table
+    from fiberscope.models.graphs.cost.estimate import cost_line, cost_table
     from fiberscope.models.graphs.execution import prepare
 
     given = tensors_by_name(tensors)

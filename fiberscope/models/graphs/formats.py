@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fiberscope.models.graphs.levels import BY_LETTER
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.levels import BY_LETTER, BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
 
-__all__ = ["Format", "format_of"]
+__all__ = ["Format", "dense", "format_of", "parse_formats"]
 
 
 @dataclass(frozen=True)
@@ -48,3 +51,62 @@ def format_of(text: str) -> Format:
     if set(letters) - set(BY_LETTER) or sorted(order) != list(range(len(letters))):
         raise ValueError(f"{text} is no format; ss01 is two compressed levels, ds10 a dense one of columns")
     return Format(letters, order)
+
+
+LETTERS = {level.letters[0]: level.meaning for level in BY_NAME.values()}
+NOT_LOWERED = {  # levels of TACO that no scanner reads
+    "u": "compressed without an order",
+    "z": "singleton",
+    "c": "compressed with coordinates that repeat",
+    "q": "singleton with coordinates that repeat",
+}
+_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*:\s*([A-Za-z]*)\s*(?::\s*([0-9][0-9,\s]*))?\s*")
+_BETWEEN = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
+
+
+def dense(dimensions: int) -> Format:
+    """What a tensor has of which no format is given."""
+    return Format("d" * dimensions, tuple(range(dimensions)))
+
+
+def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
+    """Formats by tensor; the numbers are the dimension that each level stores, ``10`` or ``1,0``.
+
+    Raises:
+        InputError: one cannot be read, is of a level that has no blocks, or is given twice.
+    """
+    found: dict[str, Format] = {}
+    for entry in (" ".join(entry.split()) for text in texts for entry in _BETWEEN.split(text)):
+        name, stored = _parse(entry)
+        if name in found:
+            raise InputError(f"format {entry}: {name} has one already; leave one out")
+        found[name] = stored
+    return found
+
+
+def _parse(entry: str) -> tuple[str, Format]:
+    match = _ENTRY.fullmatch(entry)
+    if match is None:
+        raise InputError(f"format {entry!r}: write TENSOR:LETTERS or TENSOR:LETTERS:ORDER, as in C:ss:10")
+    name, letters, order = match.groups()
+    for letter in letters:
+        _check_letter(entry, letter)
+    return name, Format(letters, _order(entry, letters, order))
+
+
+def _check_letter(entry: str, letter: str) -> None:
+    if letter not in LETTERS:
+        what = f"{NOT_LOWERED[letter]}, and not lowered" if letter in NOT_LOWERED else "no level"
+        known = ", ".join(f"{known} is {level}" for known, level in LETTERS.items())
+        raise InputError(f"format {entry}: {letter} is {what}; {known}")
+
+
+def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:
+    if order is None:
+        return tuple(range(len(letters)))
+    words = order.split(",") if "," in order else order.replace(" ", "")
+    dimensions = tuple(int(word) for word in words if word.strip().isdigit() and len(word) < 10)
+    if sorted(dimensions) != list(range(len(letters))):
+        every = ",".join(map(str, range(len(letters)))) or "none"
+        raise InputError(f"format {entry}: {order} should have each of {every} once, outermost level first")
+    return dimensions

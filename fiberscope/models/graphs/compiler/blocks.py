@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fiberscope.models.graphs.compiler.iteration import Every, Iteration, Join, Scan
-from fiberscope.models.graphs.compiler.terms import Operand, Wire
+from fiberscope.models.graphs.compiler.terms import Every, Iteration, Join, Operand, Scan, Wire
 from fiberscope.models.graphs.levels import BY_LETTER
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Graph, Node

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.compiler.formats import dense
 from fiberscope.models.graphs.compiler.language import refuse_at
 from fiberscope.models.graphs.compiler.sums import accesses
 from fiberscope.models.graphs.expression import Access, Assignment
-from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.formats import Format, dense
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["check_assignment", "complete_formats"]

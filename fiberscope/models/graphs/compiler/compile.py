@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.counts import primitive_counts
-from fiberscope.models.graphs.compiler.formats import parse_formats
 from fiberscope.models.graphs.compiler.front import cascade_of, notation_of
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.notation import Notation
 from fiberscope.models.graphs.compiler.schedule import parse_copies, parse_splits
 from fiberscope.models.graphs.draw import svg_text
+from fiberscope.models.graphs.formats import parse_formats
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.rewrites import rewrites_named, rewritten
 from fiberscope.models.graphs.rewrites.parallelize import parallelized

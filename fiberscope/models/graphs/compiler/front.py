@@ -6,16 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from fiberscope.models.graphs.compiler.checks import check_assignment, complete_formats
-from fiberscope.models.graphs.compiler.chunks import check_splits, cut_assignment, cut_formats
-from fiberscope.models.graphs.compiler.factor import factored
-from fiberscope.models.graphs.compiler.formats import parse_formats
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.notation import Notation, TensorPath, paths_of
 from fiberscope.models.graphs.compiler.orders import Orders
-from fiberscope.models.graphs.compiler.schedule import reordered
-from fiberscope.models.graphs.compiler.sums import accesses, with_sums
+from fiberscope.models.graphs.compiler.schedule import check_splits, cut_assignment, cut_formats, reordered
+from fiberscope.models.graphs.compiler.sums import accesses, factored, with_sums
 from fiberscope.models.graphs.expression import Assignment
-from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.formats import Format, parse_formats
 from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
 
 __all__ = ["NOT_SPLIT", "cascade_of", "notation_of", "notation_of_text"]

@@ -21,25 +21,23 @@ from collections.abc import Mapping, Sequence
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.blocks import Blocks
-from fiberscope.models.graphs.compiler.factor import new_name
-from fiberscope.models.graphs.compiler.iteration import (
-    Every,
-    Join,
-    is_full,
-    iteration_of,
-    united,
-    with_missing,
-)
 from fiberscope.models.graphs.compiler.results import Loop, Result
+from fiberscope.models.graphs.compiler.sums import new_name
 from fiberscope.models.graphs.compiler.terms import (
+    Every,
     Function,
+    Join,
     Operand,
     Summed,
     Term,
     Wire,
+    is_full,
+    iteration_of,
     operands_in,
     term_of,
+    united,
     variables_in,
+    with_missing,
 )
 from fiberscope.models.graphs.expression import Access, Assignment, accesses_in
 from fiberscope.models.graphs.formats import Format

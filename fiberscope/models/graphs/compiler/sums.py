@@ -7,13 +7,15 @@ factor only where terms beside it lack the variable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import NoReturn, TypeGuard
 
 from fiberscope.models.graphs.compiler.language import refuse_at
 from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
+from fiberscope.models.graphs.formats import Format
 
-__all__ = ["accesses", "is_addition", "variables_of", "with_sums"]
+__all__ = ["accesses", "factored", "is_addition", "new_name", "variables_of", "with_sums"]
 
 
 def accesses(expression: Expression) -> Iterator[Access]:
@@ -116,3 +118,81 @@ def _refuse_torn(carriers: list[Expression], variable: str) -> NoReturn:
         1 + last.variables.index(variable),
         f"{variable} is summed over in some terms of several factors; write the product out as terms",
     )
+
+
+def factored(
+    statement: Assignment, formats: Mapping[str, Format], order: Sequence[str]
+) -> tuple[list[Assignment], dict[str, Format]]:
+    """The statements of a cascade, and all formats; temporaries are compressed in the order of the loops.
+
+    Args:
+        statement: with its sums in place.
+        formats: of its tensors.
+        order: of the loops.
+    """
+    cascade = _Cascade(formats, order)
+    cascade.add(statement)
+    return cascade.statements, cascade.formats
+
+
+def new_name(formats: Mapping[str, Format]) -> str:
+    """A name for a temporary that no tensor has."""
+    return next(name for number in range(1, len(formats) + 2) if (name := f"T{number}") not in formats)
+
+
+class _Cascade:
+    """Statements in the order in which they run."""
+
+    def __init__(self, formats: Mapping[str, Format], order: Sequence[str]) -> None:
+        self.statements: list[Assignment] = []
+        self.formats, self._order = dict(formats), order
+
+    def add(self, statement: Assignment) -> None:
+        """A statement behind those of its temporaries."""
+        whole = statement.expression
+        summed = whole.variables if isinstance(whole, Sum) else ()
+        body = self._without_sums(whole.operand if isinstance(whole, Sum) else whole)
+        left = []
+        for variable in sorted(summed, key=self._order.index, reverse=True):
+            smaller = self._eliminated(body, variable)
+            if smaller is None:
+                left.append(variable)
+            else:
+                body = smaller
+        kept = tuple(variable for variable in summed if variable in left)
+        self.statements.append(Assignment(statement.result, Sum(kept, body) if kept else body))
+
+    def _without_sums(self, expression: Expression) -> Expression:
+        """With a temporary for each sum."""
+        if isinstance(expression, Sum):
+            return self._temporary(expression)
+        if isinstance(expression, Operation):
+            operands = tuple(self._without_sums(operand) for operand in expression.operands)
+            return Operation(expression.function, operands)
+        return expression
+
+    def _eliminated(self, body: Expression, variable: str) -> Expression | None:
+        """A product with a temporary for the factors that have a variable; None if all have it."""
+        factors = _multiplied(body)
+        carriers = [factor for factor in factors if variable in variables_of(factor)]
+        others = [factor for factor in factors if variable not in variables_of(factor)]
+        if not any(variables_of(other) for other in others):
+            return None
+        return _product([*others, self._temporary(Sum((variable,), _product(carriers)))])
+
+    def _temporary(self, expression: Sum) -> Access:
+        variables = tuple(sorted(variables_of(expression), key=self._order.index))
+        access = Access(new_name(self.formats), variables)
+        self.formats[access.tensor] = Format("s" * len(variables), tuple(range(len(variables))))
+        self.add(Assignment(access, expression))
+        return access
+
+
+def _multiplied(expression: Expression) -> list[Expression]:
+    if isinstance(expression, Operation) and expression.function == "mul":
+        return [factor for operand in expression.operands for factor in _multiplied(operand)]
+    return [expression]
+
+
+def _product(factors: Sequence[Expression]) -> Expression:
+    return reduce(lambda left, right: Operation("mul", (left, right)), factors)

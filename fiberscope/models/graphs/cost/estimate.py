@@ -10,8 +10,9 @@ from fiberscope.models.graphs.cost.expected import Expected
 from fiberscope.models.graphs.cost.statistics import LevelStatistics, TensorStatistics
 from fiberscope.models.graphs.nests import Nests, in_order, nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.report.table import Table
 
-__all__ = ["Estimate", "Inestimable", "Walk", "estimate"]
+__all__ = ["Estimate", "Inestimable", "Walk", "cost_line", "cost_table", "estimate"]
 
 
 class Inestimable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
@@ -129,3 +130,20 @@ class Walk:
             Inestimable: always.
         """
         raise Inestimable(f"{node} makes a stream that cannot be estimated")
+
+
+def cost_line(graph: Graph, found: Estimate) -> str:
+    """What is expected in all, and of which block the most."""
+    return (
+        f"Expected: {found.tokens:,.0f} tokens, about {found.cycles:,.0f} cycles, most of them of "
+        f"{graph.nodes[found.busiest]} (a guess from statistics, not a run)"
+    )
+
+
+def cost_table(graph: Graph, found: Estimate) -> Table:
+    """Of each stream the tokens that are expected."""
+    table = Table("Expected tokens", ("stream", "data", "stops", "empties"))
+    for (name, output), stream in found.streams.items():
+        counts = (stream.count, stream.stops, stream.missing)
+        table.add(f"{graph.nodes[name].label} {output}", *(f"{count:,.0f}" for count in counts))
+    return table

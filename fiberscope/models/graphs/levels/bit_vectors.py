@@ -111,7 +111,7 @@ class _BitVectors(LevelFormat):
         return BitLevel(fibers)
 
     def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.levels import scanned, words
+        from fiberscope.models.graphs.cost.expected import scanned, words
 
         walk.bits[node.name] = made = scanned(walk, node, references)
         held = words(references, len(made.spread[node["index"]]))

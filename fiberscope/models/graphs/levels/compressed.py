@@ -84,7 +84,7 @@ class _Compressed(LevelFormat):
         return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
 
     def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.levels import scanned
+        from fiberscope.models.graphs.cost.expected import scanned
 
         made = scanned(walk, node, references)
         return made, made

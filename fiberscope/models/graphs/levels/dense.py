@@ -76,7 +76,7 @@ class _Dense(LevelFormat):
         return DenseScanner(name, context.tensors[node["tensor"]].shape[int(node["mode"])], context.quirks)
 
     def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.levels import whole
+        from fiberscope.models.graphs.cost.expected import whole
 
         made = whole(walk, node, references)
         return made, made

@@ -28,8 +28,7 @@ class _Packer(_OfWords):
 
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         """Words up to that of the last bit of each fiber, which lies as far as the last of so many draws."""
-        from fiberscope.models.graphs.cost.expected import Expected
-        from fiberscope.models.graphs.cost.levels import words
+        from fiberscope.models.graphs.cost.expected import Expected, words
 
         crd = fed[CRD]
         bits = crd.count / crd.filled if crd.filled else 0.0
@@ -55,7 +54,7 @@ class _Expander(_OfWords):
     of_loop = alike = expands = True
 
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.levels import by_bit
+        from fiberscope.models.graphs.cost.expected import by_bit
 
         words = walk.graph.feeding(node, BV)
         assert words is not None
@@ -74,8 +73,7 @@ class _Intersection(_OfWords):
         return super().before(node, output).replace(REF, BV)
 
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import intersected
-        from fiberscope.models.graphs.cost.levels import by_bit
+        from fiberscope.models.graphs.cost.expected import by_bit, intersected
 
         sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
         made = intersected([walk.bits[source] for source in sources], node["index"])

@@ -9,8 +9,8 @@ from streams.kernels import KERNELS, Kernel, orders_of
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
-from fiberscope.models.graphs.compiler.factor import factored
 from fiberscope.models.graphs.compiler.lower import lower
+from fiberscope.models.graphs.compiler.sums import factored
 
 SUM_OUTSIDE = {"Residual": "i", "MatTransMul": "i", "accumulate": "j"}  # beside their sum: what comes first
 

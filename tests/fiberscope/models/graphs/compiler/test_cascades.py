@@ -97,9 +97,7 @@ def graph_of(text, folder):
 def test_numbers_and_negatives_of_an_einsum_are_of_the_graph_too(tmp_path):
     graph = graph_of("2 * A[k, m] * -B[k, n]", tmp_path)
     a, b = sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0]]), sparse.csr_array([[5.0], [0.0], [7.0]])
-    assert [str(one) for one in expressions_of(graph)] == [
-        "Z(m,n) = sum[k] ((A(m,k) * 2) * (neg(B(k,n))))"
-    ]
+    assert [str(one) for one in expressions_of(graph)] == ["Z(m,n) = sum[k] ((A(m,k) * 2) * (neg(B(k,n))))"]
     report = run(graph, {"A": a, "B": b}, {"depth": 0})
     assert report.verification.passed
 

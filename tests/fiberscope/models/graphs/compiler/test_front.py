@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs import compile_expression
-from fiberscope.models.graphs.compiler.formats import parse_formats
 from fiberscope.models.graphs.compiler.front import notation_of_text
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.compiler.sums import accesses, with_sums
+from fiberscope.models.graphs.formats import parse_formats
 
 
 @pytest.mark.parametrize(
