@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["Measure", "carried", "measures", "with_rates"]
 
 Better = Literal["less", "more"]
+FAILED_PART = 10  # at most one in so many of those carried
+FRONT_PART = 2
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,6 @@ def _work(frame: pd.DataFrame) -> pd.Series[float]:
     operations = [name for name in frame.columns if str(name).startswith("operations_")]
     most = frame[operations].max(axis="columns").astype("float64")
     return frame["operations_multiply"].fillna(most) if "operations_multiply" in operations else most
-
-
-FAILED_PART = 10  # at most one in so many of those carried
-FRONT_PART = 2
 
 
 def carried(frame: pd.DataFrame, most: int) -> pd.DataFrame:

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 SECONDS = 10.0  # that git may take
+TILING = with_tiles.__module__  # chooses the tiles of machines that ask for it
+CONVERTING = "fiberscope.converters.mint"
 
 
 @lru_cache(maxsize=64)
@@ -60,10 +62,6 @@ def _changed(root: Path, files: Sequence[str]) -> bool | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return bool(done.stdout)
-
-
-TILING = with_tiles.__module__  # chooses the tiles of machines that ask for it
-CONVERTING = "fiberscope.converters.mint"
 
 
 class Roots(NamedTuple):

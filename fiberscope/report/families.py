@@ -12,6 +12,10 @@ from fiberscope.sim.names import family_name
 
 __all__ = ["SATURATED", "Family", "bottleneck", "families"]
 
+SATURATED = 0.8
+NEVER_WITHOUT_REQUEST = 0.95
+MOSTLY_MOVING = 0.5  # below, a channel that always holds a request may hold but one, and wait for its latency
+
 
 @dataclass(frozen=True)
 class Family:
@@ -62,11 +66,6 @@ def _family(name: str, members: Mapping[str, Component]) -> Family:
 
 def _busy_share(component: Component) -> float:
     return component.busy / component.cycles if component.cycles else 0.0
-
-
-SATURATED = 0.8
-NEVER_WITHOUT_REQUEST = 0.95
-MOSTLY_MOVING = 0.5  # below, a channel that always holds a request may hold but one, and wait for its latency
 
 
 def bottleneck(

@@ -27,6 +27,10 @@ __all__ = ["LARGEST_BYTES", "MOST_INTERVALS", "Queue", "Seat", "StateWatch", "se
 
 FIXED = ("busy", "idle")  # the states that every component has, in the order of their numbers
 Peers = tuple[str, ...]
+MOST_INTERVALS = 1024
+LARGEST_BYTES = 4_500_000  # of the document: intervals are made longer until it is no larger
+Counts = npt.NDArray[np.int64]
+Window = tuple[int, int]
 
 
 @dataclass
@@ -105,13 +109,6 @@ def _queues(component: Component, wiring: Wiring) -> dict[str, Queue]:
         if stall.direction == "input":
             queues.setdefault(_array(stall), Queue()).add(stall.channels[0])
     return queues
-
-
-MOST_INTERVALS = 1024
-LARGEST_BYTES = 4_500_000  # of the document: intervals are made longer until it is no larger
-
-Counts = npt.NDArray[np.int64]
-Window = tuple[int, int]
 
 
 class StateWatch:

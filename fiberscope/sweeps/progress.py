@@ -23,6 +23,8 @@ __all__ = ["Progress", "batches", "repeated", "shown", "single"]
 
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
 KEPT = 0.9  # of what is known, as another point ends
+BATCH_SECONDS = 1.0
+SHARES = 2  # a batch is at most this part of what a worker's share of the rest is: all end together
 
 
 @dataclass
@@ -160,10 +162,6 @@ def repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
     finally:
         over.set()
         caller.join()
-
-
-BATCH_SECONDS = 1.0
-SHARES = 2  # a batch is at most this part of what a worker's share of the rest is: all end together
 
 
 def batches(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[Task]]:

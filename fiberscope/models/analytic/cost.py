@@ -35,6 +35,10 @@ _TOOL_LIMITS = {
     16: (469, 235, 157, 118, 94, 79, 67, 59, 52, 1),
     32: (485, 243, 162, 122, 97, 81, 70, 61, 52, 1),
 }
+Place = tuple[int, int]
+_WAYS = ("read", "fill", "update")
+_STATES = ("", "gated_", "skipped_")
+_NONE: Final = np.zeros(1)
 
 
 def row_ratio(
@@ -74,12 +78,6 @@ def _looked_into(block: int, density: Numbers, tile: NDArray[np.int64]) -> NDArr
     limits = np.array(_TOOL_LIMITS.get(block, (0,) * 10))
     column = np.where(density >= 0.1, np.floor(density / 0.1) - 1, 0).astype(np.int64)
     return (limits[np.clip(column, 0, 9)] > tile // block) & (density < 1.0)
-
-
-Place = tuple[int, int]
-_WAYS = ("read", "fill", "update")
-_STATES = ("", "gated_", "skipped_")
-_NONE: Final = np.zeros(1)
 
 
 @dataclass(frozen=True)

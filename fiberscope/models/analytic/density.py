@@ -35,6 +35,8 @@ Tile = Sequence[
 
 _MOST = 1 << 53  # elements that are counted exactly as a double
 _ROUNDING = 1e-9  # of a product of a density and a size, relative: 0.07 * 100 is 7
+Whole = NDArray[np.int64]
+_FEW = 32  # tiles that are asked of as they are: finding out which are alike would take longer
 
 
 def elements_of(tile: Tile) -> Counts:
@@ -154,11 +156,6 @@ class Density(ABC):
         """The mean number of accesses of ``block`` words that take all nonzeros of a tile."""
         occupancies, probabilities = self.distribution(tile)
         return float(np.dot(-(-occupancies // block), probabilities))
-
-
-Whole = NDArray[np.int64]
-
-_FEW = 32  # tiles that are asked of as they are: finding out which are alike would take longer
 
 
 def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbers:

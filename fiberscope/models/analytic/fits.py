@@ -33,6 +33,21 @@ __all__ = [
     "words_kept",
 ]
 
+REASONS: Final = (
+    "",
+    "the loops do not cover the problem",
+    "more instances than there are",
+    "more loops than a format has ranks",
+    "data does not fit",
+    "metadata does not fit",
+    "too little of a level is used",
+    "formats of two levels do not fit",
+    "partial sums cannot be added there",
+)
+_LOOPS, _MESH, _RANKS, _DATA, _METADATA, _UNUSED, _FORMATS, _SUMS = range(1, len(REASONS))
+Truth = NDArray[np.bool_]
+Reason = NDArray[np.int64]
+
 
 def misfits(
     problem: Problem, architecture: Architecture, features: SparseFeatures, traffic: Traffic
@@ -102,23 +117,6 @@ def loops_in_words(
         cut = f", and {count} for the tiles of {architecture.levels[child].name}"
     name = f"{problem.tensors[tensor].name} at {architecture.levels[level].name}"
     return f"{name} needs a rank for each loop over {', '.join(loops)}{cut}; its format has {ranks}"
-
-
-REASONS: Final = (
-    "",
-    "the loops do not cover the problem",
-    "more instances than there are",
-    "more loops than a format has ranks",
-    "data does not fit",
-    "metadata does not fit",
-    "too little of a level is used",
-    "formats of two levels do not fit",
-    "partial sums cannot be added there",
-)
-_LOOPS, _MESH, _RANKS, _DATA, _METADATA, _UNUSED, _FORMATS, _SUMS = range(1, len(REASONS))
-
-Truth = NDArray[np.bool_]
-Reason = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from fiberscope.models.analytic.problem import Problem
 
 __all__ = ["Operand", "are_known", "both_there", "pairs_nonempty", "probability_both", "scalars_there"]
 
+Whole = NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -81,9 +83,6 @@ def _tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
         at = _at(operand, rank)
         tiles *= -(-operand.density.shape[at] // int(np.asarray(operand.tile[at])))
     return tiles
-
-
-Whole = NDArray[np.int64]
 
 
 def are_known(problem: Problem, tensors: Sequence[int]) -> bool:

@@ -26,6 +26,7 @@ __all__ = ["Given", "Machine", "read_architecture", "read_features"]
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
 _KILO = 1024
+Given = tuple[str, OptimizationsSchema, Place]  # of which node, what, and where it stands
 
 
 @dataclass(frozen=True)
@@ -194,9 +195,6 @@ def _compute(unit: _Unit) -> Compute:
         word_bits=given.word_bits or given.datawidth or 16,
         energy_scale=node.energy_scale,
     )
-
-
-Given = tuple[str, OptimizationsSchema, Place]  # of which node, what, and where it stands
 
 
 def read_features(given: Sequence[Given], architecture: Architecture, problem: Problem) -> SparseFeatures:

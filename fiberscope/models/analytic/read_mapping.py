@@ -17,6 +17,8 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["Names", "read_mapping"]
 
+_FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
+
 
 class Names:
     """Finds levels, dimensions and tensors by name; what there is not is refused where it stands."""
@@ -59,9 +61,6 @@ class Names:
         entries = given.factors or []
         texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
         return [text for entry in texts if (text := entry.strip())]
-
-
-_FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
 
 
 def read_mapping(

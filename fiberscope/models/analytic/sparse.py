@@ -26,6 +26,7 @@ from fiberscope.models.analytic.safs import SparseFeatures
 __all__ = ["Saved", "Sparse", "computes_of", "sparse"]
 
 Place = tuple[int, int]  # level and tensor
+PRESENT, ZERO, ABSENT = range(3)
 
 
 @dataclass(frozen=True)
@@ -256,9 +257,6 @@ def _near(numbers: Numbers) -> Numbers:
 
 def _floor(numbers: Numbers) -> NDArray[np.float64]:
     return np.asarray(np.floor(_near(numbers)))
-
-
-PRESENT, ZERO, ABSENT = range(3)
 
 
 def computes_of(

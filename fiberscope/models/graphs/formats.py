@@ -12,6 +12,16 @@ from fiberscope.models.graphs.levels.level import LevelFormat
 
 __all__ = ["Format", "dense", "format_of", "parse_formats"]
 
+LETTERS = {level.letters[0]: level.meaning for level in BY_NAME.values()}
+NOT_LOWERED = {  # levels of TACO that no scanner reads
+    "u": "compressed without an order",
+    "z": "singleton",
+    "c": "compressed with coordinates that repeat",
+    "q": "singleton with coordinates that repeat",
+}
+_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*:\s*([A-Za-z]*)\s*(?::\s*([0-9][0-9,\s]*))?\s*")
+_BETWEEN = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
+
 
 @dataclass(frozen=True)
 class Format:
@@ -51,17 +61,6 @@ def format_of(text: str) -> Format:
     if set(letters) - set(BY_LETTER) or sorted(order) != list(range(len(letters))):
         raise ValueError(f"{text} is no format; ss01 is two compressed levels, ds10 a dense one of columns")
     return Format(letters, order)
-
-
-LETTERS = {level.letters[0]: level.meaning for level in BY_NAME.values()}
-NOT_LOWERED = {  # levels of TACO that no scanner reads
-    "u": "compressed without an order",
-    "z": "singleton",
-    "c": "compressed with coordinates that repeat",
-    "q": "singleton with coordinates that repeat",
-}
-_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*)\s*:\s*([A-Za-z]*)\s*(?::\s*([0-9][0-9,\s]*))?\s*")
-_BETWEEN = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
 
 
 def dense(dimensions: int) -> Format:

@@ -20,6 +20,7 @@ __all__ = ["microtiles", "with_tiles"]
 # What a tiling's name adds to the readings of the paper: to count what A and B share, to let summed indices
 # grow, and to count that a machine reads partial results again.
 _BEYOND = {"d2t2-counted": {"model": "counted", "grow": "contracted", "merge": "read"}}
+AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 
 def microtiles(room: TileRoom, matrices: Sequence[CsrArray]) -> dict[str, int]:
@@ -54,9 +55,6 @@ def _base(kernel: Kernel, room: TileRoom) -> int:
             f"{largest} x {largest}; it should hold a microtile of {room.microtile} x {room.microtile}"
         )
     return room.microtile << (largest // room.microtile).bit_length() - 1
-
-
-AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 
 def with_tiles(

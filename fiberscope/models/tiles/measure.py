@@ -31,6 +31,8 @@ MOST = 1 << 62  # that one number tells apart
 
 # Nonzeros, or places where several operands have one: for each index a coordinate of every one of them.
 Points = dict[str, Integers]
+_POINT: Points = {"": np.zeros(1, np.int64)}  # one, without coordinates
+OutputRule = Literal["auto", "streamed", "stationary"]
 
 
 def level_counts(
@@ -52,9 +54,6 @@ def level_counts(
     tiles = {index: shape[index] for index in (*output, *outside)}
     steps = [tiles | dict.fromkeys(output[:depth], 1) for depth in range(len(output) + 1)]
     return [_distinct(left, right, each) for each in steps]
-
-
-_POINT: Points = {"": np.zeros(1, np.int64)}  # one, without coordinates
 
 
 def _count(points: Points) -> int:
@@ -118,9 +117,6 @@ def _nonzeros(left: CsrArray, right: CsrArray) -> int:
     starts = np.flatnonzero(np.diff(products, prepend=-1))
     portions = pairwise([*starts, left.shape[0]])
     return sum(int((left[first:last] @ right).nnz) for first, last in portions)
-
-
-OutputRule = Literal["auto", "streamed", "stationary"]
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,9 @@ __all__ = [
     "union",
 ]
 
+Known: TypeAlias = Mapping[str, Statistics]
+Union: TypeAlias = Literal["sum", "exact"]
+
 
 def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
     """Corrs of a contracted index by distance inside of a base tile."""
@@ -54,10 +57,6 @@ def _unparted(terms: Numbers) -> Numbers:
     """With each distance weighted by how many pairs the edge parts: of n places, n - s are s apart."""
     number = len(terms)
     return terms * number / (number - np.arange(number))
-
-
-Known: TypeAlias = Mapping[str, Statistics]
-Union: TypeAlias = Literal["sum", "exact"]
 
 
 def union(probabilities: Iterable[float], how: Union) -> float:

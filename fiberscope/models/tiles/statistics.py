@@ -44,6 +44,7 @@ __all__ = [
 LEAST_SAMPLED = 32  # tiles, however small the share
 
 Correlations: TypeAlias = Mapping[str, Numbers]  # by reading: for each distance, that at 0 being 1
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -259,9 +260,6 @@ def _normalised(counts: Numbers) -> Numbers:
     """As shares of what is 0 apart; of nothing, each is like itself and no other."""
     shares: Numbers = counts / counts[0] if counts[0] else np.eye(1, len(counts))[0]
     return shares
-
-
-VERSION = 1
 
 
 def to_document(statistics: Statistics) -> dict[str, Any]:

@@ -29,6 +29,9 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["Model", "block_seconds", "blocks", "exchanges", "swaps"]
 
+Counts = dict[str, Any]
+TEAAL = Effects()  # nothing beside
+
 
 def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
     """Einsums that run together, by name: as many in a row as can.
@@ -106,11 +109,6 @@ def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
         place = names.index(name)
         yield from range(place - 1, depth - 1, -1)
         names.insert(depth, names.pop(place))
-
-
-Counts = dict[str, Any]
-
-TEAAL = Effects()  # nothing beside
 
 
 class Model:

@@ -22,6 +22,10 @@ from fiberscope.workloads.expressions.expression import (
 
 __all__ = ["BUILT_IN", "BuiltIn", "Program", "compiled", "condition"]
 
+# While a program is made, constants are -1, -2 and so on, and results RESULTS, RESULTS + 1.
+RESULTS = 1 << 30
+Presence: TypeAlias = "Callable[[Access], int | None]"
+
 
 @dataclass(frozen=True)
 class BuiltIn:
@@ -73,10 +77,6 @@ class Program:
     modes: list[int] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
-
-
-# While a program is made, constants are -1, -2 and so on, and results RESULTS, RESULTS + 1.
-RESULTS = 1 << 30
 
 
 class _Compiler:
@@ -182,9 +182,6 @@ def _placed(register: int, program: Program) -> int:
     if register >= RESULTS:
         return register - RESULTS + program.tensors + len(program.constants)
     return register if register >= 0 else program.tensors - 1 - register
-
-
-Presence: TypeAlias = "Callable[[Access], int | None]"
 
 
 def condition(expression: Expression, cursor: Presence, everywhere: Callable[[], int]) -> list[int] | None:

@@ -36,6 +36,8 @@ __all__ = ["OF_RUNS", "OF_SPECIFICATIONS", "blocks_in_words", "check", "loop_nes
 
 _INDENT = "    "
 _COMMENT_COLUMN = 56
+OF_SPECIFICATIONS = ("loopnest", "blocks")  # what can be shown without operands
+OF_RUNS = ("traffic", "spacetime")
 
 
 def loop_nests(specification: Specification) -> str:
@@ -163,10 +165,6 @@ def _bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
         if isinstance(step, Flatten) and step.name == base:
             return tuple(one for part in step.ranks for one in _bases(einsum, part))
     return (base,) if base == rank else _bases(einsum, base)
-
-
-OF_SPECIFICATIONS = ("loopnest", "blocks")  # what can be shown without operands
-OF_RUNS = ("traffic", "spacetime")
 
 
 def check(what: str) -> None:

@@ -24,6 +24,13 @@ __all__ = ["Source", "find", "names", "resolved"]
 
 FILE = "spec.yaml"
 _FOLDER = Path(accelerators.__file__).parent
+APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
 @dataclass(frozen=True)
@@ -117,15 +124,6 @@ def _chosen(node: yaml.MappingNode, variant: str, file: str) -> yaml.MappingNode
         line = over.start_mark.line + 1
         raise ConfigurationError(f"{file}:{line}: variant {variant} should have sections, as the file has")
     return overlaid(base, over)
-
-
-APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
-_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
 def resolved(text: str, known: Mapping[str, object], complaint: Callable[[str], Exception]) -> object:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Imbalance", "Stamps", "Watcher", "drawing", "outermost_in_space"]
 
 MOST_BODIES = 100_000  # of an Einsum; what comes later is left out
+HEIGHT = 3.2  # inches, of an Einsum
+COLOUR = "#0072B2"
+MANY = 2000  # points, from which on they are drawn as small as can be
 
 
 @dataclass(frozen=True)
@@ -126,11 +129,6 @@ def _as_soon_as_can_be(places: Integers) -> Integers:
     times = np.empty(len(places), np.int64)
     times[order] = np.arange(len(ordered)) - np.repeat(firsts, lengths)
     return times
-
-
-HEIGHT = 3.2  # inches, of an Einsum
-COLOUR = "#0072B2"
-MANY = 2000  # points, from which on they are drawn as small as can be
 
 
 def drawing(stamps: Sequence[Stamps], title: str) -> Figure:

@@ -27,6 +27,9 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["Bound", "Buffer", "Space", "Storage", "Traffic", "lines_below", "lines_of", "told_of"]
 
+WAYS = 16  # of a cache whose specification does not say
+WHOLE = 1 << 62  # elements to a line: a fiber has one
+
 
 def lines_of(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
     """Lines of each fiber of a rank: every one begins a line."""
@@ -42,9 +45,6 @@ def lines_below(tree: FiberTree, root: str, rank: str, elements_per_line: int) -
         bounds = tree.segments[level][bounds]
     total = np.concatenate(([0], np.cumsum(lines_of(tree, rank, elements_per_line))))
     return np.asarray(np.diff(total[bounds]))
-
-
-WAYS = 16  # of a cache whose specification does not say
 
 
 @dataclass(frozen=True)
@@ -191,9 +191,6 @@ class Buffer:
         cache.replay(accesses)
         accesses.clear()
         return cache
-
-
-WHOLE = 1 << 62  # elements to a line: a fiber has one
 
 
 class Storage:

@@ -42,6 +42,8 @@ from fiberscope.workloads.verification import Comparison, largest_error
 __all__ = ["UNCHECKED", "Verification", "can_project", "projections", "verify"]
 
 SEED = 0  # that two runs of the same give the same report
+UNCHECKED = "none"
+MOST_POINTS = 1 << 22  # that are worked out one by one
 
 
 @dataclass(frozen=True)
@@ -233,10 +235,6 @@ class _Projection:
         }
         table = self.weighted(table, set(table.columns) - earlier)
         return self.summed(table, [r for r in table.columns if r in others or r == self.kept])
-
-
-UNCHECKED = "none"
-MOST_POINTS = 1 << 22  # that are worked out one by one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,8 @@ Whole = NDArray[np.int64]
 
 # What mappings can be judged by: joules times cycles, cycles, picojoules.
 METRICS: Final = {"edp": attrgetter("edp"), "delay": attrgetter("cycles"), "energy": attrgetter("energy_pj")}
+AHEAD = 4  # chunks that each worker is given before its first is asked for
+_REMEMBERED: list[tuple[Design, tuple[str, ...]]] = []  # of a worker: what all of its chunks share
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,6 @@ def _rejected(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
         if count:
             rejected[str(fault)] += count
     return rejected
-
-
-AHEAD = 4  # chunks that each worker is given before its first is asked for
 
 
 @dataclass(frozen=True)
@@ -227,9 +226,6 @@ def _by_workers(
                     waiting.append(pool.submit(_evaluate, chunk))
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-_REMEMBERED: list[tuple[Design, tuple[str, ...]]] = []  # of a worker: what all of its chunks share
 
 
 def _remember(design: Design, metrics: tuple[str, ...]) -> None:

@@ -26,6 +26,7 @@ FIRST = 32  # of each choice of what is kept, before others are drawn
 ORDERS = 16  # of the loops of one cut that a pruned walk looks at, as Timeloop does
 
 Walk = Callable[[Space, int], Iterator[Mappings]]
+BATCH = 64  # mappings between two looks at what was found
 
 
 def exhaustive(space: Space, _seed: int) -> Iterator[Mappings]:
@@ -70,9 +71,6 @@ WALKS: Final[dict[str, Walk]] = {
     "linear_pruned": linear_pruned,
     "random_pruned": random_pruned,
 }
-
-
-BATCH = 64  # mappings between two looks at what was found
 
 
 def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> Iterator[Outcome]:

@@ -26,6 +26,8 @@ __all__ = ["OVERFLOWING", "Square", "Squares", "square", "swiftiles"]
 OVERFLOWING = 0.1  # of the nonempty tiles, at the most: Tailors' y
 
 _Accepts: TypeAlias = Callable[["Square"], bool]
+SHARE = 0.1  # of the tiles that are sampled
+LEAST = 32  # of these, however few tiles there are
 
 
 @dataclass(frozen=True)
@@ -146,10 +148,6 @@ def _occupancies(tensor: SparseTensor, side: int) -> Integers:
         return np.unique(places, return_counts=True)[1]
     counts = np.bincount(places)
     return counts[counts > 0]
-
-
-SHARE = 0.1  # of the tiles that are sampled
-LEAST = 32  # of these, however few tiles there are
 
 
 def swiftiles(squares: Squares, least: int, *, overflowing: float = OVERFLOWING, seed: int = 0) -> Square:
