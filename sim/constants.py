@@ -7,3 +7,5 @@ FAR = 1 << 60  # later than any cycle or time
 BUSY = 0
 IDLE = 1
 FIRST_STALL = 2
+
+QUIET, LIMIT, STOPPED, INTERRUPTED, CHUNK = range(5)  # why a kernel's inner loop returned

@@ -13,7 +13,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.component import Component
 from fiberscope.sim.connect import Wiring
-from fiberscope.sim.constants import FAR, IDLE, NEVER
+from fiberscope.sim.constants import CHUNK, FAR, IDLE, INTERRUPTED, LIMIT, NEVER, QUIET, STOPPED
 from fiberscope.sim.errors import SimulationError, name_place, refused_wake
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.standstill import Standstill
@@ -27,8 +27,6 @@ AnyComponent = TypeVar("AnyComponent", bound=Component)
 STEPS_PER_CHUNK = 1 << 14  # time steps between two looks at the progress bar and at Ctrl-C, at the most,
 CYCLES_PER_CHUNK = 1 << 18  # and cycles of the first clock: parts may sleep, and others wake now and then
 LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to FAR
-
-QUIET, LIMIT, STOPPED, INTERRUPTED, CHUNK = range(5)  # why the inner loop returned
 
 
 class Kernel:

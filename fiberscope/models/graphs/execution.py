@@ -29,7 +29,7 @@ from fiberscope.report.document import Report
 from fiberscope.report.host import Timing
 from fiberscope.report.parts import Asked, Source
 from fiberscope.report.timeline import Watch
-from fiberscope.sim import BuildError, DeadlockError, Run, SimulationError
+from fiberscope.sim import BuildError, DeadlockError, Kernel, Run, SimulationError
 from fiberscope.states.files import StateFiles
 from fiberscope.telling import Progress, nobody
 from fiberscope.waveform import Waveform, recording
@@ -221,7 +221,7 @@ class _Runs:
         return made
 
     def _run_phase(self, phase: int) -> Run:
-        machine = self._built(phase)
+        machine = self._built(phase, kernel=Kernel() if self.course.histograms else None)
         self.machines.append(machine)
         last = phase == self.ready.graph.phases[-1]
         self.watch = Watch(machine, histograms=self.course.histograms)
@@ -245,13 +245,14 @@ class _Runs:
             self.unwritten = self.unwritten or files.write(states)
         return ended
 
-    def _built(self, phase: int, parameters: GraphParameters | None = None) -> GraphMachine:
+    def _built(
+        self, phase: int, parameters: GraphParameters | None = None, kernel: Kernel | None = None
+    ) -> GraphMachine:
         ready = self.ready
         self._check_read(phase)
+        given = parameters or self.parameters, ready.graph, self._tensors, ready.meant, ready.sizes
         try:
-            return GraphMachine(
-                parameters or self.parameters, ready.graph, self._tensors, ready.meant, ready.sizes, phase
-            )
+            return GraphMachine(*given, phase, kernel)
         except BuildError:
             raise
         except SimulationError as error:
@@ -312,7 +313,8 @@ class _Runs:
             raise UnwrittenFileError(self.unwritten, made)
 
     def _unbounded(self, phase: int) -> Callable[[], GraphMachine]:
-        return lambda: self._built(phase, self.parameters.model_copy(update={"depth": 0}))
+        unbounded = self.parameters.model_copy(update={"depth": 0})
+        return lambda: self._built(phase, unbounded, Kernel())
 
     def _deeper(self, phase: int) -> Callable[[int], GraphMachine]:
         return lambda depth: self._built(phase, self.parameters.model_copy(update={"depth": depth}))

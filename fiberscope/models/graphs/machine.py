@@ -11,6 +11,7 @@ import numpy as np
 
 from fiberscope.accelerators.composition import Composition
 from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.hw.streams.ahead import AheadKernel
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.quirks import Q16
@@ -41,7 +42,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         meant: what the graph computes.
         sizes: of the index variables.
         phase: which of the runs after one another it is.
-        kernel: what runs it; one of its own by default.
+        kernel: what runs it; by default one that lets its blocks run ahead.
         observe: called before it is built, to put more consumers on its streams (``listen``).
     """
 
@@ -60,7 +61,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         kernel: Kernel | None = None,
         observe: Callable[[GraphMachine], None] | None = None,
     ) -> None:
-        super().__init__(parameters, None, kernel)
+        super().__init__(parameters, None, kernel or AheadKernel())
         self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
         self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
         self._capacity = parameters.capacity
