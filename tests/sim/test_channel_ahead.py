@@ -163,6 +163,23 @@ def test_no_token_is_pushed_before_its_slot_is_known_to_be_free():
     assert channel.seen_from() == 12
 
 
+def test_slots_freed_long_ago_tell_nothing_of_those_that_are_taken():
+    source = Source("source", [0], 0)
+    kernel = joined(source, Sink("sink", [0], 0), 3, 1, (10**9, 10**9))
+    kernel.build()
+    kernel.step()
+    channel = kernel.channels()[0]
+    for cycle in range(3):
+        channel.push_at(cycle, 0)
+    source.wake_at(10)
+    while kernel.cycle < 10:
+        kernel.step()
+    assert (channel.pops, channel.free_from(3)) == (3, 10)
+    for cycle in (10, 11):
+        channel.push_at(cycle, 0)
+    assert (channel.free_from(1), channel.free_from(2)) == (10, FAR)
+
+
 def test_no_token_is_popped_before_it_is_seen():
     channel = only_channel(1)
     channel.push_at(5, 0)
