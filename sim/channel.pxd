@@ -14,7 +14,7 @@ cdef class Fifo:
     cdef readonly long occupancy
     cdef readonly long capacity
     cdef long _head
-    cdef long _freed
+    cdef long _pop_time
     cdef long _popped
     cdef long _wanted
     cdef readonly long pushes
@@ -35,18 +35,10 @@ cdef class Fifo:
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
-    cdef long _free_among_pops(self) noexcept
-    cdef long _slot(self, long number) noexcept
-    cdef long _arrival(self, long cycle) noexcept
+    cdef long _arrival(self) noexcept
     cpdef tuple token(self, long place)
-    cdef int _put(self, long cycle, long control, long coordinate, long reference, double value) except -1
-    cdef int _drop(self, long cycle) except -1
     cdef int _wake_writer(self) except -1
-    cdef long _freed_by(self, long cycle) noexcept
-    cpdef long seen_from(self) noexcept
-    cpdef long free_from(self, long slots) noexcept
-    cpdef int push_at(self, long cycle, long control, long coordinate=*, long reference=*, double value=*) except -1
-    cpdef int pop_at(self, long cycle) except -1
+    cdef long _next_writer_cycle(self) noexcept
     cdef int _grow(self) except -1
     cdef int _overflow(self) except -1
     cdef int _refuse_pop(self) except -1
@@ -67,27 +59,22 @@ cdef class Channel(Fifo):
         return free
 
     cdef inline long _free(self) noexcept:
-        if self._freed <= self._writer_clock.cycle:
-            return self.capacity - self.occupancy
-        return self._free_among_pops()
+        if self._pop_time == self._writer_clock.time:
+            return self.capacity - self.occupancy - self._popped
+        return self.capacity - self.occupancy
 
     cdef inline int want(self, long slots) except -1:
         self._wanted = slots
-        if self._freed > self._writer_clock.cycle:
+        if self._pop_time == self._writer_clock.time:
             self._wake_writer()
 
     cdef inline int push(self, long control, long coordinate=0, long reference=0, double value=0.0) except -1:
         if self._free() <= 0:
             self._overflow()
-        self._put(self._writer_clock.cycle, control, coordinate, reference, value)
-        if self._freed > self._writer_clock.cycle:
-            self._wake_writer()
-
-    cdef inline int _put(self, long cycle, long control, long coordinate, long reference, double value) except -1:
         cdef long tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
-        cdef long arrival = cycle + self.latency if self._one_clock else self._arrival(cycle)
+        cdef long arrival = self._arrival()
         self._words[5 * tail + 0] = control
         self._words[5 * tail + 1] = coordinate
         self._words[5 * tail + 2] = reference
@@ -98,6 +85,14 @@ cdef class Channel(Fifo):
         self.occupancy += 1
         self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
+
+    cdef inline long _arrival(self) noexcept:
+        if self._one_clock:
+            return self._writer_clock.cycle + self.latency
+        cdef long time = self._writer_clock.time + self.latency * self._writer_clock.period
+        return (time + self._reader_clock.period - 1) // self._reader_clock.period
 
     cdef inline bint can_pop(self) noexcept:
         return self._seen_from <= self._reader_clock.cycle
@@ -117,17 +112,25 @@ cdef class Channel(Fifo):
     cdef inline int pop(self) except -1:
         if not self.can_pop():
             self._refuse_pop()
-        self._drop(self._reader_clock.cycle)
-
-    cdef inline int _drop(self, long cycle) except -1:
-        self._popped = self._popped + 1 if self._freed > self._writer_clock.cycle else 1
-        self._freed = cycle + 1 if self._one_clock else self._freed_by(cycle)
-        self._words[5 * self._head + 3] = self._freed
         self._head += 1
         if self._head == self.capacity:
             self._head = 0
+        if self._pop_time == self._reader_clock.time:
+            self._popped += 1
+        else:
+            self._pop_time = self._reader_clock.time
+            self._popped = 1
         self.occupancy -= 1
         self._seen_from = self._words[5 * self._head + 3] if self.occupancy > 0 else 1152921504606846976
         self.pops += 1
-        if self.capacity - self.occupancy == self._wanted:
-            self._writer_clock.wake(self._writer_index, self._freed)
+        self._wake_writer()
+
+    cdef inline int _wake_writer(self) except -1:
+        cdef long free = self.capacity - self.occupancy
+        if free - self._popped < self._wanted <= free:
+            self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
+
+    cdef inline long _next_writer_cycle(self) noexcept:
+        if self._one_clock:
+            return self._writer_clock.cycle + 1
+        return self._pop_time // self._writer_clock.period + 1

@@ -1,8 +1,7 @@
 """The only way components talk: a FIFO with a latency, one writer and one reader, and mostly a bound.
 
 What is pushed in cycle t is seen from t + latency; what is popped in t frees its slot for the writer from
-t + 1. So nothing that happens within a cycle depends on the order in which components tick; and both ends may
-move tokens ahead of the clock, in cycles to come: the other end sees what it would have seen.
+t + 1. So nothing that happens within a cycle depends on the order in which components tick.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from fiberscope.sim.protocol import Protocol
 CONTROL = 0
 COORDINATE = 1
 REFERENCE = 2
-ARRIVAL = 3  # the reader's cycle from which the token is seen; of a free slot, the writer's from which it is
+ARRIVAL = 3  # the reader's cycle from which the token is seen
 VALUE = 4
 WORDS = 5
 
@@ -42,8 +41,8 @@ class Fifo:
         self._head = 0
         self._words, self._values = _room(self.capacity)
         self._seen_from = FAR  # the reader's cycle from which the head is seen
-        self._popped = 0  # tokens popped last whose slots may not be free for the writer yet,
-        self._freed = 0  # and the writer's cycle from which the last of these is
+        self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
+        self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
         self._writer_index = self._reader_index = -1
 
@@ -71,33 +70,15 @@ class Fifo:
         return free
 
     def _free(self) -> int:
-        if self._freed <= self._writer_clock.cycle:
-            return self.capacity - self.occupancy
-        return self._free_among_pops()
-
-    def _free_among_pops(self) -> int:
-        """Slots free in the writer's cycle where not all that were popped are."""
-        while self._popped > 0 and self._slot(1 - self._popped) <= self._writer_clock.cycle:
-            self._popped -= 1
-        return self.capacity - self.occupancy - self._popped
-
-    def _slot(self, number: int) -> int:
-        """When the slot popped last is free (0), or so many before it (below 0)."""
-        place = self._head - 1 + number
-        return self._words[WORDS * (place if place >= 0 else place + self.capacity) + ARRIVAL]
+        if self._pop_time == self._writer_clock.time:
+            return self.capacity - self.occupancy - self._popped
+        return self.capacity - self.occupancy
 
     def want(self, slots: int) -> None:
         """Have the writer woken when this many slots become free; after ``space``, to sleep through fewer."""
         self._wanted = slots
-        if self._freed > self._writer_clock.cycle:
+        if self._pop_time == self._writer_clock.time:
             self._wake_writer()
-
-    def free_from(self, slots: int) -> int:
-        """The writer's first cycle from now on with so many free slots; ``FAR`` if that is not known."""
-        lacking = slots - self._free_among_pops()
-        if lacking <= 0:
-            return self._writer_clock.cycle
-        return self._slot(lacking - self._popped) if lacking <= self._popped else FAR
 
     def push(self, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0) -> None:
         """Append a token; it is seen ``latency`` cycles later. What its protocol does not carry is left out.
@@ -107,30 +88,10 @@ class Fifo:
         """
         if self._free() <= 0:
             self._overflow()
-        self._put(self._writer_clock.cycle, control, coordinate, reference, value)
-        if self._freed > self._writer_clock.cycle:
-            self._wake_writer()
-
-    def push_at(
-        self, cycle: int, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0
-    ) -> None:
-        """Push ahead of the clock, in a cycle of the writer that is not before that of its last push.
-
-        Raises:
-            ChannelError: if it is not known that there is a slot in that cycle.
-        """
-        if self.bounded and self.free_from(1) > cycle:
-            self._overflow()
-        if self.occupancy == self.capacity:
-            self._grow()
-        self._put(cycle, control, coordinate, reference, value)
-        self._popped = min(self._popped, self.capacity - self.occupancy)
-
-    def _put(self, cycle: int, control: int, coordinate: int, reference: int, value: float) -> None:
         tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
-        arrival = self._arrival(cycle)
+        arrival = self._arrival()
         self._words[WORDS * tail + CONTROL] = control
         self._words[WORDS * tail + COORDINATE] = coordinate
         self._words[WORDS * tail + REFERENCE] = reference
@@ -141,15 +102,14 @@ class Fifo:
         self.occupancy += 1
         self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
 
-    def _arrival(self, cycle: int) -> int:
-        """The reader's first cycle at or after ``latency`` cycles of the writer from this one."""
-        time = (cycle + self.latency) * self._writer_clock.period
+    def _arrival(self) -> int:
+        if self._one_clock:
+            return self._writer_clock.cycle + self.latency
+        time = self._writer_clock.time + self.latency * self._writer_clock.period
         return (time + self._reader_clock.period - 1) // self._reader_clock.period
-
-    def seen_from(self) -> int:
-        """The reader's cycle from which the head token is seen; ``FAR`` if there is none yet."""
-        return self._seen_from
 
     def can_pop(self) -> bool:
         """Whether the reader sees a token in its current cycle."""
@@ -185,40 +145,30 @@ class Fifo:
         """
         if not self.can_pop():
             self._refuse_pop()
-        self._drop(self._reader_clock.cycle)
-
-    def pop_at(self, cycle: int) -> None:
-        """Pop ahead of the clock, in a cycle of the reader that is not before that of its last pop.
-
-        Raises:
-            ChannelError: if no token is known to be visible in that cycle.
-        """
-        if self._seen_from > cycle:
-            self._refuse_pop()
-        self._drop(cycle)
-
-    def _drop(self, cycle: int) -> None:
-        self._popped = self._popped + 1 if self._freed > self._writer_clock.cycle else 1
-        self._freed = self._freed_by(cycle)
-        self._words[WORDS * self._head + ARRIVAL] = self._freed
         self._head += 1
         if self._head == self.capacity:
             self._head = 0
+        if self._pop_time == self._reader_clock.time:
+            self._popped += 1
+        else:
+            self._pop_time = self._reader_clock.time
+            self._popped = 1
         self.occupancy -= 1
         self._seen_from = self._words[WORDS * self._head + ARRIVAL] if self.occupancy > 0 else FAR
         self.pops += 1
-        if self.capacity - self.occupancy == self._wanted:
-            self._writer_clock.wake(self._writer_index, self._freed)
-
-    def _freed_by(self, cycle: int) -> int:
-        """The writer's first cycle behind one of the reader, in which a token was popped."""
-        return cycle * self._reader_clock.period // self._writer_clock.period + 1
+        self._wake_writer()
 
     def _wake_writer(self) -> None:
-        """Wake the writer when slots that were popped, but are not free yet, make the room that it wants."""
+        """Wake the writer if the slots freed at ``_pop_time`` make the room that it wants and lacks."""
         free = self.capacity - self.occupancy
-        if self._free() < self._wanted <= free:
-            self._writer_clock.wake(self._writer_index, self._slot(self._wanted - free))
+        if free - self._popped < self._wanted <= free:
+            self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
+
+    def _next_writer_cycle(self) -> int:
+        """The writer's first cycle behind the one of ``_pop_time``."""
+        if self._one_clock:
+            return self._writer_clock.cycle + 1
+        return self._pop_time // self._writer_clock.period + 1
 
     def _overflow(self) -> None:
         """A push that finds no slot."""
