@@ -8,7 +8,8 @@ from extensor_bench import TINY, configured, random_matrix
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
-from fiberscope.models.tiles.machines import microtiles, with_tiles
+from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.models.tiles.microtiles import microtiles
 from fiberscope.models.trace.api import model
 
 FREE = TINY | {"tile.m": 0, "tile.k": 0, "tile.n": 0}

@@ -125,7 +125,7 @@ def test_a_retry_that_is_ended_at_once_leaves_the_rows_of_what_had_failed(
     def interrupted(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fiberscope.sweeps.api.execute", interrupted)
+    monkeypatch.setattr("fiberscope.sweeps.engine.execute", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fiberscope.sweep(toy, "uniform:rows=9,cols=9,nonzeros=20", retry=True, **given)
     assert dict(zip(before["digest"], before["status"], strict=True)) == dict(
