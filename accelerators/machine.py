@@ -161,6 +161,7 @@ class Accelerator(Generic[AnyConfiguration]):
         summary: one line for ``fiberscope list``.
         configuration: the model its ``config.yaml`` is read into.
         folder: where ``config.yaml`` is.
+        defaults: files of further parameters that it has.
         models: makes a model of the machine for a problem, by fidelity; ``event`` makes a ``Machine``, any
             other an ``Estimate``. Called with the machine's parameters and ``Problem.given()`` (of
             ``Spgemm`` A and B, both canonical CSR of doubles).
@@ -206,6 +207,7 @@ class Accelerator(Generic[AnyConfiguration]):
     tiled: Callable[[Any, Mapping[str, int]], Any] = lambda parameters, _shape: parameters
     reads: Mapping[str, str] = field(default_factory=dict)
     iterations: Callable[[Any], Sequence[Iteration]] = lambda _model: ()
+    defaults: tuple[Path, ...] = ()
 
     @property
     def shipped(self) -> Path:

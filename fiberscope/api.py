@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fiberscope import accelerators
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
 from fiberscope.converted import settled, solve_converted
 from fiberscope.errors import InputError
+from fiberscope.machines import find
 from fiberscope.provenance.made import given_settings, named_parts, operand_name
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
@@ -32,9 +32,10 @@ _UNCHECKED = ("a", "b", "parameters")  # here, but where they are read
 
 def simulate(
     accelerator: str | Accelerator[Any],
-    a: object,
+    a: object = None,
     b: object = None,
     *,
+    tensors: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     config: str | Path | None = None,
     exact: bool = False,
@@ -52,8 +53,9 @@ def simulate(
     """Solve a problem on an accelerator, A times B on most of them, verify the answer and report.
 
     Args:
-        accelerator: its name, or a descriptor of one's own.
+        accelerator: its name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
         a, b: a scipy sparse matrix, a workload, or a name or path for ``fiberscope.workloads.load``; b is a.
+        tensors: or operands by name, ``{"A": a, "B": b}``, also as keywords.
         settings: parameters by dotted key, ``{"pe.count": 64}``; the problem's begin with ``problem.``.
         config: a YAML file of parameters, or a report for those of its run; below the settings.
         exact: refuse a surrogate for a matrix that cannot be had.
@@ -64,36 +66,50 @@ def simulate(
         histograms, checked: report how full channels were; hold memory's requests to their tensors.
         fidelity: which of the accelerator's models runs, ``event`` by default.
         progress: called now and then with stage, work done and work in all.
-        parameters: settings as keywords, their dots as double underscores: ``pe__count=64``.
+        parameters: settings as keywords, dots as double underscores: ``pe__count=64``; operands by name.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
         FailedRunError: it went wrong; it has the report.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
-    kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
+    kind = find(accelerator) if isinstance(accelerator, str) else accelerator
+    names = {name for problem in kind.solves for name in problem.tensors} & parameters.keys()
+    named = {**(tensors or {}), **{name: parameters.pop(name) for name in names}}
+    _check_operands(kind, a, named)
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = settled(kind, given, config)
     recorded = _recordings(waveform, memory_trace, timeline)
     course = Course(fidelity, cycle_limit, histograms, checked, parts or {}, progress or nobody, *recorded)
-    _check(kind, course, a, b, config)
-    course = replace(course, asked=_asked(accelerator, (a, b), given_settings(given, config), exact, course))
-    return solve_converted(ready, ready.maker.load(a, b, exact, course.tell), course)
+    operands = dict(sorted(named.items())) or ({"A": a} if b is None else {"A": a, "B": b})
+    _check(kind, course, operands, config)
+    course = replace(
+        course, asked=_asked(accelerator, operands, bool(named), given_settings(given, config), exact, course)
+    )
+    return solve_converted(ready, ready.maker.load(a, b, exact, course.tell, named), course)
+
+
+def _check_operands(kind: Accelerator[Any], a: object, named: Mapping[str, object]) -> None:
+    if (a is None) == (not named):
+        how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
+        raise InputError(f"{kind.name}: {how}")
 
 
 def _asked(
     machine: str | Accelerator[Any],
-    operands: tuple[object, object],
+    operands: Mapping[str, object],
+    by_name: bool,
     settings: dict[str, Any],
     exact: bool,
     course: Course,
 ) -> Asked:
-    """What is asked for, for the report; of operands B may be None, which is A."""
-    a, b = operands
+    """What is asked for, for the report."""
+    named = {name: operand_name(one) for name, one in operands.items()}
     return Asked(
         command="sim",
         machine=machine if isinstance(machine, str) else machine.name,
-        factors=tuple(operand_name(one) for one in ((a,) if b is None else operands)),
+        factors=() if by_name else tuple(named.values()),
+        tensors=named if by_name else {},
         settings=settings,
         exact=exact,
         parts=named_parts(course.parts),
@@ -117,12 +133,14 @@ def _recordings(
     return recorded, None if memory_trace is None else Path(memory_trace), states
 
 
-def _check(kind: Accelerator[Any], course: Course, a: object, b: object, config: str | Path | None) -> None:
+def _check(
+    kind: Accelerator[Any], course: Course, operands: Mapping[str, object], config: str | Path | None
+) -> None:
     """Refuse what the accelerator has not, and outputs that cannot be or would overwrite an input."""
     check_course(kind, course)
-    operands = {"the matrix A": a, "the matrix B": b}
     inputs = {
-        what: file_of(given) if isinstance(given, str | Path) else None for what, given in operands.items()
+        f"the matrix {name}": file_of(given) if isinstance(given, str | Path) else None
+        for name, given in operands.items()
     }
     if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
         raise InputError("-: standard input can be A or B, not both")

@@ -69,6 +69,7 @@ _REQUIRED = "accelerator"
 _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "accelerator": (lambda value: isinstance(value, str | Accelerator), "a name or an Accelerator"),
     "settings": (_are_settings, 'a dict of parameters by dotted key, as in {"pe.count": 64}'),
+    "tensors": (_are_settings, 'a dict of operands by name, as in {"A": a, "B": b}'),
     "config": (lambda value: isinstance(value, str | Path), "the path of a YAML file"),
     "exact": (_is_truth, "True or False"),
     "cycle_limit": (_is_cycle, "a whole number of cycles from 1 on"),

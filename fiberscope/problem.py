@@ -38,7 +38,10 @@ def configure(
     Raises:
         ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
     """
-    entries = layers(kind.shipped, name=kind.name, file=file, settings=settings)
+    entries: dict[str, Entry] = {}
+    for defaults in kind.defaults:
+        entries |= layers(defaults, name=kind.name)
+    entries |= layers(kind.shipped, name=kind.name, file=file, settings=settings)
     of_problem = {key: entries.pop(key) for key in list(entries) if key.startswith(SECTION)}
     configured: Configuration = validated(kind.configuration, entries, kind.name)
     return configured, ProblemMaker(kind, of_problem)
@@ -64,13 +67,21 @@ class ProblemMaker:
             self.kind, {key: entry for key, entry in entries.items() if key != KIND}
         )
 
-    def load(self, a: object, b: object, exact: bool, progress: Callable[[str, int, int], None]) -> Problem:
+    def load(
+        self,
+        a: object,
+        b: object,
+        exact: bool,
+        progress: Callable[[str, int, int], None],
+        tensors: Mapping[str, object] | None = None,
+    ) -> Problem:
         """The problem with its operands loaded.
 
         Args:
             a, b: as ``fiberscope.simulate`` takes them; B is None where it is not given.
             exact: refuse a surrogate.
             progress: called with stage, work done and work in all.
+            tensors: operands by name, in the place of a and b.
 
         Raises:
             WorkloadError: an operand that cannot be had, or operands that do not go together.
@@ -79,7 +90,23 @@ class ProblemMaker:
         def tell(done: int, total: int) -> None:
             progress("loading", done, total)
 
-        return self.kind(_operands(a, b, exact, tell), self._parameters.model_dump())
+        parameters = self._parameters.model_dump()
+        if not tensors:
+            return self.kind(_operands(a, b, exact, tell), parameters)
+        named = [_operand(one, name, exact, tell) for name, one in self._named(tensors).items()]
+        return self.kind(named, parameters, in_order=False)
+
+    def _named(self, tensors: Mapping[str, object]) -> dict[str, object]:
+        """Operands by name, in the order of the problem's."""
+        known = self.kind.tensors
+        for name in tensors:
+            if name not in known:
+                raise WorkloadError(f"{self.kind.kind} has no operand {name}", fix=nearest(name, known))
+        given = {name: tensors[name] for name in known if name in tensors}
+        missing = next((name for name in known[: len(given)] if name not in given), None)
+        if missing is not None:
+            raise WorkloadError(f"{self.kind.kind} takes {missing}", fix=f"give {missing}=MATRIX")
+        return given
 
 
 def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:

@@ -80,10 +80,10 @@ class Simulation(Run):
     @cached_property
     def kind(self) -> Accelerator[Any]:
         """The machine's descriptor."""
-        from fiberscope import accelerators  # noqa: PLC0415  (each kind of run loads what it runs alone)
+        from fiberscope.machines import find  # noqa: PLC0415  (each kind of run loads what it runs alone)
 
         found: Accelerator[Any] = self.machine
-        return accelerators.find(self.machine) if isinstance(self.machine, str) else found
+        return find(self.machine) if isinstance(self.machine, str) else found
 
     @property
     def called(self) -> str:
@@ -111,7 +111,7 @@ class Simulation(Run):
 
     def digests(self, progress: Progress) -> list[str]:
         """As of ``Run``."""
-        problem = self._ready.maker.load(*self._operands, self.exact, progress)
+        problem = self._ready.maker.load(*self._operands, self.exact, progress, self.tensors)
         return [one.digest for one in problem.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
@@ -120,7 +120,7 @@ class Simulation(Run):
 
         a, b = self._operands
         given: dict[str, Any] = {"settings": self.settings, "config": self.config, "exact": self.exact}
-        return simulate(self.machine, a, b, **given, **options)
+        return simulate(self.machine, a, b, tensors=self.tensors, **given, **options)
 
     @cached_property
     def _ready(self) -> Settled:
@@ -130,7 +130,7 @@ class Simulation(Run):
 
     @property
     def _operands(self) -> tuple[str | None, str | None]:
-        a, b = (*self.factors, *self.tensors.values(), None)[:2]
+        a, b = (*self.factors, None, None)[:2]
         return a, b
 
 

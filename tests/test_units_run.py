@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope import hw
+from fiberscope import hw, simulate
 from fiberscope.accelerators.composition import Composition
 from fiberscope.models.graphs import Graph, compile_expression, read_gv, run
 from fiberscope.models.graphs.compiler.kernels import KERNELS
@@ -23,6 +23,7 @@ from fiberscope.sim import Component
 
 TESTS = Path(__file__).parent
 GRAPHS = TESTS.parent / "examples" / "graphs"
+OUTER = TESTS.parent / "examples" / "specifications" / "outer.yaml"
 SUPPORT = (TESTS / "converters" / "support", *TESTS.glob("accelerators/**/support"))
 
 # Ends of benches: of a memory's trace that is replayed, and of tests of blocks.
@@ -46,6 +47,15 @@ def machines() -> None:
     gamma = cases()["gamma"]
     queued = {**gamma.variants["tiny"], "network.virtual_output_queues": 2}
     replace(gamma, variants={"queued": queued}).build("queued", gamma.operands())
+
+
+def mapped() -> None:
+    """Those of specifications: with a merger, and with a loop in front of the cut that is summed over."""
+    for name, factor in (
+        ("spec:gamma", "uniform:rows=9,cols=9,nonzeros=30"),
+        (str(OUTER), "uniform:rows=9,cols=9,nonzeros=30"),
+    ):
+        assert simulate(name, factor).verification.passed
 
 
 def conversions() -> None:
@@ -79,6 +89,7 @@ def built() -> set[type[Component]]:
         patch.setattr(sys, "path", [*sys.path, *map(str, SUPPORT)])
         patch.setattr(Composition, "build", build)
         machines()
+        mapped()
         conversions()
         for graph in graphs():
             run(graph, drawn(graph), {"scratchpad.latency": 0 if graph.phases[1:] else 4})

@@ -33,11 +33,13 @@ class Problem(ABC):
     what that is compared with, up to ``tolerance`` (a problem may have both of its own); ``tensors`` the
     names of its operands, in their order; ``least`` how many of them must be given; ``Parameters`` what it
     takes besides; ``inputs`` what a cascade of Einsums for it reads, where that is not the operands: what the
-    last one of them is in the end is the answer.
+    last one of them is in the end is the answer; ``samples`` small operands by name, for who only wants the
+    machine: one matrix where it has none.
 
     Args:
         operands: those given.
         parameters: by name, already valid.
+        in_order: whether the operands were given one after the other, and not by their names.
 
     Raises:
         WorkloadError: operands that the kind does not take, or that do not go together.
@@ -51,11 +53,19 @@ class Problem(ABC):
     least: ClassVar[int] = 1
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
     inputs: ClassVar[tuple[str, ...]] = ()
+    samples: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, operands: Sequence[Operand], parameters: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        operands: Sequence[Operand],
+        parameters: Mapping[str, object] | None = None,
+        *,
+        in_order: bool = True,
+    ) -> None:
         if not self.least <= len(operands) <= len(self.tensors):
             raise WorkloadError(f"{self.kind} takes {self._takes()}, and {len(operands)} were given")
         self.operands = dict(zip(self.tensors, operands, strict=False))
+        self.in_order = in_order
         self.parameters = self.Parameters.model_validate(dict(parameters or {}))
         self.check_operands()
 

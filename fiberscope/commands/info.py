@@ -73,27 +73,29 @@ def info(
 
 
 def _draw(name: str, output: Path | None, settings: list[str]) -> None:
-    from fiberscope import accelerators
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.drawing.machine import drawn
+    from fiberscope.machines import find
 
-    output = output or Path(f"{accelerators.find(name).name}.svg")
+    kind = find(name)
+    output = output or Path(f"{kind.name.replace(':', '-')}.svg")
     if output != STANDARD_OUTPUT and output.suffix.lower() != ".svg":
         raise InputError(f"{output}: drawings are .svg files")
     if output != STANDARD_OUTPUT:
         check_writable(output)
-    write_text(output, drawn(name, parse_settings(settings)))
+    write_text(output, drawn(kind, parse_settings(settings)))
     if output != STANDARD_OUTPUT:
         print(f"Drawing: {output}")
 
 
 def _described(name: str, parameter: str | None) -> _Machine | _Matrix:
     from fiberscope import accelerators, workloads
+    from fiberscope.machines import find, is_machine
     from fiberscope.workloads.errors import nearest
 
     machines = accelerators.names()
-    if name in machines or name.endswith(".py"):
-        return _Machine(accelerators.find(name), parameter)
+    if is_machine(name):
+        return _Machine(find(name), parameter)
     try:
         entry = workloads.lookup(name)
     except workloads.WorkloadError as error:
@@ -114,7 +116,7 @@ class _Machine:
 
         self._machine, self._header = machine, header(machine.shipped)
         self._ranges = ranges(machine.configuration)
-        every = parameters(machine.shipped)
+        every = [one for file in (machine.shipped, *machine.defaults) for one in parameters(file)]
         self._shown = [given for given in every if key is None or f"{given.key}.".startswith(f"{key}.")]
         self._single = key is not None and [given.key for given in self._shown] == [key]
         if not self._shown:

@@ -16,6 +16,7 @@ __all__ = [
     "Json",
     "Markdown",
     "Matrix",
+    "Operands",
     "Parts",
     "Quiet",
     "SecondMatrix",
@@ -33,6 +34,13 @@ Accelerator = Annotated[
 Matrix = Annotated[
     str,
     typer.Argument(help="A: a file, a known name, or a generator.", autocompletion=complete_matrix),
+]
+Operands = Annotated[
+    list[str],
+    typer.Argument(
+        help="A [B]: files, known names, or generators; or NAME=TENSOR for each that it reads.",
+        autocompletion=complete_matrix,
+    ),
 ]
 SecondMatrix = Annotated[
     str | None,

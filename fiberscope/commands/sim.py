@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix
+from fiberscope.commands.options import Accelerator, Operands, SecondMatrix
 from fiberscope.commands.run_options import Simulated
 from fiberscope.commands.taking import taking
-from fiberscope.report.files import matrices
+from fiberscope.report.files import operand_files
 
 __all__ = ["sim"]
 
 
 @taking()
-def sim(accelerator: Accelerator, matrix: Matrix, asked: Simulated, b: SecondMatrix = None) -> int:
-    """Simulate A times A, or A times B, on an accelerator; the product is verified against scipy.
+def sim(accelerator: Accelerator, operands: Operands, asked: Simulated, b: SecondMatrix = None) -> int:
+    """Simulate A times A, or A times B, on an accelerator, or a specification on its tensors; verified.
 
     \b
     Examples:
@@ -23,8 +23,12 @@ def sim(accelerator: Accelerator, matrix: Matrix, asked: Simulated, b: SecondMat
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
+      fiberscope sim spec:gamma A=a.mtx B=b.mtx
+      fiberscope sim my.yaml A=a.mtx x=vector.mtx --set K1=512
     """
     from fiberscope.runs import Simulation
+    from fiberscope.words import operands_of
 
-    factors = (matrix,) if b is None else (matrix, b)
-    return asked.ended(asked.simulate(partial(Simulation, accelerator, factors), matrices(matrix, b)))
+    factors, tensors = operands_of([*operands, *([] if b is None else [b])])
+    inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
+    return asked.ended(asked.simulate(partial(Simulation, accelerator, factors, tensors), inputs))

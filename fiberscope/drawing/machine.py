@@ -1,11 +1,11 @@
-"""An accelerator by name to its drawing."""
+"""An accelerator to its drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from fiberscope import accelerators
-from fiberscope.accelerators.machine import EVENT
+from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.drawing.graph import Graph, graph_of
 from fiberscope.drawing.layout import arranged
 from fiberscope.drawing.svg import svg
@@ -20,28 +20,27 @@ ANY_MATRIX = (
 )
 
 
-def drawn(name: str, settings: Mapping[str, object]) -> str:
+def drawn(kind: Accelerator[Any], settings: Mapping[str, object]) -> str:
     """The text of an SVG file of an accelerator, built with ``settings``.
 
     Raises:
-        InputError, ConfigurationError: there is no such accelerator, or it cannot be built so.
+        InputError, ConfigurationError: it cannot be built so.
     """
-    graph = families_of(name, settings)
-    called = accelerators.find(name).name
-    return svg(graph, arranged(graph), f"{called}: its components and the channels between them")
+    graph = families_of(kind, settings)
+    return svg(graph, arranged(graph), f"{kind.name}: its components and the channels between them")
 
 
-def families_of(name: str, settings: Mapping[str, object]) -> Graph:
+def families_of(kind: Accelerator[Any], settings: Mapping[str, object]) -> Graph:
     """The families of components of an accelerator, and the channels between them.
 
     Raises:
         InputError, ConfigurationError: as of ``drawn``.
     """
-    kind = accelerators.find(name)
     configured, maker = configure(kind, None, settings)
-    problem = maker.load(ANY_MATRIX, None, exact=False, progress=lambda *_stage: None)
+    any_matrix = None if maker.kind.samples else ANY_MATRIX
+    problem = maker.load(any_matrix, None, False, lambda *_stage: None, maker.kind.samples)
     try:
         machine = kind.models[EVENT](configured, *problem.given())
     except SimulationError as error:
-        raise InputError(f"{name}: {error}") from error
+        raise InputError(f"{kind.name}: {error}") from error
     return graph_of(machine.kernel)  # type: ignore[attr-defined] # the model of this fidelity is a machine

@@ -12,6 +12,7 @@ from fiberscope.drawing.layout import HEIGHT, WIDTH, Layout, arranged
 from fiberscope.drawing.machine import families_of
 from fiberscope.drawing.svg import svg
 from fiberscope.errors import InputError
+from fiberscope.machines import find
 from fiberscope.report.document import Report
 from fiberscope.report.families import families
 from fiberscope.report.parts import Component
@@ -108,12 +109,17 @@ def _drawing(report: Report) -> tuple[str, str]:
     if report.problem is not None and report.problem.kind == "graph":
         return "", "A graph is drawn by `fiberscope graph draw`."
     try:
-        graph = families_of(report.accelerator, dict(_flat(report.config)))
+        graph = families_of(find(_machine(report)), dict(_flat(report.config)))
     except InputError as error:
         return "", f"The machine cannot be built here to be drawn: {error}"
     layout, shares = arranged(graph), _shares(graph, report.components)
     title = f"{report.accelerator}: its components and where their cycles went"
     return svg(graph, layout, title, list(_bars(layout, shares))), ""
+
+
+def _machine(report: Report) -> str:
+    """What to find the machine by: its file, if it was given by one."""
+    return (report.source and report.source.path) or report.accelerator
 
 
 def _shares(graph: Graph, components: Mapping[str, Component]) -> Shares:

@@ -112,7 +112,7 @@ def of_simulation(
         modules |= {TILING}
     if formats:
         modules |= {CONVERTING}
-    path = machine if machine.endswith(".py") else None
+    path = machine if machine.endswith((".py", ".yaml", ".yml")) else None
     return Roots(modules, () if path is None else (path,), path)
 
 

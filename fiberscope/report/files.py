@@ -176,6 +176,11 @@ def _unwritable(path: Path, error: OSError) -> InputError:
 
 def matrices(a: str, b: str | None) -> dict[str, Path | None]:
     """The files of the matrices, which no output may overwrite, by what they are called in a message."""
+    return operand_files({"A": a, "B": b})
+
+
+def operand_files(operands: Mapping[str, str | None]) -> dict[str, Path | None]:
+    """The same of operands by name."""
     from fiberscope.workloads import file_of  # noqa: PLC0415  (it takes time to load)
 
-    return {"the matrix A": file_of(a), "the matrix B": None if b is None else file_of(b)}
+    return {f"the matrix {name}": None if one is None else file_of(one) for name, one in operands.items()}

@@ -45,17 +45,23 @@ class Dropper(StreamBlock):
 
 
 class StopDropper(Dropper):
-    """Drops all stops: of fibers only their points are left.
+    """Drops stops: of fibers only their points are left.
 
     Interface: that of ``Dropper``. Timing: one token a cycle. Counts: ``dropped`` stops.
 
-    Source: the public simulator (weiya711/sam at 6e477d1), in front of its accumulators.
+    Source: the public simulator (weiya711/sam at 6e477d1), in front of its accumulators; that some stay is
+    ours.
+
+    Args:
+        name, carries, quirks: as of ``Dropper``.
+        kept: the level from which on stops stay, as those do that end a task; without it all go.
     """
 
     COUNTERS = ("dropped",)
 
-    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, carries: Protocol = CRD, quirks: int = CLEAN, kept: int = NO_STOP) -> None:
         super().__init__(name, carries, quirks)
+        self.kept = kept
         self.dropped = 0
 
     def update(self, now: int) -> int:
@@ -64,7 +70,7 @@ class StopDropper(Dropper):
         if not source.can_pop():
             return self.wait_input(source)
         kind = source.control()
-        if kind == STOP:
+        if kind == STOP and (self.kept == NO_STOP or source.coordinate() < self.kept):
             self.dropped += 1
             source.pop()
         else:

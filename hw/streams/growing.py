@@ -13,7 +13,7 @@ class Growing:  # C: final
         room: words that it has room for at first.
     """
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int = 1) -> None:
         self.room = max(1, room)
         self.count = 0
         self._allocate()
@@ -46,6 +46,10 @@ class Growing:  # C: final
     def integer(self, place: int) -> int:  # C: noexcept
         """The word at this place, as an integer."""
         return self._integers[place]
+
+    def value(self, place: int) -> float:  # C: noexcept
+        """The word at this place, as a double."""
+        return self._values[place]
 
     def clear(self) -> None:
         """Forget all words."""

@@ -25,7 +25,7 @@ class ScalarReduce(StreamBlock):
     """Reduces the values of each innermost fiber to one.
 
     Interface: values of depth d on ``in_val``, of depth d - 1 on ``out_val``. An empty fiber gives an
-    explicit 0, or nothing if empty fibers are dropped. An N counts as 0.
+    explicit 0, nothing if empty fibers are dropped, or N if they are marked. An N counts as 0.
 
     Timing: a value takes a cycle. The stop of a fiber sends its result; if it ends lists above as well, a
     further cycle, in which nothing is taken, sends their stop, one level lower. Of an empty fiber that is
@@ -70,6 +70,8 @@ class ScalarReduce(StreamBlock):
         self.reductions = 0
         self.zeros = 0
         self.nonzeros = 0
+        self.filled = 0  # fibers that had a value
+        self.marks = False  # C: public; whether an empty fiber gives N
 
     def update(self, now: int) -> int:
         """Send an owed stop, or take a token."""
@@ -103,8 +105,13 @@ class ScalarReduce(StreamBlock):
 
     def _close(self, level: int, now: int) -> int:
         """The fiber has ended, and as many lists above it."""
+        self.filled += self.count > 0
         if self.count == 0 and self.drops:
             return self._send_stop(level - 1, now) if level else self.busy(now + 1)
+        if self.count == 0 and self.marks:
+            self.out_val.push(EMPTY)
+            self.owed = level - 1
+            return self.busy(now + 1)
         result = self.result
         self.out_val.push(DATA, INTEGER if self.integers and self.quirks & Q13 else 0, result)
         if result == 0.0:

@@ -6,24 +6,33 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import DATA, DONE, REF
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.protocol import ANY
 
 
 class Root(StreamBlock):
     """Sends the reference 0, which names a tensor's only outermost fiber, and done behind it.
 
-    Interface: ``out_ref`` has depth -1: ``0, D``.
+    Interface: ``out_ref`` has depth -1: ``0, D``. Where ``after`` is connected, the reference waits for what
+    comes there.
 
     Timing: the reference in cycle 0, done in cycle 1; so the blocks behind it see their first token in the
     kernel's cycle 1, which is cycle 0 of the public simulator.
     """
 
-    PORTS = (output_stream("out_ref", REF),)
+    PORTS = (Input("after", ANY, optional=True), output_stream("out_ref", REF))
 
+    after: Channel | None
     out_ref: OutputStream
 
     def update(self, now: int) -> int:
         """Send the reference, or done."""
         if self.out_ref.tokens[DATA] == 0:
+            if self.after is not None:
+                if not self.after.can_pop():
+                    return self.wait_input(self.after)
+                self.after.pop()
             self.out_ref.push(DATA, 0)
             return self.busy(now + 1)
         self.out_ref.push(DONE)

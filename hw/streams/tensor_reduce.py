@@ -22,9 +22,12 @@ class TensorReduce(StreamBlock):
     they change, what has been added up is complete and forgotten. The memory takes as many points as come;
     what hardware holds has a limit.
 
+    With ``flushes`` the points come as tasks, each ended by a stop at all inputs: what has been added up is
+    complete then, and leaves as fibers one level deeper, in one of the task. A value N is none then.
+
     Timing: a point is taken in a cycle in which all of its tokens are seen. Points wait while sums that are
-    complete leave: a cycle a sum, and one for the stops in front of it where a fiber has ended. At the end
-    come the last stops, then done.
+    complete leave: a cycle a sum, and one for the stops in front of it where a fiber has ended. At the end,
+    or that of a task, come the last stops, at last done.
 
     Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``most_held`` of these
     at once, as many as hardware needs places.
@@ -37,6 +40,7 @@ class TensorReduce(StreamBlock):
         ways: coordinates of a point, at least 1.
         kept: of these that come sorted, from the outermost on; fewer than there are.
         quirks: see ``StreamBlock``.
+        flushes: whether the points come as tasks.
 
     Raises:
         ValueError: if there are not so many.
@@ -49,7 +53,9 @@ class TensorReduce(StreamBlock):
     in_val: Channel
     out_val: OutputStream
 
-    def __init__(self, name: str, ways: int, kept: int = 0, quirks: int = CLEAN) -> None:
+    def __init__(
+        self, name: str, ways: int, kept: int = 0, quirks: int = CLEAN, *, flushes: bool = False
+    ) -> None:
         super().__init__(name, quirks)
         if not 0 <= kept < ways:
             raise ValueError(
@@ -57,6 +63,7 @@ class TensorReduce(StreamBlock):
             )
         self.ways = ways
         self.kept = kept
+        self.flushes = flushes
         self.ports = self.own_ports()
         self.sums: dict[tuple[int, ...], float] = {}
         self.group: tuple[int, ...] = ()  # the sorted coordinates of the points taken last
@@ -64,7 +71,8 @@ class TensorReduce(StreamBlock):
         self.last: tuple[int, ...] = ()  # sent last
         self.opens = True  # no stop is due in front of the next sum
         self.ended = False  # done has been taken
-        self.closed = False  # and the last stops have been sent
+        self.closes = False  # the last stops, of all or of a task, are due behind the sums
+        self.closed = False  # done is due
         self.points = 0
         self.elements = 0
         self.most_held = 0
@@ -99,7 +107,7 @@ class TensorReduce(StreamBlock):
             self.send_control(DONE, 0)
             return self.finish(now)
         sends = self._send()
-        if not self.ended and missing is None and not self.complete:
+        if not self.ended and missing is None and not self.complete and not self.closes:
             self._take(now)
             return self.busy(now + 1)
         return self.busy(now + 1) if sends or missing is None else self.wait_input(missing)
@@ -115,12 +123,14 @@ class TensorReduce(StreamBlock):
         kind = self.in_val.control()
         point = DATA if kind == EMPTY else kind
         heads = [inline.channel(channel) for channel in self.in_crd]
-        if point == STOP or any(head.control() != point for head in heads):
+        if (point == STOP and not self.flushes) or any(head.control() != point for head in heads):
             self._refuse(now, "is no point")
-        if point == DONE:
-            self.ended = True
+        if point in (STOP, DONE):
+            self.ended = point == DONE
+            self.closed = self.ended and self.flushes
+            self.closes = not self.closed
             self._complete()
-        else:
+        elif kind == DATA or not self.flushes:
             self._add(
                 tuple([head.coordinate() for head in heads]),
                 self.in_val.value() if kind == DATA else 0.0,
@@ -145,7 +155,7 @@ class TensorReduce(StreamBlock):
         self.sums = {}
 
     def _send(self) -> bool:
-        """Send the next token of a sum, or at the end of all; whether there was any."""
+        """Send the next token of a sum, or at the end of all or of a task; whether there was any."""
         if self.complete:
             coordinates, value = self.complete[-1]
             first = self._changed(coordinates)
@@ -159,9 +169,10 @@ class TensorReduce(StreamBlock):
             self.last, self.opens = coordinates, False
             self.complete.pop()
             return True
-        if self.ended:
-            self._close()
-        return self.ended
+        if not self.closes:
+            return False
+        self._close()
+        return True
 
     def _changed(self, coordinates: tuple[int, ...]) -> int:
         """The outermost coordinate in which a sum differs from the one before."""
@@ -176,11 +187,12 @@ class TensorReduce(StreamBlock):
         self.out_val.push(STOP, self.ways - changed - 2)
 
     def _close(self) -> None:
-        """Send the last stops."""
+        """Send the last stops; those of a task end the list around its fibers, too."""
         for way in range(self.ways):
-            self._stream(way).push(STOP, way)
-        self.out_val.push(STOP, self.ways - 1)
-        self.closed = True
+            self._stream(way).push(STOP, way + self.flushes)
+        self.out_val.push(STOP, self.ways - 1 + self.flushes)
+        self.closes, self.closed = False, self.ended
+        self.last, self.opens = (), True
 
     def _stream(self, way: int) -> OutputStream:
         stream: OutputStream = self.streams[way]

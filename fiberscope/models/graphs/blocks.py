@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import TypeVar
 
 from fiberscope.errors import InputError
+from fiberscope.hw.fibers.level import Level as Fibers
 from fiberscope.hw.streams.tokens import BV, CRD, REF, VAL
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.nests import Nest, Nests, nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
@@ -48,6 +50,22 @@ class Context:
             stored = f"{node['tensor']} is {tensor.format}"
             raise InputError(f"{node} scans a level of format {node['format']}, and {stored}")
         return level
+
+    @cached_property
+    def _fibers(self) -> dict[tuple[str, str], Fibers]:
+        return {}
+
+    def fibers_of(self, node: Node) -> Fibers:
+        """The level that a node scans as a block reads it, made once for all that do.
+
+        Raises:
+            InputError: it is stored otherwise.
+        """
+        place = node["tensor"], node["mode"]
+        if place not in self._fibers:
+            level = self.level_of(node, CompressedLevel)
+            self._fibers[place] = Fibers(level.segments, level.coordinates)
+        return self._fibers[place]
 
     @cached_property
     def nests(self) -> Nests:

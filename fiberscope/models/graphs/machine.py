@@ -29,7 +29,7 @@ from fiberscope.models.graphs.storage import StoredTensor, stops_below
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["GraphMachine"]
+__all__ = ["GraphMachine", "segments_of"]
 
 
 class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it has no network and no memory
@@ -207,7 +207,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
 
     def _level(self, node: Node, above: list[Level], size: int) -> Level:
         block = self.blocks[node.name]
-        return node.level.written(block, _segments(block, above), size)
+        return node.level.written(block, segments_of(block, above), size)
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
         """Sizes of the dimensions of a result, as it is stored."""
@@ -216,7 +216,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         return tuple(self.sizes[variable] for variable in variables)
 
 
-def _segments(block: StreamBlock, above: Sequence[Level]) -> Integers:
+def segments_of(block: StreamBlock, above: Sequence[Level]) -> Integers:
     """Where the fibers of a level begin: the levels above tell which of its stops end fibers, which lists.
 
     Where these are not as many, coordinates were dropped above: then no fiber is empty, and the writer knows.

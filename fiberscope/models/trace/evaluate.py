@@ -29,6 +29,7 @@ __all__ = [
     "Outcome",
     "Prepared",
     "attach",
+    "operand_of",
     "run",
 ]
 
@@ -247,7 +248,8 @@ class _Cascade:
         equation = einsum.equation
         assert isinstance(equation, Equation)
         mapped = Mapped(einsum, rank_shapes(self.specification, einsum, self.tensors))
-        operands = [self._operand(access) for access in accesses(equation.expression)]
+        accessed = accesses(equation.expression)
+        operands = [operand_of(self.specification, access, self.tensors) for access in accessed]
         prepare(mapped, operands)
         nest = Nest(mapped, operands, self.specification)
         prepared = _prepared(einsum, nest)
@@ -268,18 +270,21 @@ class _Cascade:
             verification,
         )
 
-    def _operand(self, access: Access) -> Operand:
-        """A tensor with its ranks named as an equation names them."""
-        declared = self.specification.tensors[access.tensor]
-        tree = self.tensors.get(access.tensor)
-        if tree is None:
-            raise InputError(f"there is no tensor {access.tensor}; there are {', '.join(self.tensors)}")
-        uses = uses_of(access, declared.ranks)
-        names = {use.declared: use.name for use in uses}
-        ranks = tuple(
-            replace(rank, name=names[rank.name], tensor_rank=names[rank.name]) for rank in tree.ranks
-        )
-        return Operand(access.tensor, uses, replace(tree, ranks=ranks), declared.empty, declared.uncompressed)
+
+def operand_of(specification: Specification, access: Access, tensors: Mapping[str, FiberTree]) -> Operand:
+    """A tensor with its ranks named as an equation names them.
+
+    Raises:
+        InputError: it is not among the tensors.
+    """
+    declared = specification.tensors[access.tensor]
+    tree = tensors.get(access.tensor)
+    if tree is None:
+        raise InputError(f"there is no tensor {access.tensor}; there are {', '.join(tensors)}")
+    uses = uses_of(access, declared.ranks)
+    names = {use.declared: use.name for use in uses}
+    ranks = tuple(replace(rank, name=names[rank.name], tensor_rank=names[rank.name]) for rank in tree.ranks)
+    return Operand(access.tensor, uses, replace(tree, ranks=ranks), declared.empty, declared.uncompressed)
 
 
 def _same(one: FiberTree | None, other: FiberTree) -> bool:

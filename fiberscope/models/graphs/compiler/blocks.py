@@ -128,14 +128,15 @@ class Blocks:
             )
             operand.references = Wire(node, "ref")
 
-    def summed(self, values: Wire, around: Wire | None) -> Wire:
-        """The sum of each fiber of values, 0 of an empty one.
+    def summed(self, values: Wire, around: Wire | None, empty: str = "keep") -> Wire:
+        """The sum of each fiber of values.
 
         Args:
             values: of any depth.
             around: the coordinates around the fibers, which tell an empty one from none, if there are any.
+            empty: what an empty one gives: ``keep``, 0; ``mark``, N.
         """
-        return Wire(self.add("reduce", {"val": values, "crd": around}, empty="keep"), "val")
+        return Wire(self.add("reduce", {"val": values, "crd": around}, empty=empty), "val")
 
 
 def _pairs_of_words(iteration: Join, variable: str) -> list[tuple[Scan, Scan]]:

@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.blocks import Blocks
@@ -26,6 +26,7 @@ from fiberscope.models.graphs.compiler.sums import new_name
 from fiberscope.models.graphs.compiler.terms import (
     Every,
     Function,
+    Iteration,
     Join,
     Operand,
     Summed,
@@ -43,7 +44,7 @@ from fiberscope.models.graphs.expression import Access, Assignment, accesses_in
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
 
-__all__ = ["lower"]
+__all__ = ["go_through", "lower", "sized", "value_of"]
 
 
 def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order: Sequence[str]) -> Graph:
@@ -109,7 +110,7 @@ class _Statement:
         self._term = term_of(statement.expression, formats)
         self._nest = _nest(self._term, statement.result, order)
         self._result = Result(statement.result, formats[statement.result.tensor], self._nest)
-        self._blocks = Blocks(graph, phase, _sized(self._term))
+        self._blocks = Blocks(graph, phase, sized(self._term))
 
     def lower(self) -> None:
         """Add its blocks.
@@ -140,20 +141,7 @@ class _Statement:
             self._check_size(variable)
             iteration = united([iteration, None]) if iteration else Every()
         assert iteration is not None
-        coordinates, references = self._blocks.joined(iteration, variable, before)
-        lacking = list(with_missing(iteration, variable))
-        full = is_full(iteration, variable)
-        absent = [operand for operand in operands_in(term) if not operand.has(variable)]
-        self._blocks.repeated(absent, variable, coordinates)
-        for operand, wire in references.items():
-            if operand is not None:
-                operand.references = wire
-        for operand in lacking:
-            operand.certain = False
-        scanned = [operand for operand in references if operand is not None]
-        filled = full or all(operand.has_no_empty_fiber(variable) for operand in scanned)
-        intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
-        return Loop(variable, coordinates, intersects, filled)
+        return go_through(self._blocks, term, iteration, variable, before)
 
     def _check_size(self, variable: str) -> None:
         if not any(operand.has(variable) for operand in operands_in(self._term)):
@@ -164,14 +152,11 @@ class _Statement:
 
     def _value(self, term: Term, loops: Sequence[Loop]) -> Wire:
         """The values of a term within these loops."""
-        if isinstance(term, Operand):
-            return Wire(
-                self._blocks.add("arrayvals", {"ref": term.references}, tensor=term.access.tensor), "val"
-            )
-        if isinstance(term, Summed):
-            return self._summed(term, loops)
-        operands = [self._value(one, loops) for one in term.terms]
-        return self._blocks.value("add" if term.adds else term.name, *operands, **_attributes(term))
+
+        def known(one: Operand | Summed) -> Wire | None:
+            return self._summed(one, loops) if isinstance(one, Summed) else None
+
+        return value_of(self._blocks, term, known)
 
     def _summed(self, term: Summed, loops: Sequence[Loop]) -> Wire:
         """A sum within the expression: its loops are within all others."""
@@ -198,6 +183,45 @@ class _Statement:
             )
 
 
+def go_through(blocks: Blocks, term: Term, iteration: Iteration, variable: str, before: Wire | None) -> Loop:
+    """The blocks of one loop; the operands' references are then those of its coordinates.
+
+    Args:
+        blocks: to which they are added.
+        term: of the loop.
+        iteration: what it goes through.
+        variable: of it.
+        before: the coordinates of the loop around it; None of the outermost.
+    """
+    coordinates, references = blocks.joined(iteration, variable, before)
+    lacking = list(with_missing(iteration, variable))
+    full = is_full(iteration, variable)
+    absent = [operand for operand in operands_in(term) if not operand.has(variable)]
+    blocks.repeated(absent, variable, coordinates)
+    for operand, wire in references.items():
+        if operand is not None:
+            operand.references = wire
+    for operand in lacking:
+        operand.certain = False
+    scanned = [operand for operand in references if operand is not None]
+    filled = full or all(operand.has_no_empty_fiber(variable) for operand in scanned)
+    intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
+    return Loop(variable, coordinates, intersects, filled)
+
+
+def value_of(blocks: Blocks, term: Term, known: Callable[[Operand | Summed], Wire | None]) -> Wire:
+    """The values of a term: of an operand those that its references name, unless they are known otherwise."""
+    if not isinstance(term, Function):
+        found = known(term)
+        if found is None:
+            assert isinstance(term, Operand)  # what a sum is, who has its loops knows
+            node = blocks.add("arrayvals", {"ref": term.references}, tensor=term.access.tensor)
+            found = Wire(node, "val")
+        return found
+    operands = [value_of(blocks, one, known) for one in term.terms]
+    return blocks.value("add" if term.adds else term.name, *operands, **_attributes(term))
+
+
 def _attributes(term: Function) -> dict[str, object]:
     """Of the ALU of an operator."""
     found: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
@@ -206,7 +230,7 @@ def _attributes(term: Function) -> dict[str, object]:
     return found
 
 
-def _sized(term: Term) -> dict[str, tuple[str, int]]:
+def sized(term: Term) -> dict[str, tuple[str, int]]:
     """Of each variable the first operand that has it, and which of its dimensions."""
     return {
         variable: next(

@@ -54,7 +54,13 @@ class Result:
         access: the left side.
         format: how it is stored.
         nest: the loops around its values, outermost first; all but those of the result are summed over.
+
+    Attributes: ``passes_over``: whether the sum of an empty fiber within one that is summed over as well is
+    left out, as it adds nothing; ``of_empty``: what another one gives, as of ``Blocks.summed``.
     """
+
+    passes_over = False
+    of_empty = "keep"
 
     def __init__(self, access: Access, format: Format, nest: Sequence[str]) -> None:
         self._access, self._format, self._nest = access, format, nest
@@ -77,10 +83,11 @@ class Result:
         dropped = self._drop(blocks, loops, coordinates)
         left = list(self._nest)
         while left and left[-1] not in self._levels:
-            if left.pop() in dropped:
+            if left.pop() in dropped or (self.passes_over and left and left[-1] not in self._levels):
                 values = Wire(blocks.add("reduce", {"val": values}, empty="drop"), "val")
             else:
-                values = blocks.summed(values, loops[len(left) - 1].coordinates if left else None)
+                around = loops[len(left) - 1].coordinates if left else None
+                values = blocks.summed(values, around, self.of_empty)
         if self.accumulates:
             coordinates, values = self._accumulate(blocks, coordinates, left, values)
         self._write(blocks, coordinates, values)

@@ -69,14 +69,12 @@ class _Compressed(LevelFormat):
         ), positions
 
     def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
-        from fiberscope.hw.fibers.level import Level as Fibers
         from fiberscope.hw.streams.compressed import CompressedScanner
         from fiberscope.hw.streams.skipping import SkippingScanner
 
-        level = context.level_of(node, CompressedLevel)
         skips = context.graph.feeding(node, "skip") is not None
-        fibers = Fibers(level.segments.tolist(), level.coordinates.tolist())
-        return (SkippingScanner if skips else CompressedScanner)(name, fibers, context.quirks)
+        kind = SkippingScanner if skips else CompressedScanner
+        return kind(name, context.fibers_of(node), context.quirks)
 
     def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
         import numpy as np

@@ -123,9 +123,12 @@ class _Reducer(Primitive):
         from fiberscope.hw.streams.reduce import FiberReduce, ScalarReduce
 
         if context.graph.feeding(node, CRD) is not None:
-            return FiberReduce(name, context.quirks)
-        drops = drops_empty(context.graph, context.nests, node)
-        return ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
+            made: ScalarReduce = FiberReduce(name, context.quirks)
+        else:
+            drops = drops_empty(context.graph, context.nests, node)
+            made = ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
+        made.marks = node["empty"] == "mark"
+        return made
 
 
 _PORTS = (Port("val[]", (VAL,)),), (Port("val", (VAL,)),)

@@ -1,0 +1,41 @@
+"""The machines that can be named: those of ``accelerators``, and those of specifications."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fiberscope import accelerators
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.machine import Accelerator
+
+__all__ = ["find", "is_machine"]
+
+OF_SPECIFICATIONS = "spec:"
+FILES = (".yaml", ".yml")
+
+
+def find(name: str) -> Accelerator[Any]:
+    """The descriptor of a machine.
+
+    Args:
+        name: of an accelerator, or the path of a Python file with one; ``spec:`` and the name of a
+            specification that ships, or the path of one, for the machine that is built from it.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if _is_specification(name):
+        from fiberscope.models.mapped.descriptor import machine_of  # noqa: PLC0415  (most runs need none)
+
+        return machine_of(name)
+    return accelerators.find(name)
+
+
+def is_machine(name: str) -> bool:
+    """Whether a name is one of a machine, there or not, and not that of a matrix."""
+    return _is_specification(name) or name.endswith(".py") or name in accelerators.names()
+
+
+def _is_specification(name: str) -> bool:
+    return name.startswith(OF_SPECIFICATIONS) or name.endswith(FILES)

@@ -1,0 +1,98 @@
+"""Nodes of machines that are built from a specification: where loops are cut, and what merges fibers.
+
+A graph that has one runs as such a machine alone (``fiberscope.models.mapped``): its blocks behind the cut
+are there as often as there are instances.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fiberscope.errors import InputError
+from fiberscope.models.graphs.primitives.primitive import ANY, CRD, REF, VAL, Port, Primitive
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.blocks import Context
+    from fiberscope.models.graphs.faults import Faults
+    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.netlist import Node
+
+
+class _OfMachines(Primitive):
+    named = False
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        raise InputError(f"{node}: only a machine from its specification has one; run that, as in spec:gamma")
+
+    def lacks(self, node: Node) -> str:
+        return f"no hardware here has a {self.type}; a machine from its specification simulates it"
+
+
+class _Root(Primitive):
+    """A task of its own: the reference 0, and the end."""
+
+    unit = "root.Root"
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": ()}
+
+
+class _Cut(_OfMachines):
+    """What leaves by ``out[i]`` is what comes by ``in[i]``, as tasks: nested in the last loop alone."""
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {f"out{port.removeprefix('in')}": nest[-1:] or ("task",) for port, nest in fed.items()}
+
+
+class _Swap(_OfMachines):
+    """Of fibers within an outer loop points in the order of their own: two loops that are one list."""
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": (*fed[REF][:-1], node["index"])}
+
+
+class _Sum(_OfMachines):
+    """It takes what all instances behind a cut give."""
+
+    alike = whole = True
+
+    def lacks(self, node: Node) -> str:
+        return "no hardware here adds tasks up; a machine from its specification simulates it"
+
+
+class _Runs(Primitive):
+    unit = "run_sum.RunSum"
+    named = False
+    alike = True
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.run_sum import RunSum
+
+        return RunSum(name)
+
+
+MADE = (
+    _Root("rootref", (), (Port(REF, (REF,)),), {"root": "true"}, "Root", "orange"),
+    _Cut("cut", (Port("in[]", ANY),), (Port("out[]", ANY),), {"index": ""}, "Cut {index}", "orange"),
+    _Swap(
+        "swap",
+        (Port(CRD, (CRD,)), Port(REF, (REF,)), Port("carried[]", (REF,), optional=True)),
+        (Port("outer", (CRD,)), Port("inner", (CRD,)), Port(VAL, (VAL,)), Port("carried[]", (REF,))),
+        {"index": "", "tensor": None, "mode": None, "radix": None},
+        "Merge {tensor}{mode} by {radix}",
+        "green2",
+        "own",
+    ),
+    _Sum(
+        "tasksum",
+        (Port("crd[]", (CRD,), optional=True), Port(VAL, (VAL,))),
+        (),
+        {"tensor": None},
+        "Sum {tensor}",
+        "orange",
+    ),
+    _Runs(
+        "runsum", (Port(CRD, (CRD,)), Port(VAL, (VAL,))), (Port(CRD, (CRD,)), Port(VAL, (VAL,))), label="Runs"
+    ),
+)

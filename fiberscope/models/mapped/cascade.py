@@ -1,0 +1,89 @@
+"""The problem that a machine from a specification solves: its cascade, on tensors of any names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from fiberscope.models.trace.api import Prepared, prepare
+from fiberscope.models.trace.evaluate import Outcome, run
+from fiberscope.models.trace.plan import rank_shapes
+from fiberscope.models.trace.specification import Specification
+from fiberscope.models.trace.verify import verify
+from fiberscope.workloads import Problem
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.verification import TOLERANCE, Comparison
+
+__all__ = ["Cascade", "Made"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a machine has made: by its specification, the outputs that it wrote by name."""
+
+    specification: Specification
+    outputs: Mapping[str, FiberTree]
+
+
+class Cascade(Problem):
+    """The cascade of a specification, whose name is the class's ``specification``.
+
+    Its operands are those of the specification, by name; in order they are the factors of a product. What is
+    done to them is known when the machine's parameters are.
+    """
+
+    kind = "cascade"
+    answer = "result"
+    reference = "an evaluation of each Einsum"
+    tolerance = TOLERANCE
+    specification: ClassVar[str]
+    title: ClassVar[str]  # its Einsums
+
+    def check_operands(self) -> None:
+        """Nothing: sizes are held to one another when the specification is read with its symbols."""
+
+    def given(self) -> tuple[Cascade]:
+        """Itself."""
+        return (self,)
+
+    def prepared(self, settings: Mapping[str, object]) -> Prepared:
+        """The specification with its operands.
+
+        Args:
+            settings: parameters of its machine and symbols, by key.
+
+        Raises:
+            ConfigurationError, WorkloadError, InputError: as of ``fiberscope.model``.
+        """
+        if self.in_order:
+            self._ready = prepare(self.specification, *self.operands.values(), settings=settings)
+        else:
+            self._ready = prepare(self.specification, tensors=self.operands, settings=settings)
+        return self._ready
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What the loop nests of the trace give: for what a stage reads of another, and what none writes."""
+        return run(self._ready.specification, self._ready.trees)
+
+    def check(self, answer: Made) -> Comparison:
+        """Compare each output with an evaluation of its Einsum, of what the machine wrote before."""
+        specification = answer.specification
+        tensors = dict(self._ready.trees)
+        error = 0.0
+        for einsum in specification.einsums:
+            written = answer.outputs.get(einsum.output)
+            if written is None:
+                tensors[einsum.output] = self.outcome.tensors[einsum.output]
+                continue
+            shapes = rank_shapes(specification, einsum, tensors)
+            tensors[einsum.output] = written
+            error = max(error, verify(specification, einsum, tensors, shapes, written).max_relative_error)
+        return Comparison(error, 0, 0)
+
+    def outline(self, answer: Made) -> tuple[tuple[int, ...], int] | None:
+        """Of the last output."""
+        last: Any = list(answer.outputs.values())[-1]
+        return tuple(rank.shape for rank in last.ranks), last.nonzeros

@@ -1,0 +1,120 @@
+"""The descriptor of a machine from its specification: ``machine_of("spec:gamma")``, or of ``my.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+from pydantic import create_model
+
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.configuration import Configuration, Hertz, leaf_keys
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.models.mapped.build import graphs_of
+from fiberscope.models.mapped.cascade import Cascade
+from fiberscope.models.mapped.machine import MappedMachine
+from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing
+from fiberscope.models.trace.load import Draft, draft
+from fiberscope.models.trace.specification import Specification
+from fiberscope.workloads.fibertree import FiberTree
+
+__all__ = ["PREFIX", "machine_of"]
+
+PREFIX = "spec:"
+UNBOUNDED = 2**40  # coordinates of a tile whose size a run chooses
+ONE_GIGAHERTZ = 10**9  # of a specification without an architecture
+SAMPLES = (  # of tensors of no rank, of one and of two
+    "uniform:rows=1,cols=1,nonzeros=1",
+    "uniform:rows=8,cols=1,nonzeros=8",
+    "uniform:rows=8,cols=8,nonzeros=8",
+)
+WORK = ("swap", "mul", "add", "take", "reduce", "runsum")  # what a leaf mainly does, the first that it has
+
+
+def machine_of(name: str) -> Accelerator[Any]:
+    """The machine of a specification that ships, or of one in a YAML file.
+
+    Args:
+        name: ``spec:`` and the name of a specification; or the path of a file, with or without.
+
+    Raises:
+        ConfigurationError: it cannot be read, or no machine is built of it.
+    """
+    asked = name.removeprefix(PREFIX)
+    drafted = draft(asked)
+    outline = drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))
+    machine = drafted.machine[0] if drafted.machine else None
+    called = Path(asked).stem
+    told = {
+        "specification": asked,
+        "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
+        "tensors": outline.inputs,
+        "samples": {name: SAMPLES[min(2, len(outline.tensors[name].ranks))] for name in outline.inputs},
+    }
+    return Accelerator(
+        name=f"{PREFIX}{called}",
+        summary=f"the machine of the specification {asked}",
+        configuration=_configuration(drafted, outline),
+        folder=machine.folder if machine else SHIPPED.parent,
+        defaults=(SHIPPED,) if machine else (),
+        models={EVENT: partial(_built, called, frozenset(drafted.given))},
+        workers=_workers(outline),
+        solves=(type("Cascade", (Cascade,), told),),
+    )
+
+
+def _workers(outline: Specification) -> str:
+    """The family of the components that do the last stage's work, as a graph without data tells."""
+    stages = graphs_of(outline, {name: _unit(outline, name) for name in outline.tensors})
+    stage, graph = stages[-1]
+    prefix = f"{graph.name}." if len(stages) > 1 else ""
+    nodes = [graph.graph.nodes[name] for name in graph.leaf]
+    kinds = {node.type: node for node in nodes}
+    main = next((kinds[kind] for kind in WORK if kind in kinds), None)
+    if main is None:
+        main = next(node for node in nodes if node.writes_values)
+    merges = ".merger" if main.type == "swap" else ""
+    return f"{prefix}{stage.level}.{graph.names[main.name]}{merges}"
+
+
+def _unit(outline: Specification, name: str) -> FiberTree:
+    """A tensor of one place for each of its ranks."""
+    ranks = outline.tensors[name].ranks
+    return FiberTree.from_coo(dict.fromkeys(ranks, 1), [[0] for _ in ranks], [1.0])
+
+
+def _configuration(drafted: Draft, outline: Specification) -> type[Configuration]:
+    """Those of the machine that the specification refers to, symbols, and what is chosen for all."""
+    symbols: dict[str, Any] = dict.fromkeys(drafted.given, (float | None, None))
+    if drafted.machine is not None:
+        base = drafted.machine[0].configuration
+        return create_model("Mapped", __base__=base, timing=(Timing, ...), **symbols)
+    clocks = [one.clock_frequency for one in outline.configurations.values()]
+    clock: Any = (Hertz, int(clocks[0]) if clocks else ONE_GIGAHERTZ)
+    return create_model("Mapped", __base__=MappedParameters, clock=clock, **symbols)
+
+
+def _built(
+    called: str,
+    symbols: frozenset[str],
+    parameters: Any,  # noqa: ANN401  (a class of its own for each specification)
+    problem: Cascade,
+    parts: Mapping[str, PartFactory] | None = None,
+) -> MappedMachine:
+    ready = problem.prepared(_settings(parameters, symbols))
+    specification = ready.specification
+    graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors)
+    return MappedMachine(parameters, specification, graphs, called, parts=parts)
+
+
+def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
+    """What the specification is read with: all but the section of our own, and symbols that have a value."""
+    dumped, found = parameters.model_dump(mode="json"), {}
+    for key in leaf_keys(type(parameters)):
+        value: Any = reduce(lambda section, name: section[name], key.split("."), dumped)
+        own = key.startswith("timing.") or (key == "clock" and isinstance(parameters, MappedParameters))
+        if not own and not (key in symbols and value is None):
+            found[key] = value
+    return found

@@ -1,0 +1,360 @@
+"""A stage as a stream graph: the loops in front of the cut once, those behind it as each instance has them.
+
+The rules are those of the compiler of graphs (``fiberscope.models.graphs.compiler.lower``), and four more:
+
+1.  The loops are those of the mapping, pieces among them; a tensor's levels are what its tree has when it is
+    cut. So a loop over pieces is one like any other.
+2.  Where the outer loops end, references and coordinates go through a ``cut``.
+3.  Of a product, an operand whose rank is visited whole is looked up for each coordinate of the others.
+4.  A merger that swaps two ranks takes fibers by reference (``swap``) and makes points of them. What the
+    first Einsum walked to find these, and the second needs, travels along as a reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fiberscope.models.graphs.compiler.blocks import Blocks, Joined
+from fiberscope.models.graphs.compiler.language import computed
+from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
+from fiberscope.models.graphs.compiler.results import Loop, Result
+from fiberscope.models.graphs.compiler.terms import (
+    Function,
+    Iteration,
+    Join,
+    Operand,
+    Scan,
+    Summed,
+    Term,
+    Wire,
+    is_full,
+    iteration_of,
+    operands_in,
+    term_of,
+)
+from fiberscope.models.graphs.expression import Access, Expression
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.models.graphs.storage import StoredTensor
+from fiberscope.models.mapped.operands import Walked
+from fiberscope.models.mapped.stages import Stage, refuse
+from fiberscope.models.trace.plan import Mapped
+from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.workloads.canonical import Integers
+
+__all__ = ["Lowered", "lowered"]
+
+SWAPPED = 2  # ranks that a merger exchanges
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A stream that goes through the cut.
+
+    Args:
+        kind: ``crd`` or ``ref``.
+        loop: of coordinates that of which they are, else empty.
+        segments: of references where the fibers that they name begin, if an empty one leaves nothing to do.
+    """
+
+    kind: str
+    loop: str = ""
+    segments: Integers | None = None
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A stage as a graph.
+
+    Args:
+        einsum: whose output is written.
+        graph: of all its blocks.
+        cut: the node that deals tasks.
+        crossings: what goes through it, in order.
+        leaf: names of the nodes behind it.
+        sums: the node that adds up what tasks give to the same points, if they do.
+        loops: of the output, that each instance writes, in the order of its levels.
+        mapped: the loops of the Einsum that writes.
+        tensors: what the graph reads, by name.
+    """
+
+    einsum: Einsum
+    graph: Graph
+    cut: Node
+    crossings: tuple[Crossing, ...]
+    leaf: frozenset[str]
+    sums: Node | None
+    loops: tuple[str, ...]
+    mapped: Mapped
+    tensors: Mapping[str, StoredTensor]
+
+    @property
+    def name(self) -> str:
+        """Of the stage, where there are several."""
+        return self.einsum.name.lower().replace("@", "_")
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Of each node what its block is called: what it is; of several that are alike with a number."""
+        labels = {node.name: re.sub(r"\W+", "_", node.label).strip("_") for node in self.graph.nodes.values()}
+        counts = Counter(labels.values())
+        return {name: label if counts[label] == 1 else f"{label}_{name}" for name, label in labels.items()}
+
+
+def lowered(specification: Specification, stage: Stage, walked: Sequence[Walked]) -> Lowered:
+    """The graph of a stage.
+
+    Args:
+        specification: that it is of.
+        stage: what runs.
+        walked: of each of its Einsums the loops and the operands.
+
+    Raises:
+        ConfigurationError: no block does what it asks for.
+    """
+    return _Lowering(specification, stage, walked).lower()
+
+
+class _TaskBlocks(Blocks):
+    """Blocks that look operands up in which every coordinate has its place."""
+
+    def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
+        """As of ``Blocks``; of an intersection the dense operands are looked up for what the others have."""
+        if not isinstance(iteration, Join) or iteration.kind != "intersect":
+            return super().joined(iteration, variable, before)
+        sought = [one for one in iteration.parts if isinstance(one, Scan) and is_full(one, variable)]
+        others = tuple(one for one in iteration.parts if one not in sought)
+        if not sought or not others:
+            return super().joined(iteration, variable, before)
+        crd, references = super().joined(
+            others[0] if len(others) == 1 else Join("intersect", others), variable, before
+        )
+        for one in sought:
+            references[one.operand] = self._located(one.operand, variable, crd)
+        return crd, references
+
+    def _located(self, operand: Operand, variable: str, crd: Wire) -> Wire:
+        base = None
+        if operand.format.level_of(operand.dimension(variable)) > 0:
+            signal = Wire(self.add("repsiggen", {"crd": crd}, index=variable), "repsig")
+            inputs = {"ref": operand.references, "repsig": signal}
+            base = Wire(self.add("repeat", inputs, index=variable, tensor=operand.access.tensor), "ref")
+        asked = {"crd": crd, "ref": crd, "base": base}
+        tensor, mode = operand.access.tensor, operand.dimension(variable)
+        return Wire(self.add("locate", asked, index=variable, tensor=tensor, mode=mode), "located")
+
+
+class _Written(Result):
+    """What an instance writes; what is empty adds nothing where it is added up."""
+
+    passes_over = True
+
+    def __init__(self, access: Access, format: Format, nest: Sequence[str]) -> None:
+        super().__init__(access, format, nest)
+        if self.accumulates:
+            self.of_empty = "mark"
+
+
+class _Summed(_Written):
+    """What tasks give to the same points is added up behind them: no instance writes."""
+
+    of_empty = "mark"
+
+    def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:
+        levels = self._levels
+        inputs: dict[str, Wire | None] = {
+            f"crd[{place}]": self._held(blocks, coordinates, levels[place:]) for place in range(len(levels))
+        }
+        blocks.add("tasksum", {**inputs, "val": values}, tensor=self._access.tensor)
+
+
+class _Lowering:
+    def __init__(self, specification: Specification, stage: Stage, walked: Sequence[Walked]) -> None:
+        self._specification, self._stage, self._walked = specification, stage, walked
+        self._writing = walked[-1]
+        formats = {name: one.format for each in reversed(walked) for name, one in each.tensors.items()}
+        self._graph = Graph(formats)
+        self._terms = [term_of(self._expression(each), formats) for each in walked]
+        self._blocks = _TaskBlocks(self._graph, 1, sized(self._terms[0]))
+        self._crossings: list[Crossing] = []
+
+    def _expression(self, walked: Walked) -> Expression:
+        equation = walked.mapped.equation
+        accesses = iter(walked.accesses)
+        return computed(equation.expression, lambda _access: next(accesses))
+
+    def lower(self) -> Lowered:
+        """The graph, block by block."""
+        term, outer = self._terms[0], self._stage.outer
+        loops: list[Loop] = []
+        for variable in outer:
+            loops.append(self._loop(term, variable, loops))
+        cut = self._cut(term, loops)
+        before = set(self._graph.nodes)
+        written = self._swapped(term) if self._stage.merger else self._nested(term)
+        sums = next((node for node in self._graph.nodes.values() if node.type == "tasksum"), None)
+        return Lowered(
+            self._writing.mapped.einsum,
+            self._graph,
+            cut,
+            tuple(self._crossings),
+            frozenset(self._graph.nodes.keys() - before - ({sums.name} if sums else set())),
+            sums,
+            written,
+            self._writing.mapped,
+            {name: one for each in reversed(self._walked) for name, one in each.tensors.items()},
+        )
+
+    def _loop(self, term: Term, variable: str, loops: Sequence[Loop]) -> Loop:
+        iteration = iteration_of(term, variable)
+        if iteration is None:
+            raise self._refusal(f"no tensor on the right has {variable}: nothing says where it goes")
+        return go_through(self._blocks, term, iteration, variable, loops[-1].coordinates if loops else None)
+
+    def _refusal(self, what: str) -> Exception:
+        return refuse(self._specification, f"{self._writing.mapped.einsum.name}: {what}")
+
+    def _cut(self, term: Term, loops: Sequence[Loop]) -> Node:
+        """What goes on behind the outer loops: a reference an operand, and coordinates of the output."""
+        node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
+        needed = set(_needed(term))
+        for operand in operands_in(term):
+            wire = operand.references or Wire(self._graph.add("rootref"), "ref")
+            segments = self._segments_below(operand) if operand in needed else None
+            operand.references = self._cross(node, wire, Crossing("ref", segments=segments))
+        for place, loop in enumerate(loops):
+            if loop.variable in self._kept():
+                self._cross(node, self._held(loops[place:]), Crossing("crd", loop.variable))
+        return node
+
+    def _cross(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
+        number = len(self._crossings)
+        self._graph.connect(wire.node, wire.output, node, f"in[{number}]")
+        self._crossings.append(crossing)
+        return Wire(node, f"out[{number}]")
+
+    def _segments_below(self, operand: Operand) -> Integers | None:
+        stored = next(each.tensors[operand.access.tensor] for each in self._walked)
+        gone = sum(variable in self._stage.outer for variable in operand.access.variables)
+        level = stored.levels[gone] if gone < len(stored.levels) else None
+        return level.segments if isinstance(level, CompressedLevel) else None
+
+    def _kept(self) -> list[str]:
+        """The loops that give a coordinate of the output, in their order."""
+        mapped = self._writing.mapped
+        wanted = {mapped.lowest(rank) for rank in mapped.equation.output.ranks}
+        return [loop for loop in mapped.loops if loop in wanted]
+
+    def _held(self, loops: Sequence[Loop]) -> Wire:
+        """The coordinates of the first of these loops, one for each of the last."""
+        wire, outer = loops[0].coordinates, loops[0].variable
+        for loop in loops[1:]:
+            inputs: dict[str, Wire | None] = {"outer": wire, "inner": loop.coordinates}
+            wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
+        return wire
+
+    def _nested(self, term: Term) -> tuple[str, ...]:
+        """The loops behind the cut, and what is written of them."""
+        outer, mapped = self._stage.outer, self._writing.mapped
+        inner = mapped.loops[len(outer) :]
+        loops: list[Loop] = []
+        for variable in inner:
+            loops.append(self._loop(term, variable, loops))
+        kept = tuple(loop for loop in self._kept() if loop in inner)
+        output = Access(mapped.einsum.output, kept)
+        summed = any(mapped.base(loop) not in mapped.equation.output.ranks for loop in outer)
+        make = _Summed if summed else _Written
+        result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)
+        result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
+        return kept
+
+    def _swapped(self, term: Term) -> tuple[str, ...]:
+        """Fibers by reference through a merger, and what the second Einsum makes of its points."""
+        first, second = (each.mapped for each in self._walked)
+        depth = len(self._stage.outer)
+        inner, swapped = first.loops[depth:], second.loops[depth:]
+        if len(inner) != SWAPPED or swapped != inner[::-1]:
+            raise self._refusal(f"a merger of {first.einsum.output} that does more than exchange two loops")
+        upper, lower = inner
+        chosen, others = self._merged(term, lower)
+        loop = self._loop(term, upper, [])
+        met = self._met(others)
+        node = self._swap(chosen, loop, lower, [others[name] for name in met])
+        for place, operands in enumerate(met.values()):
+            for operand in operands:
+                operand.references = Wire(node, f"carried[{place}]")
+        values: dict[Operand | Summed, Wire] = {self._output_of_first(): Wire(node, "val")}
+        value = value_of(self._blocks, self._terms[1], values.get)
+        return self._written(Wire(node, "outer"), value, lower)
+
+    def _merged(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
+        """The operand whose fibers are merged, and the others by name, which only choose them."""
+        operands = list(operands_in(term))
+        having = [operand for operand in operands if operand.has(lower)]
+        selected = term
+        while isinstance(selected, Function) and selected.name == "take":
+            selected = selected.terms[-1]
+        if len(having) != 1 or selected is not having[0] or having[0].access.variables[-1] != lower:
+            raise self._refusal(
+                f"{self._stage.einsums[0].output} is merged, and is no take of one tensor's fibers of {lower}"
+            )
+        return having[0], {one.access.tensor: one for one in operands if one is not having[0]}
+
+    def _output_of_first(self) -> Operand:
+        output = self._stage.einsums[0].output
+        return next(one for one in operands_in(self._terms[1]) if one.access.tensor == output)
+
+    def _met(self, others: Mapping[str, Operand]) -> dict[str, list[Operand]]:
+        """What the second Einsum reads beside the merged tensor: each must have been met on the way."""
+        found: dict[str, list[Operand]] = {}
+        handed = self._stage.einsums[0].output
+        for operand in operands_in(self._terms[1]):
+            name = operand.access.tensor
+            if name == handed:
+                continue
+            before = others.get(name.partition("'")[0])
+            if before is None or set(before.access.variables) != set(operand.access.variables):
+                raise self._refusal(f"{name} is read behind a merger, and was not met in front of it")
+            found.setdefault(before.access.tensor, []).append(operand)
+        return found
+
+    def _swap(self, chosen: Operand, loop: Loop, lower: str, carried: Sequence[Operand]) -> Node:
+        merger = self._stage.merger
+        assert merger is not None
+        if merger.inputs is None or merger.radix is None:
+            raise self._refusal(f"{merger.name} merges lists without a bound (inputs: inf)")
+        inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": chosen.references}
+        inputs |= {f"carried[{place}]": one.references for place, one in enumerate(carried)}
+        return self._blocks.add(
+            "swap",
+            inputs,
+            index=lower,
+            tensor=chosen.access.tensor,
+            mode=chosen.dimension(lower),
+            radix=merger.radix,
+        )
+
+    def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
+        """Runs of equal coordinates are added up, and written."""
+        mapped = self._writing.mapped
+        if [loop for loop in self._kept() if loop not in self._stage.outer] != [lower]:
+            raise self._refusal(f"behind a merger the output should have {lower}, and no other rank of these")
+        node = self._blocks.add("runsum", {"crd": crd, "val": value})
+        tensor = mapped.einsum.output
+        self._blocks.add("fiberwrite", {"crd": Wire(node, "crd")}, index=lower, tensor=tensor, mode=0)
+        self._blocks.add("fiberwrite", {"val": Wire(node, "val")}, tensor=tensor, mode="vals")
+        return (lower,)
+
+
+def _needed(term: Term) -> Iterator[Operand]:
+    """The operands without which a term is 0."""
+    if isinstance(term, Operand):
+        yield term
+    elif isinstance(term, Function) and not term.adds:
+        for one in term.terms:
+            yield from _needed(one)

@@ -1,0 +1,436 @@
+"""A machine from its specification: the blocks of each stage, those behind the cut as often as instances."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, TypeAlias, cast
+
+import numpy as np
+
+from fiberscope.accelerators.composition import Composition, PartFactory
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.cut import Cut, TaskEnd
+from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.task_sum import TaskSum
+from fiberscope.hw.streams.tensor_reduce import TensorReduce
+from fiberscope.hw.streams.tokens import CRD, VAL
+from fiberscope.hw.streams.ways import FiberWays, Lists, MergedPoints
+from fiberscope.models.graphs.blocks import CARRIES, Context
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.machine import segments_of
+from fiberscope.models.graphs.nests import accumulated
+from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.models.mapped.cascade import Made
+from fiberscope.models.mapped.lowering import Lowered
+from fiberscope.models.mapped.settings import MappedParameters, Timing
+from fiberscope.models.mapped.stages import Stage
+from fiberscope.models.trace.specification import Specification
+from fiberscope.sim import Component, Kernel
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.fibertree import FiberTree
+
+__all__ = ["MappedMachine"]
+
+End: TypeAlias = tuple[Component, str]  # a component and one of its ports
+Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
+
+
+class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # it has no network, no memory
+    """The machine of a specification, its operands loaded.
+
+    Args:
+        parameters: of it.
+        specification: complete.
+        stages: with their graphs, in the order in which they run.
+        name: with which the names of its components begin.
+        kernel: what runs it.
+    """
+
+    TENSORS: ClassVar[Mapping[str, Sequence[int]]] = {}
+
+    def __init__(
+        self,
+        parameters: MappedParameters,
+        specification: Specification,
+        stages: Sequence[tuple[Stage, Lowered]],
+        name: str,
+        *,
+        parts: Mapping[str, PartFactory] | None = None,
+        kernel: Kernel | None = None,
+    ) -> None:
+        self.NAME = name  # type: ignore[misc] # it is a machine of its own
+        super().__init__(parameters, parts, kernel)
+        self.specification = specification
+        several = len(stages) > 1
+        self.stages: list[BuiltStage] = []
+        for stage, graph in stages:
+            prefix = f"{graph.name}." if several else ""
+            before = self.stages[-1] if self.stages else None
+            self.stages.append(BuiltStage(self, stage, graph, prefix, before))
+        self.build()
+
+    def result(self) -> Made:
+        """The outputs as the instances wrote them."""
+        return Made(self.specification, {one.graph.einsum.output: one.output() for one in self.stages})
+
+    def operations(self) -> dict[str, int]:
+        """Multiplies, additions and elements merged."""
+        found = Counter({"multiply": 0, "add": 0})
+        for stage in self.stages:
+            found.update(stage.operations())
+        return dict(found)
+
+    def traffic(self) -> dict[str, Traffic]:
+        """None: levels and values are beside the blocks that read them."""
+        return {}
+
+    def traffic_minimum_bytes(self) -> int:
+        """None."""
+        return 0
+
+    def memory(self) -> MemoryUse | None:  # type: ignore[override] # as any model without a memory
+        """None."""
+        return None
+
+    def progress(self) -> tuple[int, int]:
+        """Tasks that have ended, and those that have been dealt."""
+        dealt = sum(stage.cut.dealt for stage in self.stages)
+        return dealt - sum(stage.cut.under_way for stage in self.stages), dealt
+
+
+class Leaf:
+    """The blocks of one instance, or those in front of the cut.
+
+    Args:
+        machine: that they are of.
+        name: of the instance.
+        nodes: that they stand for.
+        graph: that these are of.
+        context: what they are made from.
+    """
+
+    def __init__(
+        self, machine: MappedMachine, name: str, nodes: Sequence[Node], graph: Lowered, context: Context
+    ) -> None:
+        self.machine, self.name, self.context = machine, name, context
+        self.timing: Timing = machine.parameters.timing
+        self.nodes = {node.name: node for node in nodes}
+        self.blocks: dict[str, Component] = {}
+        self.ways: list[FiberWays] = []
+        self.roots: list[Component] = []
+        self._inputs: dict[tuple[str, str], End] = {}
+        self._outputs: dict[tuple[str, str], End] = {}
+        self._consumers: Counter[End] = Counter()
+        for node in nodes:
+            self._make(node, f"{name}{graph.names[node.name]}")
+
+    def _make(self, node: Node, name: str) -> None:
+        if node.type == "swap":
+            self._merger(node, name)
+        elif node.primitive.accumulates:
+            self._accumulator(node, name)
+        else:
+            self.blocks[node.name] = self.machine.kernel.add(
+                node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context)
+            )
+
+    def _accumulator(self, node: Node, name: str) -> None:
+        """One that is emptied by the stop of each task, which those in front of it leave."""
+        kept = accumulated(node)
+        block = self.machine.add(TensorReduce, name, len(kept), flushes=True)
+        self.blocks[node.name] = block
+        pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(kept) - 1}"}
+        for stream in self.context.graph.streams_into(node):
+            port = pairs.get(stream.input, stream.input.replace("[", "").replace("]", ""))
+            carries = VAL if stream.kind == "val" else CRD
+            depth = len(self.context.nests[stream.source, stream.output])
+            points = self.machine.add(StopDropper, f"{name}.{port}_points", carries, kept=depth - 1)
+            target = "in_val" if carries is VAL else f"in_crd[{port.removeprefix('crd')}]"
+            self._wire((points, "out_stream[0]"), (block, target))
+            self._inputs[node.name, stream.input] = points, "in_stream"
+        for output in ("crd_outer", "crd_inner", *(f"crd[{place}]" for place in range(len(kept)))):
+            port = pairs.get(output, output.replace("[", "").replace("]", ""))
+            self._outputs[node.name, output] = block, f"out_{port}"
+
+    def _merger(self, node: Node, name: str) -> None:
+        """Ways, a merger, and what follows it."""
+        tensor = self.context.tensors[node["tensor"]]
+        level = tensor.levels[int(node["mode"])]
+        assert isinstance(level, CompressedLevel)  # the innermost of a tensor that is merged
+        carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
+        radix, lists, add, timing = int(node["radix"]), Lists(carried), self.machine.add, self.timing
+        segments, coordinates = _shared(level.segments), _shared(level.coordinates)
+        ways = add(FiberWays, f"{name}.ways", radix, segments, coordinates, tensor.values, lists)
+        merger = add(HighRadixMerger, f"{name}.merger", radix, timing.stages)
+        points = add(MergedPoints, f"{name}.points", lists)
+        connect = self.machine.kernel.connect
+        connect(ways, "tasks", merger, "tasks", capacity=2)
+        connect(ways, "groups", points, "groups", capacity=4)
+        connect(points, "partials", ways, "partials", capacity=None)
+        for way in range(radix):
+            connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
+        connect(merger, "merged", points, "merged", capacity=2)
+        self.blocks[node.name] = ways
+        self.ways.append(ways)
+        inputs = {"crd": "in_crd", "ref": "in_ref"}
+        outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}
+        inputs |= {f"carried[{place}]": f"in_carried[{place}]" for place in range(carried)}
+        outputs |= {f"carried[{place}]": f"out_carried{place}" for place in range(carried)}
+        self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
+        self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
+
+    def _wire(self, source: End, target: End) -> None:
+        self.machine.kernel.connect(*source, *target, capacity=self.timing.capacity)
+
+    def input(self, node: Node, port: str) -> End:
+        """Where a stream into a block goes."""
+        known = self._inputs.get((node.name, port))
+        return known or (self.blocks[node.name], node.primitive.input_port(node, port))
+
+    def output(self, node: Node, port: str) -> End:
+        """The port for one more consumer of an output."""
+        known = self._outputs.get((node.name, port))
+        block, name = known or (self.blocks[node.name], node.primitive.output_port(node, port))
+        number = self._consumers[block, name]
+        self._consumers[block, name] += 1
+        return block, f"{name}[{number}]"
+
+    def all_roots(self) -> list[Component]:
+        """What begins: of tensors, and of tasks that are all there is."""
+        return [*self.roots, *(block for block in self.blocks.values() if isinstance(block, Root))]
+
+    def connect(self, streams: Sequence[Stream]) -> None:
+        """Join the blocks whose streams begin and end here; what begins a tensor is fed its root."""
+        for node in self.nodes.values():
+            if node.root and node.primitive.inputs:
+                block, port = self.input(node, "ref")
+                root = self.machine.kernel.add(Root(f"{block.name}.root"))
+                self.roots.append(root)
+                self._wire((root, "out_ref[0]"), (block, port))
+        for stream in streams:
+            if stream.source in self.nodes and stream.target in self.nodes:
+                source, target = self.nodes[stream.source], self.nodes[stream.target]
+                self._wire(self.output(source, stream.output), self.input(target, stream.input))
+
+
+class BuiltStage:
+    """A stage in a machine's kernel.
+
+    Args:
+        machine: that it is of.
+        stage: what runs.
+        graph: as blocks.
+        prefix: of the names of its components.
+        before: the stage that must have ended.
+    """
+
+    def __init__(
+        self, machine: MappedMachine, stage: Stage, graph: Lowered, prefix: str, before: BuiltStage | None
+    ) -> None:
+        self.machine, self.stage, self.graph = machine, stage, graph
+        context = Context(graph.graph, graph.tensors, 0)
+        nodes = graph.graph.nodes.values()
+        outside = [
+            node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
+        ]
+        self.outside = Leaf(machine, f"{prefix}outer.", outside, graph, context)
+        names = numbered(f"{prefix}{stage.level}", stage.instances)
+        inside = [node for node in nodes if node.name in graph.leaf and not _unused(node)]
+        self.leaves = [Leaf(machine, f"{name}.", inside, graph, context) for name in names]
+        self.cut = self._add_cut(prefix)
+        self.sums = self._add_sums(prefix) if graph.sums else None
+        self._connect()
+        if before is not None:
+            self._follow(before)
+
+    def _add_cut(self, prefix: str) -> Cut:
+        crossings = self.graph.crossings
+        return self.machine.add(
+            Cut,
+            f"{prefix}cut",
+            self.stage.instances,
+            [CARRIES[one.kind] for one in crossings],
+            tasks=self.machine.parameters.timing.tasks,
+            required=[None if one.segments is None else _shared(one.segments) for one in crossings],
+            static=self.machine.parameters.timing.dispatch == "static",
+        )
+
+    def _add_sums(self, prefix: str) -> TaskSum:
+        """What adds tasks up; which instance has each of them it is told by the cut."""
+        graph, crossings = self.graph.graph, self.graph.crossings
+        outer = [self.cut.elements[place] for place, one in enumerate(crossings) if one.loop]
+        name = f"{prefix}{self.graph.names[self._output.name]}"
+        ways, level = graph.arity(self._output), self._last_level()
+        sums = self.machine.add(TaskSum, name, self.stage.instances, ways, level, outer)
+        self.machine.kernel.connect(self.cut, "turns", sums, "turns", capacity=None)
+        return sums
+
+    @property
+    def _output(self) -> Node:
+        """Where the values of the output go."""
+        graph = self.graph
+        return graph.sums or next(node for node in graph.graph.nodes.values() if node.writes_values)
+
+    @property
+    def _last(self) -> Stream:
+        """The stream of these values."""
+        stream = self.graph.graph.feeding(self._output, "val")
+        assert stream is not None  # a graph that was lowered has no open ports
+        return stream
+
+    def _last_level(self) -> int:
+        """Of the stop that ends a task in it."""
+        nest = self.outside.context.nests[self._last.source, self._last.output]
+        return max(0, len(nest) - 1)
+
+    def _follow(self, before: BuiltStage) -> None:
+        """Begin when all that a stage writes is written."""
+        last = before.sums or before.cut
+        for place, root in enumerate(self.outside.all_roots()):
+            self.machine.kernel.connect(last, f"out_over[{place}]", root, "after", capacity=None)
+
+    def _connect(self) -> None:
+        graph, connect, cut = self.graph.graph, self.machine.kernel.connect, self.graph.cut
+        streams = graph.streams
+        self.outside.connect(streams)
+        for stream in graph.streams_into(cut):
+            source = graph.nodes[stream.source]
+            number = stream.input[len("in") :]
+            end = self.outside.output(source, stream.output)
+            connect(*end, self.cut, f"in_stream{number}", capacity=self.machine.parameters.timing.capacity)
+        for place, leaf in enumerate(self.leaves):
+            leaf.connect(streams)
+            self._deal(place, leaf)
+            self._end(place, leaf)
+
+    def _deal(self, place: int, leaf: Leaf) -> None:
+        """What is dealt to an instance; it holds as many tasks as the cut lets it have."""
+        graph, used = self.graph.graph, Counter[int]()
+        for stream in graph.streams_from(self.graph.cut):
+            if stream.target in leaf.nodes:
+                number = int(stream.output[len("out[") : -1])
+                port = f"out_{number}_{place}[{used[number]}]"
+                used[number] += 1
+                target = leaf.input(leaf.nodes[stream.target], stream.input)
+                self.machine.kernel.connect(self.cut, port, *target, capacity=None)
+
+    def _end(self, place: int, leaf: Leaf) -> None:
+        """What tells the cut that a task of an instance has ended: the stop behind its last value."""
+        graph, connect = self.graph.graph, self.machine.kernel.connect
+        ends = self.machine.add(TaskEnd, f"{leaf.name}task_end", self._last_level())
+        source = leaf.output(leaf.nodes[self._last.source], self._last.output)
+        connect(*source, ends, "in_stream", capacity=None)
+        connect(ends, "ended", self.cut, f"ended[{place}]", capacity=None)
+        if self.sums is not None:
+            for stream in graph.streams_into(self._output):
+                port = stream.input.removeprefix("crd[").removesuffix("]")
+                end = leaf.output(leaf.nodes[stream.source], stream.output)
+                capacity = self.machine.parameters.timing.capacity
+                connect(*end, self.sums, f"in_{port}_{place}", capacity=capacity)
+
+    def operations(self) -> dict[str, int]:
+        """Of the blocks of all its instances."""
+        found = Counter[str]()
+        for leaf in (self.outside, *self.leaves):
+            for name, block in leaf.blocks.items():
+                _count(found, leaf.nodes[name], block.counters(), block)
+        if self.sums is not None:
+            found["add"] += self.sums.additions
+        return dict(found)
+
+    def output(self) -> FiberTree:
+        """What the instances wrote, put together by the coordinates of their tasks."""
+        parts = self._written() if self.sums is None else self._added()
+        mapped, specification = self.graph.mapped, self.machine.specification
+        ranks = [index.rank for index in mapped.equation.output.indices]
+        declared = specification.tensors[self.graph.einsum.output].ranks
+        shape = {name: mapped.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
+        loops = [mapped.lowest(str(rank)) for rank in ranks]
+        columns = [_joined([columns[loop] for columns, _values in parts]) for loop in loops]
+        values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
+        if not shape:
+            return FiberTree((), (), (), values if len(values) else np.zeros(1))
+        return FiberTree.from_coo(shape, columns, values)
+
+    def _written(self) -> list[Part]:
+        """Coordinates by loop and values of each instance's writers."""
+        owners = np.array(self.cut.owner.integers(), np.int64)
+        outer = {
+            one.loop: np.array(self.cut.elements[place].integers(), np.int64)
+            for place, one in enumerate(self.graph.crossings)
+            if one.loop
+        }
+        found = []
+        for place, leaf in enumerate(self.leaves):
+            own = owners == place
+            if own.any():
+                columns = {loop: column[own] for loop, column in outer.items()}
+                found.append(_written(leaf, int(own.sum()), columns, self.graph.loops))
+        return found
+
+    def _added(self) -> list[Part]:
+        """The same of the sums over all tasks."""
+        assert self.sums is not None  # it is asked for where there are such
+        loops = [one.loop for one in self.graph.crossings if one.loop]
+        loops += self.graph.loops
+        points = np.array(list(self.sums.sums), np.int64).reshape(len(self.sums.sums), len(loops))
+        columns = dict(zip(loops, points.T, strict=True))
+        return [(columns, np.array(list(self.sums.sums.values())))]
+
+
+def _written(leaf: Leaf, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
+    """What one instance wrote in so many tasks: coordinates by loop, and values."""
+    writers = [node for node in leaf.nodes.values() if node.primitive.writes]
+    levels: list[CompressedLevel] = [
+        CompressedLevel(np.array([0, tasks]), np.arange(tasks)),
+        CompressedLevel(np.arange(tasks + 1), np.zeros(tasks, np.int64)),
+    ]
+    by_loop = {node["index"]: leaf.blocks[node.name] for node in writers if not node.writes_values}
+    for loop in loops:
+        block = cast(StreamBlock, by_loop[loop])
+        coordinates = np.array(block.coordinates, np.int64)  # type: ignore[attr-defined]
+        levels.append(CompressedLevel(segments_of(block, levels), coordinates))
+    columns: list[Integers] = []
+    positions = np.zeros(1, np.int64)
+    for level in levels:
+        owners, coordinates, positions = level.expanded(positions)
+        columns = [column[owners] for column in columns] + [coordinates]
+    values = next(leaf.blocks[node.name] for node in writers if node.writes_values)
+    task = columns[0]
+    found = {loop: column[task] for loop, column in outer.items()}
+    found |= dict(zip(loops, columns[2:], strict=True))
+    return found, np.array(values.values, np.float64)  # type: ignore[attr-defined]
+
+
+def _joined(columns: Sequence[Integers]) -> Integers:
+    return np.concatenate(columns) if columns else np.zeros(0, np.int64)
+
+
+def _shared(numbers: Integers) -> memoryview[int]:
+    """As blocks take them: not copied."""
+    return integers_of(numbers)
+
+
+def _unused(node: Node) -> bool:
+    """Writers of all coordinates write nothing: the size says it all."""
+    return node.primitive.writes and not node.writes_values and node.level.full
+
+
+def _count(found: Counter[str], node: Node, counters: Mapping[str, int], block: Component) -> None:
+    """Add what a block did to the operations."""
+    if "operations" in counters:
+        found[node.primitive.counted] += counters["operations"]
+    if "reductions" in counters:
+        found["add"] += counters["reductions"] - block.filled  # type: ignore[attr-defined]
+    if "points" in counters and "elements" in counters:
+        found["add"] += counters["points"] - counters["elements"]
+    if "additions" in counters:
+        found["add"] += counters["additions"]
+    if "merged" in counters and "lists" in counters:
+        found["merge"] += counters["merged"]

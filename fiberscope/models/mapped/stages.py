@@ -1,0 +1,140 @@
+"""What of a specification runs together: Einsums whose loops are cut in the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.trace.model import blocks
+from fiberscope.models.trace.specification import (
+    OPERATORS,
+    Component,
+    Einsum,
+    Flatten,
+    Follow,
+    Specification,
+)
+from fiberscope.workloads.expressions.expression import Equation, accesses
+
+__all__ = ["Stage", "refuse", "stages_of"]
+
+MOST_INSTANCES = 1024  # blocks are made for each of them
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Einsums that run side by side: one, or one whose output a merger hands to the next.
+
+    Args:
+        einsums: in their order.
+        outer: the loops in front of the cut, the outermost first; those of all its Einsums.
+        level: of the architecture that the tasks are dealt to.
+        instances: of it.
+        merger: what brings the first one's output into the order of the second; None of one Einsum alone.
+    """
+
+    einsums: tuple[Einsum, ...]
+    outer: tuple[str, ...]
+    level: str
+    instances: int
+    merger: Component | None = None
+
+
+def refuse(specification: Specification, what: str) -> ConfigurationError:
+    """What is said of a specification that no machine is built of."""
+    return ConfigurationError(f"spec:{specification.name}: {what}")
+
+
+def stages_of(specification: Specification) -> list[Stage]:
+    """The stages of a specification, in the order in which they run.
+
+    Raises:
+        ConfigurationError: no machine is built of it, for the reason that the message names.
+    """
+    if specification.iteration is not None:
+        raise refuse(specification, "its cascade runs again and again, and a machine of it runs once")
+    for einsum in specification.einsums:
+        _check(specification, einsum)
+    by_name = {einsum.name: einsum for einsum in specification.einsums}
+    found: list[Stage] = []
+    for names in blocks(specification.einsums):
+        left = [by_name[name] for name in names]
+        while left:
+            stage = _first_stage(specification, left)
+            found.append(stage)
+            left = left[len(stage.einsums) :]
+    return found
+
+
+def _check(specification: Specification, einsum: Einsum) -> None:
+    """Refuse an Einsum that has what no machine is built of."""
+    name = einsum.name
+    if not isinstance(einsum.equation, Equation):
+        raise refuse(
+            specification, f"{einsum.equation.text} is another name for a tensor, which no block has"
+        )
+    for part in einsum.partitioning:
+        if isinstance(part, Flatten):
+            raise refuse(specification, f"{name} has ranks flattened into one ({part.name})")
+        if isinstance(part, Follow):
+            raise refuse(specification, f"{name} has a rank that follows the pieces of another ({part.rank})")
+    for operator, meaning in einsum.operators.items():
+        if OPERATORS[operator] != meaning:
+            raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
+    for access in (einsum.equation.output, *accesses(einsum.equation.expression)):
+        if any(index.rank is None for index in access.indices):
+            raise refuse(specification, f"{name}: {access.tensor} has indices that are computed")
+        if len(set(access.ranks)) < len(access.indices):
+            raise refuse(specification, f"{name}: {access.tensor} has two indices that are one")
+
+
+def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Stage:
+    first, outer = einsums[0], _outer(einsums[0])
+    merger = _merger(specification, einsums, outer) if len(einsums) > 1 else None
+    together = tuple(einsums[: 2 if merger else 1])
+    level, instances = _level(specification, together, parallel=bool(outer) and _has_space(first))
+    if instances > MOST_INSTANCES:
+        raise refuse(
+            specification, f"{level} is there {instances:,} times; at most {MOST_INSTANCES:,} are built"
+        )
+    return Stage(together, outer, level, instances, merger)
+
+
+def _has_space(einsum: Einsum) -> bool:
+    return einsum.spacetime is not None and bool(einsum.spacetime.space)
+
+
+def _outer(einsum: Einsum) -> tuple[str, ...]:
+    """The loops up to the last in space; none of an Einsum without any there."""
+    space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
+    last = max((place for place, rank in enumerate(einsum.loop_order) if rank in space), default=-1)
+    return einsum.loop_order[: last + 1]
+
+
+def _merger(
+    specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]
+) -> Component | None:
+    """What hands the output of the first Einsum to the second, if a merger does."""
+    first, second = einsums[:2]
+    if _outer(second) != outer or first.output not in second.inputs:
+        return None
+    bound = next((one for one in second.bindings.mergers if one.tensor == first.output), None)
+    if bound is None:
+        return None
+    return specification.configurations[second.bindings.config].components[bound.component]
+
+
+def _level(specification: Specification, einsums: Sequence[Einsum], *, parallel: bool) -> tuple[str, int]:
+    """The level that works on tasks: the one with the most instances among those of its units."""
+    units: list[Component] = []
+    for einsum in einsums:
+        bound = einsum.bindings
+        if bound.config:
+            components = specification.configurations[bound.config].components
+            lists = (bound.compute, bound.intersectors, bound.mergers)
+            units += [components[one.component] for bindings in lists for one in bindings]
+    if not units:
+        return "pe", 1
+    widest = max(units, key=lambda one: one.all_instances)
+    return widest.path[-2].lower(), widest.all_instances if parallel else 1

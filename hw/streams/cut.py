@@ -1,0 +1,225 @@
+# cython: infer_types=True
+"""Where the loops of a machine are cut: what lies behind runs as tasks, on instances side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.task_sum import TURN
+from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Output, Port, Signal
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import ANY, Protocol
+
+ENDED = Protocol("task ended", control="kind")
+NO_INSTANCE = -1
+
+
+class Cut(StreamBlock):  # C: open; as many outputs as there are instances
+    """Deals the elements of streams, which come in step, to the instances of a level as tasks.
+
+    Interface: streams of one shape on ``in_stream[0]`` and so on; what is ``carried`` leaves for instance i
+    as ``out_0_i`` and so on. A task is an element of each stream, and behind it a stop of the task's own, one
+    level below those of the fibers within it: who meets it needs not wait for the next task. Stops of the
+    loops around go no further. Each instance tells on ``ended[i]`` when one of its tasks has ended. Done goes
+    to all. Who puts together what they give is told on ``turns`` which instance has each task, and done.
+    When all tasks have ended, ``out_over`` tells.
+
+    Timing: an element a cycle. A task goes to the instance that has the fewest, of several to the first; with
+    ``static`` in turn. Where it has ``tasks`` already, the cut waits. A task whose element names an empty
+    fiber of a level in ``required`` has nothing to do: it is passed over, in a cycle.
+
+    Counts: ``dealt`` tasks, and those passed over as ``empty``.
+
+    Source: a choice of this model; TeAAL (MICRO 2023) says which loops run in space, not how they are dealt.
+
+    Args:
+        name: instance name.
+        instances: to which tasks are dealt.
+        carried: what each of the streams carries.
+        tasks: that an instance has at the most, at least 1.
+        required: by stream where the fibers of the level below begin, where an empty one leaves nothing to
+            do; None of other streams.
+        static: whether tasks are dealt in turn.
+
+    Raises:
+        ValueError: if there is no instance or no task.
+        SimulationError: in the run, if the streams differ in shape.
+    """
+
+    COUNTERS = ("dealt", "empty")
+    SIGNALS = (*StreamBlock.SIGNALS, Signal("dealt", 48), Signal("under_way", 32))
+
+    in_stream: list[Channel]
+    ended: list[Channel]
+    turns: Channel | None
+    out_over: OutputStream
+
+    def __init__(
+        self,
+        name: str,
+        instances: int,
+        carried: Sequence[Protocol],
+        *,
+        tasks: int = 4,
+        required: Sequence[memoryview[int] | None] = (),
+        static: bool = False,
+    ) -> None:
+        super().__init__(name)
+        for what, number in (("instances", instances), ("tasks", tasks)):
+            if number < 1:
+                raise ValueError(f"{name}: {what} must be at least 1, not {number}")
+        self.instances, self.tasks, self.static = instances, tasks, static
+        self.required = list(required)
+        self.turn = 0
+        self.holds = [0] * instances  # tasks that each instance has
+        self.under_way = self.dealt = self.empty = 0
+        self.closing = False  # done has been sent
+        self.owner = Growing()  # of each task its instance, and, of each stream, its element
+        self.elements = [Growing() for _ in carried]
+        self.ports: tuple[Port, ...] = (
+            Input("in_stream", ANY, array=True),
+            Input("ended", ENDED, array=True),
+            Output("turns", TURN, optional=True),
+            output_stream("out_over", ENDED),
+        )
+        for stream, carries in enumerate(carried):
+            for instance in range(instances):
+                self.ports += (output_stream(f"out_{stream}_{instance}", carries),)
+
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
+        """As many as there are instances."""
+        return self.ports
+
+    def update(self, now: int) -> int:
+        """Hear which tasks have ended, and deal one."""
+        self._hear()
+        if self.closing:
+            return self._end(now) if self.under_way == 0 else self.wait_any_input(self.ended)
+        for channel in self.in_stream:
+            if not channel.can_pop():
+                return self.wait_input(channel)
+        kind = self._kind(now)
+        if kind in (DATA, EMPTY):
+            if self._has_nothing_to_do():
+                self.empty += 1
+            else:
+                instance = self._choose()
+                if instance == NO_INSTANCE:
+                    return self.wait_any_input(self.ended)
+                self._deal(instance)
+        elif kind == DONE:
+            self._close()
+        for channel in self.in_stream:
+            channel.pop()
+        return self.busy(now + 1)
+
+    def _end(self, now: int) -> int:
+        """All tasks have ended."""
+        self.out_over.push(DONE)
+        return self.finish(now)
+
+    def _hear(self) -> None:
+        """Take what instances tell of the tasks that have ended."""
+        for instance in range(self.instances):
+            channel: Channel = self.ended[instance]
+            while channel.can_pop():
+                channel.pop()
+                self.holds[instance] -= 1
+                self.under_way -= 1
+
+    def _kind(self, now: int) -> int:
+        """What the heads are; elements, with a reference or with none, are alike."""
+        first: Channel = self.in_stream[0]
+        kind = first.control()
+        for channel in self.in_stream:
+            other = channel.control()
+            elements = kind in (DATA, EMPTY) and other in (DATA, EMPTY)
+            if not elements and (other != kind or channel.coordinate() != first.coordinate()):
+                raise SimulationError(f"cycle {now}, {self.name}: the streams must have the same shape")
+        return kind
+
+    def _has_nothing_to_do(self) -> bool:
+        for stream, segments in enumerate(self.required):
+            if segments is not None:
+                head: Channel = self.in_stream[stream]
+                fiber = head.coordinate()
+                if head.control() == EMPTY or segments[fiber] == segments[fiber + 1]:
+                    return True
+        return False
+
+    def _choose(self) -> int:
+        """The instance whose turn it is, or that has the fewest tasks; none if that has as many as it may."""
+        chosen = self.turn
+        if not self.static:
+            chosen = 0
+            for instance in range(1, self.instances):
+                if self.holds[instance] < self.holds[chosen]:
+                    chosen = instance
+        return chosen if self.holds[chosen] < self.tasks else NO_INSTANCE
+
+    def _deal(self, instance: int) -> None:
+        self.holds[instance] += 1
+        self.under_way += 1
+        self.dealt += 1
+        self.turn = (instance + 1) % self.instances
+        self.owner.append(instance)
+        if self.turns is not None:
+            self.turns.push(DATA, instance)
+        for place in range(len(self.in_stream)):
+            head: Channel = self.in_stream[place]
+            out: OutputStream = self.streams[1 + place * self.instances + instance]
+            elements: Growing = self.elements[place]
+            elements.append(head.coordinate())
+            out.push(head.control(), head.coordinate())
+            out.push(STOP, 0)
+
+    def _close(self) -> None:
+        for place in range(1, len(self.streams)):  # behind ``out_over``
+            out: OutputStream = self.streams[place]
+            out.push(DONE)
+        if self.turns is not None:
+            self.turns.push(DONE)
+        self.closing = True
+
+
+class TaskEnd(StreamBlock):
+    """Sees the tasks of an instance end, on a stream of what they make.
+
+    Interface: the stream on ``in_stream``; for each stop of the task's ``level``, or higher, a token leaves
+    on ``ended``.
+
+    Timing: a token a cycle.
+
+    Args:
+        name: instance name.
+        level: of the stop that ends a task in this stream.
+    """
+
+    PORTS = (
+        Input("in_stream", ANY),
+        Output("ended", ENDED),
+    )
+
+    in_stream: Channel
+    ended: Channel
+
+    def __init__(self, name: str, level: int) -> None:
+        super().__init__(name)
+        self.level = level
+
+    def update(self, now: int) -> int:
+        """Take a token."""
+        source = self.in_stream
+        if not source.can_pop():
+            return self.wait_input(source)
+        kind = source.control()
+        if kind == STOP and source.coordinate() >= self.level:
+            self.ended.push(DATA)
+        source.pop()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)

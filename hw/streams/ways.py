@@ -1,0 +1,413 @@
+# cython: infer_types=True
+"""Fibers of a task by reference into the ways of a merger, and what it merges as a stream of points."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy.typing as npt
+
+from fiberscope.hw.fibers.arrays import integers_of, values_of
+from fiberscope.hw.fibers.merge import MERGE_TASK
+from fiberscope.hw.stream import STREAM
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.queue import Queue
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, VAL
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Output, Port, Signal
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.protocol import Protocol
+
+# Where the fiber of a merge goes: into an area of the store of partial fibers, or on as points; done at last.
+MERGE = Protocol("merge", control="end", coordinate="area")
+PARTIAL = Protocol("partial fiber", control="kind")  # one is whole in the store
+AREAS = 2  # of the store: one is read while the other is written
+POINTS = 2  # instead of an area: the fiber is the task's last
+
+
+class Lists:  # C: final
+    """What the two ends of a merger know together: the lists of tasks, and partial fibers.
+
+    Args:
+        carried: references that come with each list.
+    """
+
+    def __init__(self, carried: int) -> None:
+        self.coordinates = Growing()  # of the rank above the fibers, a list each, task by task
+        self.carried = [Growing() for _ in range(carried)]
+        self.elements = [Growing() for _ in range(AREAS)]  # coordinates of partial fibers,
+        self.sources = [Growing() for _ in range(AREAS)]  # the lists that they are of,
+        self.values = [Growing() for _ in range(AREAS)]  # values,
+        self.ends = [Growing() for _ in range(AREAS)]  # and where each fiber ends
+
+    def clear(self, area: int) -> None:
+        """Forget the partial fibers of an area."""
+        for part in (self.elements, self.sources, self.values, self.ends):
+            growing: Growing = part[area]
+            growing.clear()
+
+
+class FiberWays(StreamBlock):
+    """Hands the fibers that a task names to the ways of a merger, in as many rounds as it takes.
+
+    Interface: coordinates on ``in_crd``, references to fibers of the level on ``in_ref``, and further
+    references that travel along on ``in_carried[0]`` and so on, all of one shape; each stop ends a task. An
+    empty fiber is no list. A task's lists are merged ``radix`` at a time, in their order, and what that gives
+    again, until one is left: ``tasks`` tells the merger how many ways take part, ``groups`` who follows it
+    where that goes, and ``partials`` brings word of each partial fiber that is whole. Elements leave on
+    ``ways``, the number of their list as reference, and the stop behind them.
+
+    Timing: in each cycle a list is taken, and an element or a stop handed to each way that has room. A merge
+    begins when its task's lists have all come and the elements of the one before have been handed on; one of
+    partial fibers, when these are whole. Up to ``waiting`` tasks wait.
+
+    Counts: ``lists``; ``merged`` elements, of tasks with several lists, once a round; ``partial`` of these
+    that had been merged before; ``merges``.
+
+    Source: Gamma (ASPLOS 2021) merges up to 64 fibers at once, and the partial fibers of longer tasks again;
+    the order of the rounds is that which TeAAL (MICRO 2023) counts. That a way takes an element a cycle is a
+    choice of this model.
+
+    Args:
+        name: instance name.
+        radix: ways of the merger.
+        segments, coordinates, values: of the level's fibers: where each begins, and their elements.
+        lists: shared with who follows the merger.
+        waiting: tasks whose lists have come.
+
+    Raises:
+        SimulationError: in the run, if the streams differ in shape.
+    """
+
+    COUNTERS = ("lists", "merged", "partial", "merges")
+    SIGNALS = (*StreamBlock.SIGNALS, Signal("fan_in", 16), Signal("unfinished", 16))
+
+    PORTS = (
+        Input("in_crd", CRD),
+        Input("in_ref", REF),
+        Input("in_carried", REF, array=True, optional=True),
+        Input("partials", PARTIAL),
+        Output("tasks", MERGE_TASK),
+        Output("groups", MERGE),
+        Output("ways", STREAM, array=True),
+    )
+
+    in_crd: Channel
+    in_ref: Channel
+    in_carried: list[Channel]
+    partials: Channel
+    tasks: Channel
+    groups: Channel
+    ways: list[Channel]
+
+    def __init__(
+        self,
+        name: str,
+        radix: int,
+        segments: npt.ArrayLike,
+        coordinates: npt.ArrayLike,
+        values: npt.ArrayLike,
+        lists: Lists,
+        waiting: int = 2,
+    ) -> None:
+        super().__init__(name)
+        self.radix, self.waiting = radix, waiting
+        self.segments = integers_of(segments)  # C: long[::1]
+        self.coordinates = integers_of(coordinates)  # C: long[::1]
+        self.values = values_of(values)  # C: double[::1]
+        self.table = lists
+        self.fibers = Growing()  # of each list its fiber
+        self.closed = Queue()  # tasks whose lists have all come: the number of these
+        self.came = 0  # lists of the task that comes
+        self.all_came = False
+        self.task = -1  # serial number of the present one
+        self.first = self.behind = 0  # its first list, and that of the next task
+        self.several = False  # whether it has more than one
+        self.area = POINTS  # that the round reads; ``POINTS``: the level
+        self.count = 0  # lists or partial fibers that the round merges
+        self.place = 0  # of them that have been given a way
+        self.left = 0  # merges of the round that have not begun
+        self.whole = 0  # partial fibers that the last round has made
+        self.fan_in = self.unfinished = 0  # ways of the present merge, and those that lack something
+        self.next_element = array("q", bytes(8 * radix))
+        self.last_element = array("q", bytes(8 * radix))
+        self.source = array("q", bytes(8 * radix))
+        self.lists = self.merged = self.partial = self.merges = 0
+
+    def fetch(self, port: Port) -> object:
+        """As of ``StreamBlock``; the ways are no stream to several consumers."""
+        return self.channels(port.name) if port.name == "ways" else super().fetch(port)
+
+    def tick(self, now: int) -> int:
+        """Take a list, hand an element to each way, begin a merge."""
+        if self.done:
+            return self.idle()
+        moved = self._take(now)
+        while self.partials.can_pop():
+            self.partials.pop()
+            self.whole += 1
+            moved = True
+        if self.unfinished > 0 and self._feed():
+            moved = True
+        if self.unfinished == 0 and self._begin():
+            moved = True
+        if moved:
+            return self.busy(now + 1)
+        return self._waits(now)
+
+    def _waits(self, now: int) -> int:
+        if self.unfinished > 0:
+            return self.wait_any_output(self.ways)
+        if self.left > 0:
+            if self._lacks_partials():
+                return self.wait_input(self.partials)
+            return self.wait_output(self.groups if self.tasks.can_push() else self.tasks)
+        if not self.all_came:
+            return self.wait_input(self._missing())
+        if not self.groups.can_push():
+            return self.wait_output(self.groups)
+        self.groups.push(DONE)
+        return self.finish(now)
+
+    def _missing(self) -> Channel:
+        for channel in self.inputs:
+            if not channel.can_pop() and channel is not self.partials:
+                return channel
+        return self.in_crd
+
+    def _take(self, now: int) -> bool:
+        """Take a list, or the stop behind those of a task; whether there was any."""
+        crd, ref = self.in_crd, self.in_ref
+        if self.all_came or self.closed.count == self.waiting or not (crd.can_pop() and ref.can_pop()):
+            return False
+        for channel in self.in_carried:
+            if not channel.can_pop():
+                return False
+        kind = crd.control()
+        if (kind == DATA) != (ref.control() in (DATA, EMPTY)) or (kind != DATA and kind != ref.control()):
+            raise SimulationError(f"cycle {now}, {self.name}: the streams must have the same shape")
+        if kind == DATA:
+            self._take_list(crd, ref)
+        elif kind == STOP:
+            self.closed.put(self.came)
+            self.came = 0
+        else:
+            self.all_came = True
+        crd.pop()
+        ref.pop()
+        for channel in self.in_carried:
+            channel.pop()
+        return True
+
+    def _take_list(self, crd: Channel, ref: Channel) -> None:
+        fiber = ref.coordinate()
+        if ref.control() == EMPTY or self.segments[fiber] == self.segments[fiber + 1]:
+            return
+        table = self.table
+        table.coordinates.append(crd.coordinate())
+        for place in range(len(self.in_carried)):
+            along: Channel = self.in_carried[place]
+            references: Growing = table.carried[place]
+            references.append(along.coordinate())
+        self.fibers.append(fiber)
+        self.came += 1
+        self.lists += 1
+
+    def _begin(self) -> bool:
+        """Begin the next merge, if there is one."""
+        if self.left == 0 and not self._turn():
+            return False
+        if self._lacks_partials() or not self.tasks.can_push() or not self.groups.can_push():
+            return False
+        self._merge(min(self.radix, self.count - self.place))
+        return True
+
+    def _lacks_partials(self) -> bool:
+        """Whether the round waits for what the last one makes."""
+        return self.place == 0 and self.area != POINTS and self.whole < self.count
+
+    def _turn(self) -> bool:
+        """Turn to the next round, or to the first of the next task."""
+        if self.count > self.radix:
+            self.area = self._target()
+            self.count = self._merges()
+        elif self.closed.count > 0:
+            self.area, self.count = POINTS, self.closed.integer(0)
+            self.closed.drop(1)
+            self.first = self.behind
+            self.behind += self.count
+            self.several = self.count > 1
+            self.task += 1
+        else:
+            return False
+        self.place = 0
+        self.left = max(1, self._merges())
+        return True
+
+    def _merges(self) -> int:
+        """Merges of the present round."""
+        return (self.count + self.radix - 1) // self.radix
+
+    def _target(self) -> int:
+        """Where the fibers of the round go."""
+        if self.count <= self.radix:
+            return POINTS
+        return 0 if self.area == POINTS else 1 - self.area
+
+    def _merge(self, fan_in: int) -> None:
+        """Give the next lists of the round a way each."""
+        target = self._target()
+        if target != POINTS and self.place == 0:
+            self.table.clear(target)
+            self.whole = 0
+        for way in range(fan_in):
+            self._set_up(way, self.place + way)
+        self.place += fan_in
+        self.left -= 1
+        self.fan_in = self.unfinished = fan_in
+        self.merges += 1
+        self.tasks.push(0, fan_in, self.task)
+        self.groups.push(DATA, target)
+
+    def _set_up(self, way: int, place: int) -> None:
+        if self.area == POINTS:
+            fiber = self.fibers.integer(self.first + place)
+            self.next_element[way] = self.segments[fiber]
+            self.last_element[way] = self.segments[fiber + 1]
+            self.source[way] = self.first + place
+        else:
+            ends: Growing = self.table.ends[self.area]
+            self.next_element[way] = 0 if place == 0 else ends.integer(place - 1)
+            self.last_element[way] = ends.integer(place)
+
+    def _feed(self) -> bool:
+        """Hand an element, or the stop, to each way that has room."""
+        moved = False
+        for way in range(self.fan_in):
+            if self.next_element[way] <= self.last_element[way]:
+                channel: Channel = self.ways[way]
+                if channel.can_push():
+                    self._hand(way, channel)
+                    moved = True
+        return moved
+
+    def _hand(self, way: int, channel: Channel) -> None:
+        element = self.next_element[way]
+        self.next_element[way] = element + 1
+        if element == self.last_element[way]:
+            channel.push(STOP)
+            self.unfinished -= 1
+            return
+        self.merged += self.several
+        if self.area == POINTS:
+            channel.push(DATA, self.coordinates[element], self.source[way], self.values[element])
+        else:
+            self._hand_partial(element, channel)
+
+    def _hand_partial(self, element: int, channel: Channel) -> None:
+        table, area = self.table, self.area
+        elements: Growing = table.elements[area]
+        sources: Growing = table.sources[area]
+        values: Growing = table.values[area]
+        self.partial += 1
+        channel.push(DATA, elements.integer(element), sources.integer(element), values.value(element))
+
+
+class MergedPoints(StreamBlock):  # C: open; as many outputs as references travel along
+    """Follows a merger: stores partial fibers, and sends what a task gives as points.
+
+    Interface: elements on ``merged``; ``groups`` tells of each fiber whether it goes into the store, of which
+    ``partials`` tells when it is whole, or on: for each element its coordinate on ``out_outer``, that of its
+    list on ``out_inner``, its value on ``out_val``, and on ``out_carried0`` and so on what travelled along
+    with the list. A task ends by a stop of level 1, as points are a fiber within it.
+
+    Timing: an element or a stop a cycle.
+
+    Counts: ``points``, and elements ``stored``.
+
+    Source: as of ``FiberWays``. That points of equal coordinates leave one behind the other, without stops
+    between them, is a choice of this model: as many cycles as elements.
+
+    Args:
+        name: instance name.
+        lists: shared with ``FiberWays``.
+    """
+
+    COUNTERS = ("points", "stored")
+
+    merged: Channel
+    groups: Channel
+    partials: Channel
+    out_outer: OutputStream
+    out_inner: OutputStream
+    out_val: OutputStream
+
+    def __init__(self, name: str, lists: Lists) -> None:
+        super().__init__(name)
+        self.table = lists
+        self.points = self.stored = 0
+        self.along = len(lists.carried)
+        self.ports: tuple[Port, ...] = (
+            Input("merged", STREAM),
+            Input("groups", MERGE),
+            Output("partials", PARTIAL),
+            output_stream("out_outer", CRD),
+            output_stream("out_inner", CRD),
+            output_stream("out_val", VAL),
+            *(output_stream(f"out_carried{place}", REF) for place in range(self.along)),
+        )
+
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
+        """As many as references travel along."""
+        return self.ports
+
+    def update(self, now: int) -> int:
+        """Take an element, or the stop of a fiber."""
+        if not self.groups.can_pop():
+            return self.wait_input(self.groups)
+        if self.groups.control() == DONE:
+            self.groups.pop()
+            self.send_control(DONE, 0)
+            return self.finish(now)
+        if not self.merged.can_pop():
+            return self.wait_input(self.merged)
+        area, ends = self.groups.coordinate(), self.merged.control() != DATA
+        if area == POINTS:
+            self._send(ends)
+        else:
+            self._store(area, ends)
+        if ends:
+            self.groups.pop()
+        self.merged.pop()
+        return self.busy(now + 1)
+
+    def _send(self, ends: bool) -> None:
+        if ends:
+            self.send_control(STOP, 1)
+            return
+        source = self.merged.reference()
+        self.points += 1
+        self.out_outer.push(DATA, self.merged.coordinate())
+        self.out_inner.push(DATA, self.table.coordinates.integer(source))
+        self.out_val.push(DATA, 0, self.merged.value())
+        for place in range(self.along):
+            references: Growing = self.table.carried[place]
+            stream: OutputStream = self.streams[3 + place]
+            stream.push(DATA, references.integer(source))
+
+    def _store(self, area: int, ends: bool) -> None:
+        elements: Growing = self.table.elements[area]
+        if ends:
+            ended: Growing = self.table.ends[area]
+            ended.append(elements.count)
+            self.partials.push(DATA)
+            return
+        sources: Growing = self.table.sources[area]
+        values: Growing = self.table.values[area]
+        self.stored += 1
+        elements.append(self.merged.coordinate())
+        sources.append(self.merged.reference())
+        values.append_value(self.merged.value())

@@ -1,0 +1,165 @@
+"""Specifications of one Einsum with any mapping, and their tensors, drawn."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from fiberscope.models.trace.specification import (
+    Bindings,
+    Component,
+    ComputeBinding,
+    Configuration,
+    Einsum,
+    IntersectorBinding,
+    MergerBinding,
+    Spacetime,
+    SpaceTimeRank,
+    Specification,
+    Split,
+    Tensor,
+    UniformOccupancy,
+    UniformShape,
+)
+from fiberscope.workloads.expressions.expression import (
+    Access,
+    Equation,
+    Index,
+    Operation,
+    Take,
+    accesses,
+)
+from fiberscope.workloads.fibertree import FiberTree
+
+RANKS = ("I", "J", "K")
+# Of three factors, one of them visited whole, the trace multiplies the first two where the third has nothing.
+MOST_WHOLE = 3  # factors
+
+
+def access(name, ranks):
+    """A tensor at plain indices."""
+    return Access(name, tuple(Index(((rank, 1),)) for rank in ranks))
+
+
+@st.composite
+def ranks_of_a_tensor(draw, ranks):
+    """Some of the ranks, in any order."""
+    return draw(st.permutations(ranks))[: draw(st.integers(1, len(ranks)))]
+
+
+@st.composite
+def expressions(draw, ranks):
+    """A product, a take, or a sum or difference of tensors that have all ranks."""
+    kind, count = draw(st.integers(0, 5)), draw(st.integers(1, 3))
+    if kind == 4:
+        return Operation(
+            draw(st.sampled_from("+-")), tuple(access(name, draw(st.permutations(ranks))) for name in "AB")
+        )
+    operands = tuple(access("ABC"[place], draw(ranks_of_a_tensor(ranks))) for place in range(count))
+    if count == 1:
+        return operands[0]
+    return Take(operands, draw(st.integers(0, count - 1))) if kind == 5 else Operation("*", operands)
+
+
+@st.composite
+def cuts(draw, expression, rank):
+    """A rank cut once, or not at all."""
+    having = [one.tensor for one in accesses(expression) if rank in one.ranks]
+    kind = draw(st.integers(0, 4))
+    if kind == 3:
+        return Split(rank, (f"{rank}1", f"{rank}0"), (UniformShape(size=draw(st.integers(1, 4))),))
+    if kind == 4:
+        piece = UniformOccupancy(draw(st.sampled_from(having)), draw(st.integers(1, 3)))
+        return Split(rank, (f"{rank}1", f"{rank}0"), (piece,))
+    return None
+
+
+@st.composite
+def orders(draw, loops):
+    """The loops, pieces of one rank from the outside in."""
+    order = []
+    loops = [list(group) for group in loops]
+    for place in draw(st.permutations([place for place, group in enumerate(loops) for _ in group])):
+        order.append(loops[place].pop(0))
+    return tuple(order)
+
+
+@st.composite
+def tensors(draw, name, ranks, shapes):
+    """A tensor with few or many elements, whose values make no sum that cancels."""
+    sizes = [shapes[rank] for rank in ranks]
+    points = int(np.prod(sizes))
+    chosen = sorted(draw(st.sets(st.integers(0, points - 1), max_size=min(points, 14))))
+    values = [
+        draw(st.integers(1, 64)) / 8 + place / 512 + ord(name) / 2**17 for place, _ in enumerate(chosen)
+    ]
+    columns = np.unravel_index(np.array(chosen, np.int64), sizes) if chosen else [[] for _ in sizes]
+    columns = [np.asarray(column, np.int64) for column in columns]
+    return FiberTree.from_coo(dict(zip(ranks, sizes, strict=True)), columns, values)
+
+
+@st.composite
+def programs(draw):
+    """A specification of one Einsum on some processing elements, and its tensors by name."""
+    ranks = RANKS[: draw(st.integers(1, 3))]
+    expression = draw(expressions(ranks))
+    used = sorted({rank for one in accesses(expression) for rank in one.ranks})
+    shapes = {rank: draw(st.integers(1, 6)) for rank in RANKS}
+    output = tuple(draw(st.permutations(used))[: draw(st.integers(0, len(used)))])
+    space = (*output, *(rank for rank in used if rank not in output))
+    parts = [part for rank in used if (part := draw(cuts(expression, rank)))]
+    pieces = {part.rank: part.names for part in parts}
+    order = draw(orders([pieces.get(rank, (rank,)) for rank in used]))
+    parallel = draw(st.integers(0, len(order)))
+    stamps = [SpaceTimeRank(rank) for rank in order]
+    spacetime = Spacetime(tuple(stamps[:parallel]), tuple(stamps[parallel:]))
+    declared, trees = {}, {}
+    for one in accesses(expression):
+        uncut = [rank for rank in one.ranks if rank not in pieces or draw(st.integers(0, 9)) == 0]
+        few = len(list(accesses(expression))) < MOST_WHOLE
+        whole = tuple(rank for rank in uncut if few and draw(st.integers(0, 3)) == 0)
+        declared[one.tensor] = Tensor(one.tensor, one.ranks, one.ranks, whole)
+        trees[one.tensor] = draw(tensors(one.tensor, one.ranks, shapes))
+    declared["Z"] = Tensor("Z", output, draw(st.permutations(output).map(tuple)))
+    leads = tuple(
+        IntersectorBinding("Intersect", loop, draw(st.sampled_from(sorted(trees))))
+        for loop in order
+        if len(trees) == 2 and draw(st.integers(0, 5)) == 0
+    )
+    count = draw(st.sampled_from([1, 2, 3, 5]))
+    bindings = Bindings("Chip", intersectors=leads, compute=(ComputeBinding("ALU", "mul"),))
+    equation = Equation(access("Z", output), expression, "")
+    einsum = Einsum("Z", equation, space, order, tuple(parts), spacetime, bindings=bindings)
+    return Specification("drawn", declared, (einsum,), shapes=shapes, configurations=chip(count)), trees
+
+
+def chip(count):
+    """An architecture of so many processing elements, each with an ALU and an intersector."""
+    places = {"path": ("Chip", "PE", "ALU"), "instances": count, "all_instances": count}
+    alu = Component("ALU", "Compute", **places, operations=("mul", "add"))
+    intersect = Component("Intersect", "Intersector", **places, intersection="leader-follower")
+    return {"Chip": Configuration("Chip", 1e9, {"ALU": alu, "Intersect": intersect})}
+
+
+@st.composite
+def merging(draw):
+    """Row-wise products whose rows a merger of a small radix brings into order, and their tensors."""
+    shapes = {rank: draw(st.integers(1, 9)) for rank in "KMN"}
+    trees = {name: draw(tensors(name, ranks, shapes)) for name, ranks in (("A", "KM"), ("B", "KN"))}
+    order = {"A": ("M", "K"), "B": ("K", "N"), "T": ("M", "K", "N"), "Z": ("M", "N")}
+    ranks = {"A": ("K", "M"), "B": ("K", "N"), "T": ("K", "M", "N"), "Z": ("M", "N")}
+    whole = {"A": ("M",), "B": ("K",)} if draw(st.booleans()) else {}
+    declared = {name: Tensor(name, ranks[name], order[name], whole.get(name, ())) for name in ranks}
+    a, b, t, z = (access(name, ranks[name]) for name in "ABTZ")
+    count, radix = draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from([2, 3, 4, 8]))
+    places = {"path": ("Chip", "PE", "Unit"), "instances": count, "all_instances": count}
+    merger = Component("Merger", "Merger", **places, inputs=radix, outputs=1, radix=radix, order="fifo")
+    merged = MergerBinding("Merger", "T", ("M", "K", "N"), ("M", "N", "K"))
+    row, rest = SpaceTimeRank("M"), [SpaceTimeRank("K"), SpaceTimeRank("N")]
+    first = Einsum("T", Equation(t, Take((a, b), 1), ""), ("K", "M", "N"), ("M", "K", "N"))
+    second = Einsum("Z", Equation(z, Operation("*", (t, a)), ""), ("M", "N", "K"), ("M", "N", "K"))
+    first = replace(first, spacetime=Spacetime((row,), tuple(rest)), bindings=Bindings("Chip"))
+    stamps = Spacetime((row,), tuple(reversed(rest)))
+    second = replace(second, spacetime=stamps, bindings=Bindings("Chip", mergers=(merged,)))
+    chip = {"Chip": Configuration("Chip", 1e9, {"Merger": merger})}
+    return Specification("merging", declared, (first, second), configurations=chip), trees

@@ -1,0 +1,135 @@
+"""Specifications as machines: in Python, on the command line, with waveforms; and what is refused."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.workloads import WorkloadError
+
+EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
+SMALL = "uniform:rows=40,cols=40,nonzeros=200"
+DENSE = """\
+symbols: {PES: 4}
+einsum:
+  declaration: {A: [M, K], x: [K], y: [M]}
+  expressions: ["y[m] = A[m, k] * x[k]"]
+mapping:
+  uncompressed: {x: [K]}
+  loop-order: {y: [M, K]}
+  spacetime: {y: {space: [M], time: [K]}}
+architecture:
+  Chip:
+    - name: Chip
+      attributes: {clock_frequency: 2 GHz}
+      subtree:
+        - name: PE[${PES}]
+          local: [{name: Multiplier, class: Compute, attributes: {type: mul}}]
+bindings:
+  y:
+    - config: Chip
+    - {component: Multiplier, bindings: [{op: mul}]}
+"""
+LAYERS = """\
+einsum:
+  declaration: {A: [M, K], X: [K, N], H: [M, N], W: [N, O], Z: [M, O]}
+  expressions: ["H[m, n] = A[m, k] * X[k, n]", "Z[m, o] = H[m, n] * W[n, o]"]
+mapping:
+  loop-order: {H: [M, K, N], Z: [M, N, O]}
+  spacetime:
+    H: {space: [M], time: [K, N]}
+    Z: {space: [M], time: [N, O]}
+"""
+
+
+def drawn(rows, columns, seed):
+    generator = np.random.default_rng(seed)
+    return sparse.random_array((rows, columns), density=0.2, rng=generator, format="csr")
+
+
+FILES = tuple(str(EXAMPLES / f"{dataflow}.yaml") for dataflow in ("row_wise", "inner", "outer"))
+
+
+@pytest.mark.parametrize("name", ["spec:gamma", *FILES])
+def test_counts_are_those_of_the_trace(name):
+    report = fiberscope.simulate(name, SMALL)
+    counted = fiberscope.model(name.removeprefix("spec:"), SMALL)
+    assert report.verification.passed
+    assert report.fidelity == "event"
+    assert report.accelerator == (name if name.startswith("spec:") else f"spec:{Path(name).stem}")
+    for operation in ("multiply", "add"):
+        assert report.operations[operation] == counted.operations[operation] > 0
+
+
+def test_a_cascade_runs_stage_by_stage(tmp_path):
+    path = tmp_path / "layers.yaml"
+    path.write_text(LAYERS)
+    a, x, w = drawn(12, 9, 1), drawn(9, 7, 2), drawn(7, 5, 3)
+    report = fiberscope.simulate(str(path), A=a, X=x, W=w)
+    assert report.verification.passed
+    assert report.product.shape == (12, 5)
+    assert report.product.nonzeros == ((a @ x @ w) != 0).sum()
+    first = [one for name, one in report.components.items() if ".h.pe" in name and "fiberwrite" in name]
+    second = report.components["layers.z.cut"]
+    writing = max(one.cycles - one.idle for one in first)
+    assert second.idle + second.input_stall > writing  # it waits for all that the first stage writes
+
+
+def test_a_vector_is_looked_up_where_it_is_full(tmp_path):
+    path = tmp_path / "spmv.yaml"
+    path.write_text(DENSE)
+    matrix = drawn(30, 20, 4)
+    full = sparse.csr_array(np.arange(1.0, 21.0).reshape(20, 1))
+    report = fiberscope.simulate(str(path), A=matrix, x=full)
+    assert report.verification.passed
+    assert report.operations["multiply"] == matrix.nnz
+    assert report.seconds == pytest.approx(report.cycles / 2e9)
+    found = [one.counters["found"] for name, one in report.components.items() if "locate" in name]
+    assert sum(found) == matrix.nnz
+    assert fiberscope.simulate(str(path), A=matrix, x=full, PES=1).cycles > 2 * report.cycles
+
+
+def test_sim_writes_report_and_waveform(tmp_path, capsys):
+    out, wave = tmp_path / "out.json", tmp_path / "out.vcd"
+    words = ["sim", "spec:gamma", f"A={SMALL}", f"B={SMALL}", "--set", "pe.count=3"]
+    assert cli.run([*words, "--json", str(out), "--vcd", str(wave)]) == 0
+    told = json.loads(out.read_text())
+    assert "pe" in wave.read_text()
+    assert told["config"]["timing"]["tasks"] == 4
+    assert {name.split(".")[1] for name in told["components"]} >= {"pe0", "pe1", "pe2", "cut", "outer"}
+    assert "Verified" in capsys.readouterr().out
+    assert cli.run(["rerun", str(out)]) == 0
+
+
+def test_a_machine_is_drawn(tmp_path):
+    picture = tmp_path / "gamma.svg"
+    assert cli.run(["info", "spec:gamma", "--draw", "-o", str(picture)]) == 0
+    assert "merger" in picture.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("spec:sigma", "Z has ranks flattened into one (MK0)"),
+        ("spec:graphicionado", "its cascade runs again and again"),
+        ("spec:outerspace", "pe is there 4,112 times; at most 1,024 are built"),
+        ("spec:gamma-figure", "B is cut while the loops run"),
+        ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_in_a_line(name, said):
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        fiberscope.simulate(name, SMALL)
+
+
+def test_operands_are_held_to_the_names_of_the_specification(tmp_path):
+    with pytest.raises(WorkloadError, match="cascade has no operand C; known: A, B"):
+        fiberscope.simulate("spec:gamma", tensors={"A": SMALL, "C": SMALL})
+    with pytest.raises(fiberscope.InputError, match="gamma reads tensor B, which is not given"):
+        fiberscope.simulate("spec:gamma", A=SMALL)

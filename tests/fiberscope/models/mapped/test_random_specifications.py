@@ -1,0 +1,136 @@
+"""Machines from random specifications: they compute what every point gives, and count as the trace does."""
+
+import pytest
+from drawn_specifications import merging, programs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.mapped.build import graphs_of
+from fiberscope.models.mapped.machine import MappedMachine
+from fiberscope.models.mapped.settings import Timing
+from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.plan import rank_shapes
+from fiberscope.models.trace.verify import verify
+from fiberscope.sim import Kernel
+
+TIMING = {"tasks": 4, "dispatch": "dynamic", "depth": 16, "way": 4, "stages": 6}
+REFUSED = ("visited whole, and cut", "is cut while the loops run")
+ANYHOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
+
+class Parameters:
+    """Of a machine that nobody configures."""
+
+    clock = 10**9
+
+    def __init__(self, **timing):
+        self.timing = Timing(**{**TIMING, **timing})
+
+
+def ran(program, kernel=None, **timing):
+    """The machine of a program, run to its end, and the cycles that it took."""
+    specification, trees = program
+    graphs = graphs_of(specification, trees)
+    machine = MappedMachine(Parameters(**timing), specification, graphs, "drawn", kernel=kernel)
+    ended = machine.kernel.run()
+    assert ended.complete
+    return machine, ended.cycles
+
+
+def compare(program, machine):
+    """Its output with every point, its operations with the trace's."""
+    specification, trees = program
+    outcome = run(specification, trees)
+    last = specification.einsums[-1]
+    tensors = {**outcome.tensors, **trees}
+    shapes = rank_shapes(specification, last, tensors)
+    found = verify(specification, last, tensors, shapes, machine.result().outputs["Z"])
+    assert found.reference == "an evaluation of every point"
+    assert found.passed
+    operations, counted = machine.operations(), outcome.runs[-1].operations
+    assert operations["multiply"] == counted.get("mul", 0)
+    assert operations["add"] == counted.get("add", 0) + counted.get("sub", 0)
+
+
+def held(program):
+    """Hold a machine to its law; the reason if there is none."""
+    try:
+        machine, _cycles = ran(program)
+    except ConfigurationError as error:
+        refused = str(error)
+    else:
+        compare(program, machine)
+        return "built"
+    reasons = [one for one in REFUSED if one in refused]
+    assert len(reasons) == 1, refused
+    return reasons[0]
+
+
+@settings(ANYHOW, max_examples=60)
+@given(programs())
+def test_a_machine_gives_what_every_point_gives_and_counts_as_the_trace(program):
+    held(program)
+
+
+@pytest.mark.slow
+@settings(ANYHOW, max_examples=2000)
+@given(programs())
+def test_two_thousand_machines(program):
+    held(program)
+
+
+def elements_merged(specification, trees):
+    """Elements that pass a merger of tasks with several lists: all in each round, lists not counted."""
+    radix = specification.configurations["Chip"].components["Merger"].radix
+    rows, fibers = {}, {}
+    for k, n in zip(*trees["B"].swizzle(("K", "N")).columns(), strict=True):
+        fibers.setdefault(int(k), []).append(int(n))
+    for k, m in zip(*trees["A"].swizzle(("K", "M")).columns(), strict=True):
+        if int(k) in fibers:
+            rows.setdefault(int(m), []).append(len(fibers[int(k)]))
+    count = 0
+    for lists in rows.values():
+        left, elements = len(lists), sum(lists)
+        while left > 1:
+            count += elements
+            left = -(-left // radix)
+    return count
+
+
+@settings(ANYHOW, max_examples=60)
+@given(merging())
+def test_a_merger_counts_as_the_trace_and_gives_what_every_point_gives(program):
+    machine, _cycles = ran(program)
+    compare(program, machine)
+    assert machine.operations()["merge"] == elements_merged(*program)
+
+
+@settings(ANYHOW, max_examples=25)
+@given(programs() | merging(), st.integers(0, 1 << 30))
+def test_nothing_depends_on_the_order_of_ticks_or_on_sleep(program, seed):
+    try:
+        _machine, cycles = ran(program)
+    except ConfigurationError:
+        return
+    plain, _ = ran(program)
+    for kernel in (Kernel(order_seed=seed), Kernel(sleep=False)):
+        other, took = ran(program, kernel)
+        assert took == cycles
+        assert str(other.result().outputs["Z"]) == str(plain.result().outputs["Z"])
+        assert accounts(other) == accounts(plain)
+
+
+def accounts(machine):
+    """Of each component what its cycles counted as, and its counters."""
+    return {name: (one.busy, one.idle, one.counters) for name, one in machine.kernel.statistics().items()}
+
+
+@settings(ANYHOW, max_examples=25)
+@given(programs() | merging(), st.sampled_from([1, 2, 7]), st.sampled_from([1, 2, 0]))
+def test_tasks_in_turn_and_short_queues_give_the_same_in_other_cycles(program, tasks, way):
+    try:
+        machine, _cycles = ran(program, dispatch="static", tasks=tasks, way=max(1, way))
+    except ConfigurationError:
+        return
+    compare(program, machine)
