@@ -20,3 +20,8 @@ FIBER_NUMBERS = 1 << 15
 BITMAP = Protocol("words of bitmaps", control="operand", coordinate="word", reference="row")
 ROW = 0  # operands: of the stationary one,
 COLUMN = 1  # and of the streaming one
+
+MASK = Protocol("words of masks", coordinate="word")
+STEP = Protocol("intersection step", control="kind", coordinate="coordinate")
+LAST = 1  # kinds, of which a step may be both: with it a fiber has come to its end,
+MET = 2  # and the heads were equal

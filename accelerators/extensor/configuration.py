@@ -87,6 +87,7 @@ class ExTensorConfiguration(CompositionParameters):
     """All parameters of ExTensor."""
 
     intersection: Literal["skip", "two_finger"]
+    step: Literal["product", "unit"]
     pe: ProcessingElements
     llb: LastLevelBuffer
     tiling: Literal["published", "conservative", "prescient", "d2t2", "d2t2-counted"]

@@ -19,7 +19,9 @@ from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffe
 from fiberscope.accelerators.extensor.product import StoredProduct
 from fiberscope.accelerators.extensor.sequencer import Sequencer, pairs_of
 from fiberscope.accelerators.extensor.tiles import Tiling
+from fiberscope.accelerators.extensor.units import PARTS_WITH_UNITS, WORD_BITS, fiber_masks, words_of
 from fiberscope.accelerators.layout import Layout
+from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
 from fiberscope.sim import ComponentStatistics, Kernel
@@ -60,6 +62,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         "dispatcher": Dispatcher,
         "buffer": MicrotileBuffer,
         "core": IntersectingCore,
+        "intersector": MaskIntersector,
         "outputs": OutputBuffer,
         "drain": Drain,
         "stream": MemoryStream,
@@ -76,7 +79,10 @@ class ExTensor(Composition[ExTensorConfiguration]):
         kernel: Kernel | None = None,
     ) -> None:
         self.tiling = Tiling(parameters, a, b)
-        super().__init__(parameters.model_copy(update={"tile": self.tiling.tile}), parts, kernel)
+        self.by_units = parameters.step == "unit" or "intersector" in (parts or {})
+        with_units = PARTS_WITH_UNITS if self.by_units else {}
+        parameters = parameters.model_copy(update={"tile": self.tiling.tile})
+        super().__init__(parameters, {**with_units, **(parts or {})}, kernel)
         self.a, self.b = self.tiling.a, self.tiling.b
         self.skip = parameters.intersection == "skip"
         shape = (int(a.shape[0]), int(b.shape[1]))
@@ -89,6 +95,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self._add_streams()
         self._connect_tiles()
         self._connect_elements()
+        if self.by_units:
+            self._add_intersectors()
         self.build()
 
     def _add_sequencing(self) -> None:
@@ -125,9 +133,10 @@ class ExTensor(Composition[ExTensorConfiguration]):
         pe, port = self.parameters.pe, self.parameters.llb.port
         names = numbered("pe", pe.count)
         options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
-        self.buffers = [
-            self.add("buffer", f"{name}.buffer", self.a, self.b, port, pe.buffer) for name in names
-        ]
+        held = [self.a, self.b, port, pe.buffer]
+        if self.by_units:
+            held += [fiber_masks(operand, pe.tile) for operand in (self.a, self.b)]
+        self.buffers = [self.add("buffer", f"{name}.buffer", *held) for name in names]
         self.cores = [
             self.add("core", f"{name}.core", self.a, self.b, self.slots[i : i + pe.slots], i, **options)
             for name, i in zip(names, range(0, len(self.slots), pe.slots), strict=True)
@@ -172,6 +181,16 @@ class ExTensor(Composition[ExTensorConfiguration]):
             connect(self.dispatcher, f"tasks[{i}]", buffer, "tasks", capacity=queue, latency=latency)
             connect(buffer, "ready", core, "ready", capacity=HALVES)
             connect(core, "partials", self.outputs, f"partials[{i}]", capacity=slots, latency=latency)
+
+    def _add_intersectors(self) -> None:
+        """The units that intersect, between buffers and cores."""
+        connect, pe, rule = self.kernel.connect, self.parameters.pe, self.parameters.intersection
+        words, names = words_of(pe.tile), numbered("pe", pe.count)
+        for name, buffer, core in zip(names, self.buffers, self.cores, strict=True):
+            unit = self.add("intersector", f"{name}.intersector", words, WORD_BITS, rule)
+            for port in (f"masks_{side}[{word}]" for side in "ab" for word in range(words)):
+                connect(buffer, port, unit, port, capacity=2)
+            connect(unit, "results", core, "results", capacity=2)
 
     def result(self) -> CsrArray:
         """Z as memory holds it."""

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, PRODUCT
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.hw.fibers.intersection import FiberIntersection
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.component import Component, Input, Output, Port, Signal
 from fiberscope.sim.errors import SimulationError
 
 NO_MICROTILE = -1
@@ -35,7 +37,7 @@ class MicrotileBuffer(Component):
         SimulationError: when built, if the channel at ``ready`` has not a capacity of 2.
     """
 
-    PORTS = (Input("tasks", PRODUCT), Output("ready", PRODUCT))
+    PORTS: ClassVar[tuple[Port, ...]] = (Input("tasks", PRODUCT), Output("ready", PRODUCT))
     COUNTERS = ("bytes", "reuses")  # moved from the last-level buffer; microtiles of A that were there
     SIGNALS = (Signal("microtile_a", 32, "integer"), Signal("microtile_b", 32, "integer"))
 
@@ -129,7 +131,7 @@ class IntersectingCore(Component):
         skip: whether the head behind skips; else it goes on by one.
     """
 
-    PORTS = (Input("ready", PRODUCT), Output("partials", PARTIALS))
+    PORTS: ClassVar[tuple[Port, ...]] = (Input("ready", PRODUCT), Output("partials", PARTIALS))
     COUNTERS = ("intersect_k0", "multiply", "add", "fiber_pairs", "products", "longest_product")
     SIGNALS = (
         Signal("microtile_a", 32, "integer"),
@@ -169,6 +171,9 @@ class IntersectingCore(Component):
         self.working = False
         self.until = 0  # cycle after the last step
         self.microtile_a = self.microtile_b = NO_MICROTILE  # the product at hand
+        self.fiber_a = self.last_a = 0  # those of its microtiles
+        self.fiber_b = self.last_b = 0
+        self.first_key = 0  # of the coordinates 0 in M and N
         self.half = 0  # of the output tile
         self.row = 0  # of microtiles in it
         self.result = NOTHING  # the slot to send at the end, if any
@@ -200,42 +205,50 @@ class IntersectingCore(Component):
 
     def _begin(self, now: int) -> int:
         """Take a product and work it out; returns when it is done."""
-        self.microtile_a, self.microtile_b = self.ready.coordinate(), self.ready.reference()
-        self.half = self.ready.control()
+        self._open()
+        before = self.intersection.steps
+        for fiber_a in range(self.fiber_a, self.last_a):
+            self._dot(fiber_a, self.fiber_b)
+        steps = self.intersection.steps - before
+        self._close(steps)
+        self.until = now + steps
+        return self.until
+
+    def _open(self) -> None:
+        """Turn to a product, and to an empty slot for what it gives."""
+        a, b, side = self.ready.coordinate(), self.ready.reference(), self.microtile
+        self.microtile_a, self.microtile_b, self.half = a, b, self.ready.control()
         self.slot = (self.slot + 1) % self.slot_count
         self.partial = self.slots[self.slot]
         self.partial.clear()
-        steps = self._multiply(self.microtile_a, self.microtile_b)
+        self.fiber_a, self.last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
+        self.fiber_b, self.last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
+        row = self.a.fiber_coordinates[self.fiber_a] // side
+        column = self.b.fiber_coordinates[self.fiber_b] // side
+        self.row = row % self.rows
+        self.first_key = (column % self.columns * side - row * side) * side - column * side
+        self.fiber_pairs += (self.last_a - self.fiber_a) * (self.last_b - self.fiber_b)
+        self.working = True
+
+    def _close(self, steps: int) -> None:
+        """Count what a product has given."""
         self.result = self.first_slot + self.slot if self.partial.count > 0 else NOTHING
         self.products += 1
         self.intersect_k0 += steps
         self.longest_product = max(self.longest_product, steps)
-        self.working = True
-        self.until = now + steps
-        return self.until
 
-    def _multiply(self, a: int, b: int) -> int:
-        """All pairs of fibers of two microtiles, their sums into the slot; returns the steps."""
-        side = self.microtile
-        first_a, last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
-        first_b, last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
-        row, column = self.a.fiber_coordinates[first_a] // side, self.b.fiber_coordinates[first_b] // side
-        self.row = row % self.rows
-        first_key = (column % self.columns * side - row * side) * side - column * side
-        before = self.intersection.steps
-        for fiber_a in range(first_a, last_a):
-            key = first_key + self.a.fiber_coordinates[fiber_a] * side  # of B's coordinate 0
-            self._dot(fiber_a, first_b, last_b, key)
-        self.fiber_pairs += (last_a - first_a) * (last_b - first_b)
-        return self.intersection.steps - before
-
-    def _dot(self, fiber_a: int, fiber_b: int, last_b: int, key: int) -> None:
-        """Intersect a fiber with those of B, multiply and add; ``key`` is that of B's coordinate 0."""
+    def _dot(self, fiber_a: int, fiber_b: int) -> None:
+        """Intersect a fiber with those of B, multiply and add."""
         both = self.intersection
         first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
-        fiber_b = both.meet(first, end, fiber_b, last_b)
-        while fiber_b < last_b:
-            self.partial.append(key + self.b.fiber_coordinates[fiber_b], both.total)
-            self.multiply += both.matches
-            self.add += both.matches - 1
-            fiber_b = both.meet(first, end, fiber_b + 1, last_b)
+        fiber_b = both.meet(first, end, fiber_b, self.last_b)
+        while fiber_b < self.last_b:
+            self._keep(fiber_a, fiber_b, both.matches, both.total)
+            fiber_b = both.meet(first, end, fiber_b + 1, self.last_b)
+
+    def _keep(self, fiber_a: int, fiber_b: int, matches: int, total: float) -> None:  # C: inline
+        """Put what two fibers have given, which met so many times, into the slot."""
+        key = self.first_key + self.a.fiber_coordinates[fiber_a] * self.microtile
+        self.partial.append(key + self.b.fiber_coordinates[fiber_b], total)
+        self.multiply += matches
+        self.add += matches - 1

@@ -1,7 +1,19 @@
 # cython: infer_types=True
-"""Intersection of two fibers whose coordinates lie in arrays, counted in steps; a part of a component."""
+"""Intersection of two fibers, step by step: of coordinates in arrays, a part of a component; of masks."""
 
 from __future__ import annotations
+
+from fiberscope.hw.lanes import channels as lanes
+from fiberscope.hw.lanes.channels import check_connected
+from fiberscope.hw.lanes.rows import check_size
+from fiberscope.hw.stream import LAST, MASK, MET, STEP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.errors import SimulationError
+
+SKIP = "skip"  # rules: the head behind skips,
+TWO_FINGER = "two_finger"  # or goes on by one
+RULES = (SKIP, TWO_FINGER)
 
 NO_VALUES = memoryview(bytearray()).cast("d")
 NO_FIBERS = memoryview(bytearray()).cast("q")
@@ -18,8 +30,8 @@ class FiberIntersection:  # C: final
     ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
     those made.
 
-    Source: ExTensor (MICRO 2019): skip-ahead; it is ``fiberscope.hw.fibers.intersect.SkipAheadIntersector``
-    with windows that hold the fibers, and ``TwoFingerIntersector``, without their channels.
+    Source: ExTensor (MICRO 2019): skip-ahead. As a component it is ``MaskIntersector`` where fibers are
+    masks, and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` where they are streams.
 
     Args:
         coordinates_a, coordinates_b: all coordinates of the operands, fiber behind fiber.
@@ -132,3 +144,133 @@ class FiberIntersection:  # C: final
         self.a += 1
         self.b += 1
         self.met = False
+
+
+class MaskIntersector(Component):
+    """Intersects two fibers that are masks of their coordinates, a step a cycle whatever a skip leaps over.
+
+    Interface: a fiber is a row of words, on ``masks_a`` or ``masks_b``: bit i of word w is set where it has
+    the coordinate w * ``width`` + i. Each step leaves on ``results``: its kind is ``MET`` where the heads
+    were equal, with their coordinate, and ``LAST`` where it is the last of the two fibers, or both.
+
+    Timing: a step a cycle, by the rule of ``FiberIntersection``, from the cycle on in which both masks show;
+    those of the next fibers follow without a gap. The masks are taken in the cycle of the last step. A fiber
+    without coordinates takes a step too. The only register says which coordinates are done with.
+
+    Accounting: waiting for output where a step's result has no space; for the first word that is missing
+    where another shows; else idle.
+
+    Source: ExTensor (MICRO 2019): skip-ahead, a step a cycle. That fibers of a microtile are masks is a
+    choice of this model: so no step waits for the coordinates that a skip leaps over.
+
+    Args:
+        name: instance name.
+        words: of a mask; 1 to 256.
+        width: bits of a word, 1 to 62.
+        rule: ``"skip"`` or ``"two_finger"``.
+
+    Raises:
+        ValueError: for another rule, or a number out of its range.
+        SimulationError: when built, unless there are ``words`` of each mask; in the run, if one has more
+            bits.
+    """
+
+    PORTS = (Input("masks_a", MASK, array=True), Input("masks_b", MASK, array=True), Output("results", STEP))
+    COUNTERS = ("intersect", "matches", "fibers")  # steps, those of them that met, and pairs of fibers
+    SIGNALS = (Signal("within", 1), Signal("intersect", 48), Signal("matches", 48))
+
+    masks_a: list[Channel]
+    masks_b: list[Channel]
+    results: Channel
+
+    def __init__(self, name: str, words: int, width: int = 32, rule: str = SKIP) -> None:
+        super().__init__(name)
+        check_size(name, words, width)
+        if rule not in RULES:
+            raise ValueError(f"{name}: rule must be {' or '.join(RULES)}, not {rule}")
+        self.words = words
+        self.width = width
+        self.rule = rule
+        self.coordinates_a, self.coordinates_b = (
+            memoryview(bytearray(8 * words * width)).cast("q") for _ in "ab"
+        )  # C: coordinates_a=long[::1], coordinates_b=long[::1]
+        self.both = FiberIntersection(self.coordinates_a, self.coordinates_b, skip=rule == SKIP)
+        self.within = False  # two fibers
+        self.intersect = self.matches = self.fibers = 0
+
+    def elaborate(self) -> None:
+        """Fetch the channels of the words."""
+        super().elaborate()
+        for port in ("masks_a", "masks_b"):
+            check_connected(self, port, self.words)
+
+    def tick(self, now: int) -> int:
+        """Make a step, if there is space for its result."""
+        if not self.within and (
+            lanes.first_missing(self.masks_a) >= 0 or lanes.first_missing(self.masks_b) >= 0
+        ):
+            return self._wait()
+        if not self.results.can_push():
+            return self.wait_output(self.results)
+        if not self.within:
+            self._begin()
+        self._step()
+        return self.busy(now + 1)
+
+    def _wait(self) -> int:
+        if not (lanes.any_shown(self.masks_a) or lanes.any_shown(self.masks_b)):
+            return self.idle()
+        missing = lanes.first_missing(self.masks_a)
+        if missing >= 0:
+            return self.wait_input(self.masks_a[missing])
+        return self.wait_input(self.masks_b[lanes.first_missing(self.masks_b)])
+
+    def _begin(self) -> None:
+        """Turn to the masks that show."""
+        end_a = self._listed(self.masks_a, self.coordinates_a)
+        end_b = self._listed(self.masks_b, self.coordinates_b)
+        self.both.begin(0, end_a, 0, end_b)
+        self.within = True
+
+    def _listed(self, masks: list[Channel], coordinates: memoryview[int]) -> int:  # C: coordinates=long[::1]
+        """List the coordinates of a mask; returns how many there are."""
+        count = 0
+        for place in range(self.words):
+            source = masks[place]  # C: Channel
+            word, coordinate = source.coordinate(), place * self.width
+            if word < 0 or word >> self.width:
+                raise SimulationError(
+                    f"{self.name}: {word} at word {place} of a mask has more than {self.width} bits"
+                )
+            while word > 0:
+                if word & 1:
+                    coordinates[count] = coordinate
+                    count += 1
+                word >>= 1
+                coordinate += 1
+        return count
+
+    def _step(self) -> None:
+        """Compare the heads, and tell what that gave."""
+        both, kind, coordinate = self.both, 0, 0
+        if both.run(1):
+            kind, coordinate = MET, self.coordinates_a[both.a]
+            both.take()
+            self.matches += 1
+        if both.ended():
+            kind |= LAST
+            self._end()
+        self.intersect += 1
+        self.results.push(kind, coordinate)
+
+    def _end(self) -> None:
+        """Take the masks away."""
+        for place in range(self.words):
+            source_a, source_b = (
+                self.masks_a[place],
+                self.masks_b[place],
+            )  # C: source_a=Channel, source_b=Channel
+            source_a.pop()
+            source_b.pop()
+        self.within = False
+        self.fibers += 1

@@ -17,12 +17,17 @@ OUTERSPACE = (
     "uniform:rows=30,cols=30,nonzeros=150",
     ["tile.count=4", "tile.pe=2", "tile.merge_pe=1", "merge.max_lists=16", "alloc.alpha=0.5"],
 )
+EXTENSOR = (
+    "uniform:rows=60,cols=60,nonzeros=300",
+    ["pe.count=2", "pe.tile=40", "tile.m=2", "tile.k=2", "tile.n=2", "memory.model=simple"],
+)
 PRODUCT = str(Path(__file__).parents[2] / "examples" / "inner_product" / "machine.py")
 LANE = ("uniform:rows=20,cols=20,nonzeros=80", ["lane.count=1", "lane.window=4"])
-MACHINES = {"sigma": SIGMA, "outerspace": OUTERSPACE, PRODUCT: LANE}
+MACHINES = {"sigma": SIGMA, "outerspace": OUTERSPACE, "extensor": EXTENSOR, PRODUCT: LANE}
 UNITS = [
     *(("sigma", unit) for unit in ("adder_network", "benes", "regor", "prefix_popcount")),
     (PRODUCT, "skip_ahead"),
+    ("extensor", "intersector"),
     *(("outerspace", unit) for unit in ("sorted_head", "bump_allocator", "node_writer")),
 ]
 

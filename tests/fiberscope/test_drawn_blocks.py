@@ -11,6 +11,7 @@ from drawn_block import drawn_block
 from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier, PairMultiplier
 from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
+from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.hw.fibers.list_writer import ListWriter
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.scanner import LevelScanner
@@ -39,7 +40,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 LETTERS = re.compile(r"[\u2502-\u257f]|^(?!<!--).*\s(?:<--|-+>)\s", re.MULTILINE)
 BLOCKS = (
     *(Multiplier, PairMultiplier, Accumulator, HighRadixMerger, LevelScanner, TwoFingerIntersector),
-    *(SkipAheadIntersector, PrefixSum, Divider),
+    *(SkipAheadIntersector, MaskIntersector, PrefixSum, Divider),
     *(SortingNetwork, ClusterCounter, ComparatorBank, PositionMultiplier, Packer, CounterBanks),
     AdderNetwork,
     *(BenesNetwork, Regor, PrefixPopcount, SortedHeadUnit, BumpAllocator, NodeWriter, AtomicUpdate),

@@ -152,6 +152,7 @@ def test_a_part_that_no_module_can_take_the_place_of_is_refused(
     from fiberscope.hw.rtl.catalogue import BLOCKS
 
     taken = {
+        "extensor": {"intersector"},
         "gamma": {"merger", "bank", "accumulator"},
         "outerspace": {"bank", "bump_allocator", "node_writer", "sorted_head"},
         "sigma": {"adder_network", "benes", "prefix_popcount", "regor"},

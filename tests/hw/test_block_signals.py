@@ -9,6 +9,7 @@ from memory_stub import MemoryStub
 from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier, PairMultiplier
 from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
+from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.fibers.list_writer import ListWriter
 from fiberscope.hw.fibers.merge import HighRadixMerger
@@ -148,6 +149,12 @@ CASES = {
         | {f"inputs[{lane}]": ELEMENTS[:2] for lane in range(2)},
         ["outputs[0]", "outputs[1]"],
         (0, 2, 2),
+    ),
+    "intersector": (
+        lambda: MaskIntersector("block", 1, 4),
+        {"masks_a[0]": [(0, 6, 0, 0.0)], "masks_b[0]": [(0, 5, 0, 0.0)]},
+        ["results"],
+        (0, 3, 1),
     ),
     "regor": (
         lambda: Regor("block", 1, 1, 4),

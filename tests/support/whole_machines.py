@@ -76,12 +76,13 @@ def cycles(machine: Machine) -> int:
     return machine.kernel.length(machine.kernel.clocks[0])
 
 
-def outcome(machine: Machine) -> dict[str, Any]:
-    """All that a run leaves behind."""
+def outcome(machine: Machine, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """All that a run leaves behind, but what components say of themselves whose names end so."""
     product, memory = machine.result(), machine.memory()
+    statistics = machine.kernel.statistics().items()
     return {
         "cycles": cycles(machine),
-        "statistics": {name: asdict(part) for name, part in machine.kernel.statistics().items()},
+        "statistics": {name: asdict(part) for name, part in statistics if not name.endswith(without)},
         "operations": machine.operations(),
         "traffic": {name: asdict(part) for name, part in machine.traffic().items()},
         "memory": asdict(memory) if memory else None,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +12,6 @@ from sigma_bench import EXAMPLES, TINY, built, makes, operands, ran
 from whole_machines import outcome
 
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.accelerators.sigma import Sigma
 from fiberscope.accelerators.sigma.units import CHANNELS
 from fiberscope.hw.lanes.adder_network import AdderNetwork
 from fiberscope.hw.lanes.bitmap import Regor
@@ -34,15 +31,6 @@ WAYS = {
 }
 
 
-def common(machine: Sigma) -> dict[str, Any]:
-    """All that a run leaves behind, but what units say of themselves."""
-    found = outcome(machine)
-    found["statistics"] = {
-        name: part for name, part in found["statistics"].items() if not name.endswith(UNITS)
-    }
-    return found
-
-
 @pytest.mark.parametrize("way", WAYS)
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(operands(), makes(), st.integers(CHANNELS + 1, CHANNELS + 3), st.sampled_from([1, 7, 40, 200]))
@@ -50,7 +38,7 @@ def test_units_give_what_the_quick_way_does(way, given_operands, make, outside, 
     given_settings, parts = WAYS[way]
     make |= {"reduce.levels_outside_dpe": outside, "controller.bits_per_cycle": bits} | given_settings
     units, quick = ran(given_operands, make, parts=parts), ran(given_operands, make | {"step": "column"})
-    assert common(units) == outcome(quick)
+    assert outcome(units, UNITS) == outcome(quick)
     networks, adders, filters, counts = (
         [part.counters() for part in units.kernel.components if isinstance(part, kind)]
         for kind in (BenesNetwork, AdderNetwork, Regor, PrefixPopcount)
@@ -75,7 +63,7 @@ def test_units_round_sums_as_the_quick_way_does(seed, words):
         one.data *= np.pi  # no longer exact
     make = TINY | ROOM | COUNTED | {"dpe.multipliers": 8, "slice.k": 8, "input.words_per_cycle": words}
     units, quick = (ran(both, make | {"step": step}) for step in ("unit", "column"))
-    assert common(units) == outcome(quick)
+    assert outcome(units, UNITS) == outcome(quick)
 
 
 def test_a_part_that_stands_in_for_a_unit_runs():

@@ -1,4 +1,4 @@
-"""Intersection over arrays against the blocks that intersect streams."""
+"""Intersection over arrays against the blocks that intersect streams, and of masks against lists."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
-from fiberscope.hw.fibers.intersection import FiberIntersection
-from fiberscope.hw.stream import DATA, STOP
-from fiberscope.sim.testing import run_block
+from fiberscope.hw.fibers.intersection import RULES, SKIP, FiberIntersection, MaskIntersector
+from fiberscope.hw.stream import DATA, LAST, MET, STOP
+from fiberscope.sim import SimulationError
+from fiberscope.sim.testing import check_laws, run_block
 
 TO_THE_MATCH = 1 << 62  # steps
 
@@ -98,3 +99,83 @@ def test_planted_a_finger_that_skips_is_found():
     pairs = [(list(range(10)), [9])]
     with pytest.raises(AssertionError):
         assert by_arrays(pairs, skip=True, most=1) == by_block(pairs, skip=False)
+
+
+WORDS, WIDTH = 3, 11
+masks = st.sets(st.integers(0, WORDS * WIDTH - 1)).map(sorted)
+
+
+def by_words(pairs):
+    """The masks of fibers, by port."""
+    tokens = {}
+    for side, fibers in zip("ab", zip(*pairs, strict=True), strict=True):
+        for word in range(WORDS):
+            bits = [[c - word * WIDTH for c in fiber if c // WIDTH == word] for fiber in fibers]
+            tokens[f"masks_{side}[{word}]"] = [(0, sum(1 << bit for bit in one), 0, 0.0) for one in bits]
+    return tokens
+
+
+def steps_of(a, b, rule):
+    """Kind and coordinate of every step, by lists."""
+    kind = 0
+    while not kind & LAST:
+        kind, coordinate = 0, 0
+        if a[:1] == b[:1]:
+            kind, coordinate = (MET, a[0]) if a else (0, 0)
+            a, b = a[1:], b[1:]
+        elif a and b:
+            lower, other = sorted([a, b])
+            rest = [c for c in lower if c >= other[0]] if rule == SKIP else lower[1:]
+            a, b = (rest, b) if lower is a else (a, rest)
+        kind |= LAST * (not a or not b)
+        yield kind, coordinate
+
+
+@settings(max_examples=80, deadline=None)
+@given(pairs=st.lists(st.tuples(masks, masks), min_size=1, max_size=5), rule=st.sampled_from(RULES))
+def test_a_step_of_masks_is_a_cycle(pairs, rule):
+    block = MaskIntersector("block", WORDS, WIDTH, rule)
+    outcome = run_block(block, by_words(pairs), ["results"])
+    expected = [step for pair in pairs for step in steps_of(*pair, rule)]
+    assert [token[:2] for token in outcome.tokens("results")] == expected
+    cycles = [cycle for cycle, _token in outcome.received["results"]]
+    assert cycles == list(range(cycles[0], cycles[0] + len(expected)))
+    met = [set(a) & set(b) for a, b in pairs]
+    counted = {"intersect": len(expected), "matches": sum(map(len, met)), "fibers": len(pairs)}
+    assert outcome.statistics["block"].counters == counted
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_masks_keep_the_laws(seed):
+    generator = np.random.default_rng(seed)
+    pairs = [
+        [sorted(generator.choice(WORDS * WIDTH, size, replace=False).tolist()) for size in (3 * seed, 9)]
+        for _ in range(6)
+    ]
+    check_laws(lambda: MaskIntersector("block", WORDS, WIDTH), by_words(pairs), ["results"])
+
+
+def test_a_word_that_is_too_wide_is_refused():
+    tokens = by_words([([1], [2])]) | {"masks_b[1]": [(0, 1 << WIDTH, 0, 0.0)]}
+    with pytest.raises(SimulationError, match="block: 2048 at word 1 of a mask has more than 11 bits"):
+        run_block(MaskIntersector("block", WORDS, WIDTH), tokens, ["results"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((0, 8), "lanes must be from 1 to 256, not 0"),
+        ((1, 63), "width must be from 1 to 62, not 63"),
+        ((1, 8, "leap"), "rule must be skip or two_finger, not leap"),
+    ],
+)
+def test_masks_that_cannot_be_are_refused(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        MaskIntersector("block", *arguments)
+
+
+def test_masks_of_too_few_words_are_refused():
+    tokens = by_words([([1], [2])])
+    del tokens["masks_b[2]"]
+    with pytest.raises(SimulationError, match="block: connect 3 masks_b, one a lane, not 2"):
+        run_block(MaskIntersector("block", WORDS, WIDTH), tokens, ["results"])

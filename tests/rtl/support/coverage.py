@@ -225,6 +225,19 @@ BINS: dict[str, Bins] = {
         "an input missing": _stalls("inputs"),
         "no space behind": _stalls("outputs"),
     },
+    "intersector": {
+        f"{words} words, {rule}": lambda run, words=words, rule=rule: (
+            (run.given.words, run.given.rule) == (words, rule)
+            and 0 < run.counted("matches") < run.counted("intersect") - run.counted("fibers")
+        )
+        for words in (2, 4, 16)
+        for rule in ("skip", "two_finger")
+    }
+    | {
+        "a word missing": _stalls("masks_a"),
+        "a mask missing": _stalls("masks_b"),
+        "no space behind": _stalls("results"),
+    },
     "regor": {
         f"{vectors} vectors": lambda run, vectors=vectors: (
             run.given.vectors == vectors and 0 < run.counted("kept") < run.counted("ones")

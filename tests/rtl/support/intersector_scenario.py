@@ -1,4 +1,7 @@
-"""The intersectors: pairs of fibers with ties, long runs on one side, ends on one side, and empty ones."""
+"""The intersectors: pairs of fibers with ties, long runs on one side, ends on one side, and empty ones.
+
+One takes them as masks.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from fiber_streams import STOP_TOKEN, Fiber, random_float
+from rows_scenario import by_lane
 from scenario import Scenario
 
 from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters, TwoFingerParameters
+from fiberscope.hw.fibers.intersection import RULES
+from fiberscope.hw.fibers.intersection_rtl import MaskIntersectorParameters
 from fiberscope.sim.testing import Token
 
 PAIRS = 24  # of fibers a seed
@@ -70,6 +76,17 @@ def _fiber(generator: random.Random, coordinates: list[int], reference_bits: int
     return [(*token, generator.randrange(-limit, limit), random_float(generator)) for token in tokens]
 
 
+def _masks(generator: random.Random, given: MaskIntersectorParameters) -> dict[str, list[Token]]:
+    """Both sides' fibers as words."""
+    masks: dict[str, list[list[Token]]] = {"masks_a": [], "masks_b": []}
+    for _ in range(3 * PAIRS):  # the narrowest take a step each
+        for coordinates, side in zip(_pair(generator, given.bits), generator.sample("ab", 2), strict=True):
+            mask = sum(1 << coordinate for coordinate in coordinates)
+            words = [mask >> place & (1 << given.width) - 1 for place in range(0, given.bits, given.width)]
+            masks[f"masks_{side}"].append([(0, word, 0, 0.0) for word in words])
+    return {label: tokens for port, rows in masks.items() for label, tokens in by_lane(port, [rows]).items()}
+
+
 TWO_FINGER = Scenario(
     "two_finger",
     lambda generator: TwoFingerParameters(**_widths(generator)),
@@ -87,4 +104,18 @@ LARGE_SKIP_AHEAD = replace(
     SKIP_AHEAD,
     draw=lambda generator: SkipAheadParameters(window=generator.choice([16, 24, 32])),
     inputs=_large_inputs,
+)
+MASKS = Scenario(
+    "intersector",
+    lambda generator: MaskIntersectorParameters(
+        generator.randint(1, 4), generator.choice([1, 5, 32, 62]), generator.choice(RULES)
+    ),
+    _masks,
+    ("results",),
+)
+LARGE_MASKS = replace(
+    MASKS,
+    draw=lambda generator: MaskIntersectorParameters(
+        generator.choice([8, 16]), generator.choice([32, 62]), generator.choice(RULES)
+    ),
 )

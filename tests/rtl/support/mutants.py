@@ -311,6 +311,14 @@ MUTANTS = {
             ("benes-switch-by-the-next-bit", "settings[i // 2][0], moved", "settings[i // 2][-1], moved"),
         ),
         *faults_of(
+            "fibers/intersection_rtl.py", "intersector",
+            ("masks-skip-to-the-lower-head", "a.below | b.below if", "a.below & b.below if"),
+            ("masks-leaps-of-64-at-most", "distance < len(word)", "distance < min(len(word), 64)"),
+            ("masks-last-of-one-side", "| ((b.left & ~passed) == 0)", ""),
+            ("masks-step-without-space", "shown & results.ready", "shown"),
+            ("masks-of-the-fibers-before", "pyrtl.select(last, pyrtl.Const(0, len(done)), passed)", "passed"),
+        ),
+        *faults_of(
             "lanes/bitmap_rtl.py", "regor prefix_popcount",
             ("regor-keeps-the-slice-before", "unless(filtered, before)", "before"),
             ("regor-last-column-only", "unless(filtered, before) | lane[", "lane["),

@@ -1,0 +1,216 @@
+# cython: infer_types=True
+"""Processing elements with a unit that intersects: what sends it fibers, and what adds up what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from fiberscope.accelerators.extensor.operand import TiledOperand
+from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.stream import LAST, MASK, MET, STEP
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input, Output, Port
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.errors import SimulationError
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.composition import PartFactory
+
+WORD_BITS = 32  # C: object; of a mask
+
+
+class ScanningBuffer(MicrotileBuffer):
+    """Sends the fibers of the microtiles that it holds to an intersector, as masks, pair by pair.
+
+    Interface: that of ``MicrotileBuffer``. Every fiber M0 of A's microtile meets every fiber N0 of B's: the
+    masks of two leave on ``masks_a`` and ``masks_b`` together.
+
+    Timing: that of ``MicrotileBuffer``; two masks a cycle, from the one on in which a product is handed on.
+
+    Args:
+        name, a, b, port_bytes, size: as of ``MicrotileBuffer``.
+        masks_of_a, masks_of_b: of all fibers, word by word, from ``fiber_masks``.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (
+        *MicrotileBuffer.PORTS,
+        Output("masks_a", MASK, array=True),
+        Output("masks_b", MASK, array=True),
+    )
+
+    masks_a: list[Channel]
+    masks_b: list[Channel]
+
+    def __init__(
+        self,
+        name: str,
+        a: TiledOperand,
+        b: TiledOperand,
+        port_bytes: int,
+        size: int,
+        masks_of_a: memoryview[int],
+        masks_of_b: memoryview[int],
+    ) -> None:
+        super().__init__(name, a, b, port_bytes, size)
+        self.masks_of_a = masks_of_a  # C: long[::1]
+        self.masks_of_b = masks_of_b  # C: long[::1]
+        self.waiting: list[tuple[int, int]] = []  # products handed on, whose fibers have not been sent
+        self.fiber_a = self.last_a = 0  # of the product whose fibers are
+        self.first_b = self.fiber_b = self.last_b = 0
+
+    def tick(self, now: int) -> int:
+        """As ``MicrotileBuffer`` does, and send two masks."""
+        wake = MicrotileBuffer.tick(self, now)
+        if self._scan():
+            self.wake_at(now + 1)
+        return wake
+
+    def _hand_on(self) -> None:
+        self.waiting.append((self.microtile_a, self.microtile_b))
+        MicrotileBuffer._hand_on(self)
+
+    def _scan(self) -> bool:
+        """Send the masks of the next two fibers, if they may leave; gives whether they have."""
+        if self.fiber_a == self.last_a and not self._turn():
+            return False
+        if not (self.masks_a[0].can_push() and self.masks_b[0].can_push()):
+            return False
+        _send(self.masks_a, self.masks_of_a, self.fiber_a)
+        _send(self.masks_b, self.masks_of_b, self.fiber_b)
+        self.fiber_b += 1
+        if self.fiber_b == self.last_b:
+            self.fiber_a += 1
+            self.fiber_b = self.first_b
+        return True
+
+    def _turn(self) -> bool:
+        """Turn to the next product, if there is one."""
+        if not self.waiting:
+            return False
+        a, b = self.waiting.pop(0)  # C: a=long, b=long
+        self.fiber_a, self.last_a = self.a.microtile_fibers[a], self.a.microtile_fibers[a + 1]
+        self.first_b, self.last_b = self.b.microtile_fibers[b], self.b.microtile_fibers[b + 1]
+        self.fiber_b = self.first_b
+        return True
+
+
+class SummingCore(IntersectingCore):
+    """Multiplies and adds up what an intersector finds in the fibers of two microtiles.
+
+    Interface: that of ``IntersectingCore``; the steps come in on ``results``, those of every pair of fibers
+    in their order.
+
+    Timing: that of ``IntersectingCore``: a step is made in the cycle before it is seen here. While the core
+    stands still, the next product's first steps may be made; they are seen a cycle each all the same.
+
+    Args:
+        as of ``IntersectingCore``.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (*IntersectingCore.PORTS, Input("results", STEP))
+
+    results: Channel
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
+        self.first_b = 0  # of the fibers
+        self.steps = 0  # of the product
+        self.matches = 0  # of the two fibers, and the sum of their products
+        self.total = 0.0
+        self.head_a = self.head_b = 0  # elements up to which they were looked through
+
+    def tick(self, now: int) -> int:
+        """Take a step, and behind the last one do as ``IntersectingCore`` does."""
+        if self.working and now < self.until:
+            if not self.results.can_pop():
+                return self.wait_input(self.results)
+            self._take(now)
+            if now < self.until:
+                return self.busy(now + 1)
+        return IntersectingCore.tick(self, now)
+
+    def _begin(self, now: int) -> int:
+        """Take a product, whose steps are to come; returns when the first is seen."""
+        self._open()
+        self.first_b = self.fiber_b
+        self.steps = 0
+        self.until = FAR
+        self._turn()
+        return now + 1
+
+    def _turn(self) -> None:
+        """Begin with the next two fibers."""
+        self.matches = 0
+        self.total = 0.0
+        self.head_a = self.a.fiber_elements[self.fiber_a]
+        self.head_b = self.b.fiber_elements[self.fiber_b]
+
+    def _take(self, now: int) -> None:
+        """Take a step."""
+        kind, coordinate = self.results.control(), self.results.coordinate()
+        self.results.pop()
+        self.steps += 1
+        if kind & MET:
+            self._multiply(coordinate)
+        if kind & LAST:
+            self._end_fibers(now)
+
+    def _multiply(self, coordinate: int) -> None:
+        """Add the product of the two elements that have this coordinate, counted from the microtile's."""
+        self.head_a = self._place(self.a, self.fiber_a, self.head_a, coordinate)
+        self.head_b = self._place(self.b, self.fiber_b, self.head_b, coordinate)
+        self.total += self.a.values[self.head_a] * self.b.values[self.head_b]
+        self.matches += 1
+
+    def _place(self, operand: TiledOperand, fiber: int, head: int, coordinate: int) -> int:
+        """Where an element of this coordinate is in a fiber, from the head on."""
+        while head < operand.fiber_elements[fiber + 1]:
+            if operand.element_k[head] % self.microtile == coordinate:
+                return head
+            head += 1
+        raise SimulationError(f"{self.name}: was told of coordinate {coordinate}, which fiber {fiber} lacks")
+
+    def _end_fibers(self, now: int) -> None:
+        """Keep what two fibers have given, and go on to the next."""
+        if self.matches > 0:
+            self._keep(self.fiber_a, self.fiber_b, self.matches, self.total)
+        self.fiber_b += 1
+        if self.fiber_b == self.last_b:
+            self.fiber_a += 1
+            self.fiber_b = self.first_b
+        if self.fiber_a < self.last_a:
+            self._turn()
+        else:
+            self._close(self.steps)
+            self.until = now
+
+
+PARTS_WITH_UNITS: Mapping[str, PartFactory] = {"buffer": ScanningBuffer, "core": SummingCore}
+
+
+def _send(masks: list[Channel], words: memoryview[int], fiber: int) -> None:  # C: words=long[::1], cdef
+    """Send the mask of a fiber."""
+    first = fiber * len(masks)
+    for word in range(len(masks)):
+        sink = masks[word]  # C: Channel
+        sink.push(0, words[first + word])
+
+
+def words_of(microtile: int) -> int:
+    """Words of a mask of a microtile's coordinates."""
+    return -(-microtile // WORD_BITS)
+
+
+def fiber_masks(operand: TiledOperand, microtile: int) -> memoryview[int]:
+    """The masks of all fibers of an operand, word by word: which K0 they have."""
+    words = words_of(microtile)
+    pointers = np.asarray(operand.fiber_elements)
+    fibers = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    k0 = np.asarray(operand.element_k) % microtile
+    masks = np.zeros((len(pointers) - 1) * words, np.int64)
+    np.bitwise_or.at(masks, fibers * words + k0 // WORD_BITS, 1 << k0 % WORD_BITS)
+    return integers_of(masks)

@@ -1,0 +1,110 @@
+"""The intersector of masks as RTL: the twin of ``fiberscope.hw.fibers.intersection.MaskIntersector``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.fibers.intersection import RULES, SKIP, MaskIntersector
+from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
+from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
+from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
+from fiberscope.hw.rtl.kit.unit import Carried, Lanes, Summed, rows, tokens, unit
+from fiberscope.hw.stream import MET
+
+WORDS = (1, 32)  # of the component's, those up to which a module is tried
+
+
+@dataclass(frozen=True)
+class MaskIntersectorParameters(Parameters):
+    """What an intersector of masks is made for.
+
+    Args:
+        words: of a mask, 1 to 32.
+        width: of a word, 1 to 62 bits.
+        rule: ``"skip"`` or ``"two_finger"``.
+
+    Raises:
+        ValueError: for what cannot be built.
+    """
+
+    words: int = number(4, *WORDS)
+    width: int = number(32, 1, MAXIMUM_WIDTH)
+    rule: str = choice(SKIP, RULES)
+
+    @property
+    def bits(self) -> int:
+        """Of a mask."""
+        return self.words * self.width
+
+
+def carried(parameters: MaskIntersectorParameters) -> Carried:
+    """Masks, and the coordinate of a step."""
+    masks = Lanes({"coordinate": parameters.width}, parameters.words)
+    result = {"control": 2, "coordinate": index_bits(parameters.bits)}
+    return {"masks_a": masks, "masks_b": masks, "results": result}
+
+
+class _Side:
+    """A mask and its head: ``left`` of it, the places ``below`` its head, and those ``up_to`` it."""
+
+    def __init__(self, name: str, source: InputStream, done: Signal) -> None:
+        mask = pyrtl.concat_list([lane["coordinate"] for lane in source.lanes])
+        self.left = named(f"left_{name}", mask & ~done)
+        self.below = named(f"below_{name}", _clear_up_to(self.left))
+        self.up_to = named(f"up_to_{name}", pyrtl.concat(self.below, pyrtl.Const(1, 1))[: len(done)])
+        self.head = self.up_to & self.left
+
+
+def _clear_up_to(word: Signal) -> Signal:
+    """A bit for each of the word's: whether that and all below are 0, at distances that double."""
+    clear, distance = ~word, 1
+    while distance < len(word):
+        below = pyrtl.concat(clear[:-distance], pyrtl.Const((1 << distance) - 1, distance))
+        clear, distance = clear & below, 2 * distance
+    return clear
+
+
+def design(parameters: MaskIntersectorParameters, between: Streams) -> None:
+    """A register with a bit for each coordinate that is done with: all up to some place.
+
+    A step is done with what is below either head where it skips, with what is up to both in any case.
+    """
+    sources, results = (between.inputs["masks_a"], between.inputs["masks_b"]), between.outputs["results"]
+    done: Signal = pyrtl.Register(parameters.bits, "done")
+    a, b = (_Side(name, source, done) for name, source in zip("ab", sources, strict=True))
+    leapt = a.below | b.below if parameters.rule == SKIP else pyrtl.Const(0, len(done))
+    passed = named("passed", (a.up_to & b.up_to) | leapt)
+    met = named("met", a.head & b.head)
+    last = named("last", ((a.left & ~passed) == 0) | ((b.left & ~passed) == 0))
+    shown = named("both_shown", sources[0].valid & sources[1].valid)
+    step = named("step", shown & results.ready)
+    done.next <<= pyrtl.select(step, pyrtl.select(last, pyrtl.Const(0, len(done)), passed), done)
+    for source in sources:
+        source.accept(step & last)
+    results.send(shown, {"control": pyrtl.concat(met != 0, last), "coordinate": _place(met)})
+
+
+def _place(flag: Signal) -> Signal:
+    """The number of the only bit that is set; 0 of none."""
+    numbers = range(len(flag))
+    with_bit = [sum(1 << one for one in numbers if one >> bit & 1) for bit in range(index_bits(len(flag)))]
+    return pyrtl.concat_list([(flag & places) != 0 for places in with_bit])
+
+
+def _met(step: Token) -> int:
+    return step.control & MET and 1
+
+
+BLOCK = unit(
+    "intersector",
+    MaskIntersector,
+    MaskIntersectorParameters,
+    carried,
+    design,
+    arguments=("words", "width", "rule"),
+    counters={"intersect": tokens("results"), "matches": Summed("results", _met), "fibers": rows("masks_a")},
+    events=("intersect",),
+)
