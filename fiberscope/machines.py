@@ -9,7 +9,7 @@ from fiberscope import accelerators
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
 
-__all__ = ["find", "is_machine"]
+__all__ = ["find", "is_machine", "specification_of"]
 
 OF_SPECIFICATIONS = "spec:"
 FILES = (".yaml", ".yml")
@@ -30,6 +30,11 @@ def find(name: str) -> Accelerator[Any]:
 
         return machine_of(name)
     return accelerators.find(name)
+
+
+def specification_of(name: str) -> str:
+    """The specification that a machine is built from, as ``fiberscope.model`` takes it; else empty."""
+    return name.removeprefix(OF_SPECIFICATIONS) if _is_specification(name) else ""
 
 
 def is_machine(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Exact, Matrix, SecondMatrix, Settings
+from fiberscope.commands.options import Accelerator, Exact, Operands, SecondMatrix, Settings
 from fiberscope.commands.output import show
 from fiberscope.errors import FailedRunError
 from fiberscope.report.table import Table
@@ -23,7 +23,7 @@ _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 def check(
     accelerator: Accelerator,
-    matrix: Matrix,
+    operands: Operands,
     b: SecondMatrix = None,
     settings: Settings = None,
     exact: Exact = False,
@@ -38,17 +38,22 @@ def check(
     Examples:
       fiberscope check gamma wiki-Vote
       fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000
+      fiberscope check spec:gamma A=wiki-Vote B=wiki-Vote
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.progress import watched
     from fiberscope.study.check import check as checked
+    from fiberscope.words import operands_of
 
+    factors, tensors = operands_of([*operands, *([] if b is None else [b])])
+    given = parse_settings(settings or [])
     with watched(quiet) as tell:
-        done = checked(
-            accelerator, matrix, b, settings=parse_settings(settings or []), exact=exact, progress=tell
-        )
-    show([_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)], markdown=False)
+        done = checked(accelerator, *factors, tensors=tensors, settings=given, exact=exact, progress=tell)
+    compared = [_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)]
+    show([table for table in compared if table.rows], markdown=False)
     print(_bound(done))
+    for where, cycles in done.parts.items():
+        print(f"  {cycles:>12,} cycles {where}")
     for component, reason in done.beyond.items():
         print(f"the bound leaves out {component}: {reason}")
     if not done.right:

@@ -10,7 +10,7 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.report.parts import Component
 from fiberscope.sim.names import family_name
 
-__all__ = ["SATURATED", "Family", "bottleneck", "families"]
+__all__ = ["SATURATED", "Family", "bottleneck", "families", "members"]
 
 SATURATED = 0.8
 NEVER_WITHOUT_REQUEST = 0.95
@@ -41,12 +41,17 @@ class Family:
         return cycles / self.cycles if self.cycles else 0.0
 
 
+def members(family: str, components: Mapping[str, Component]) -> list[Component]:
+    """The components of a family."""
+    return [one for name, one in components.items() if family_name(name) == family]
+
+
 def families(components: Mapping[str, Component]) -> dict[str, Family]:
     """The families of a machine's components by name, in the order of their first members."""
-    members: dict[str, dict[str, Component]] = {}
+    found: dict[str, dict[str, Component]] = {}
     for name, component in components.items():
-        members.setdefault(family_name(name), {})[name] = component
-    return {name: _family(name, kin) for name, kin in members.items()}
+        found.setdefault(family_name(name), {})[name] = component
+    return {name: _family(name, kin) for name, kin in found.items()}
 
 
 def _family(name: str, members: Mapping[str, Component]) -> Family:

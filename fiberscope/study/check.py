@@ -9,18 +9,22 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from fiberscope import accelerators
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.api import simulate
 from fiberscope.errors import InputError
-from fiberscope.models.trace.api import model
+from fiberscope.machines import find, specification_of
+from fiberscope.models import mapped
+from fiberscope.models.trace.api import model, specified
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
+from fiberscope.report.families import members
 from fiberscope.study.tables import read_table
 
 __all__ = ["Check", "Row", "check"]
 
 FILE = "check.yaml"
+OF_SPECIFICATIONS = Path(mapped.__file__).parent
+OWN = "timing."  # settings that the trace has not
 
 
 class _Rule(BaseModel):
@@ -74,6 +78,7 @@ class Check:
         counts, traffic: the comparisons.
         bound: seconds that something of the machine takes, by the trace.
         beyond: components that the bound leaves out as they take longer than the machine's, and why.
+        parts: of the machine's cycles by where they go, which add up to all; empty where it has one instance.
     """
 
     event: Report
@@ -82,6 +87,7 @@ class Check:
     traffic: tuple[Row, ...]
     bound: float
     beyond: Mapping[str, str]
+    parts: Mapping[str, int]
 
     @property
     def bound_holds(self) -> bool:
@@ -96,9 +102,10 @@ class Check:
 
 def check(
     accelerator: str,
-    a: object,
+    a: object = None,
     b: object = None,
     *,
+    tensors: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
@@ -108,20 +115,47 @@ def check(
     Raises:
         InputError: the accelerator does not say what is to be compared, or specifies no such design.
     """
-    kind = accelerators.find(accelerator)
-    rules = _rules(kind.folder / FILE, accelerator)
-    specification = _specification(kind, rules, settings or {})
-    event = simulate(accelerator, a, b, settings=settings, exact=exact, progress=progress)
-    factors = [a] if b is None else [a, b]
-    trace = model(specification, *factors, settings=settings, exact=exact, progress=progress)
+    kind, built = find(accelerator), specification_of(accelerator)
+    rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
+    specification = built or _specification(kind, rules, settings or {})
+    given: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
+    event = simulate(accelerator, a, b, **given)
+    factors = [one for one in (a, b) if one is not None]
+    of_trace = {key: one for key, one in (settings or {}).items() if not (built and key.startswith(OWN))}
+    trace = model(specification, *factors, **{**given, "settings": of_trace})
+    beyond = {**rules.beyond, **(_without_memory(specification, of_trace) if built else {})}
     return Check(
         event,
         trace,
         tuple(_row(rule, event.operations, _counts(trace)) for rule in rules.counts),
         tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in rules.traffic),
-        _bound(trace, rules.beyond),
-        rules.beyond,
+        _bound(trace, beyond),
+        beyond,
+        _parts(kind, event) if built else {},
     )
+
+
+def _without_memory(specification: str, settings: Mapping[str, object]) -> dict[str, str]:
+    """What the machine of a specification does in other steps, or not at all."""
+    reasons = {
+        "Merger": "the trace counts a step for each list too",
+        "Sequencer": "a cut deals one task a cycle",
+    }
+    memory = dict.fromkeys(("DRAM", "Cache", "Buffet"), "the machine has no memory as yet")
+    configurations = specified(specification, settings).configurations.values()
+    parts = [part for one in configurations for part in one.components.values()]
+    return {part.name: why for part in parts if (why := {**reasons, **memory}.get(part.kind))}
+
+
+def _parts(kind: Accelerator[Any], event: Report) -> dict[str, int]:
+    """Where the cycles of a machine of instances go: in whole cycles, which add up."""
+    busy = [one.busy for one in members(kind.workers, event.components)]
+    mean = sum(busy) // len(busy)
+    return {
+        f"{kind.workers} works, on average": mean,
+        "and the busiest longer": max(busy) - mean,
+        "in which that one waits, begins or has ended": event.cycles - max(busy),
+    }
 
 
 def _specification(kind: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]) -> str:

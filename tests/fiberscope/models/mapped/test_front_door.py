@@ -11,6 +11,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.workloads import WorkloadError
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
@@ -105,6 +106,24 @@ def test_sim_writes_report_and_waveform(tmp_path, capsys):
     assert {name.split(".")[1] for name in told["components"]} >= {"pe0", "pe1", "pe2", "cut", "outer"}
     assert "Verified" in capsys.readouterr().out
     assert cli.run(["rerun", str(out)]) == 0
+
+
+@pytest.mark.parametrize("name", ["spec:gamma", FILES[0]])
+def test_check_lays_machine_and_trace_side_by_side(name, capsys):
+    assert cli.run(["check", name, f"A={SMALL}", f"B={SMALL}", "--set", "timing.tasks=2", "-q"]) == 0
+    told = capsys.readouterr().out
+    total = int(re.search(r"([\d,]+) ns by components", told)[1].replace(",", ""))
+    parts = [int(one.replace(",", "")) for one in re.findall(r"([\d,]+) cycles", told)]
+    assert len(parts) == 3
+    assert sum(parts) == total  # a nanosecond is a cycle
+    assert "WRONG" not in told
+
+
+def test_a_wrong_count_is_told(monkeypatch, capsys):
+    as_it_is = MappedMachine.operations
+    monkeypatch.setattr(MappedMachine, "operations", lambda self: {**as_it_is(self), "multiply": 1})
+    assert cli.run(["check", "spec:gamma", SMALL, "-q"]) == 3
+    assert "the two models disagree: multiply: 1 and" in capsys.readouterr().err
 
 
 def test_a_machine_is_drawn(tmp_path):
