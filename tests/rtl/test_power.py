@@ -275,6 +275,7 @@ def test_a_register_has_the_name_that_it_was_given_though_one_of_its_bits_has_an
     assert not any(name.startswith("tmp") for name in netlist.names.values())
 
 
+@pytest.mark.slow
 @needs_cells
 @needs_sta
 def test_the_page_shows_what_the_command_says(

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from pairs import Pair
-from scenarios import LARGE, SCENARIOS, seeds_by_default
+from scenarios import LARGE, SCENARIOS, scenarios_by_default
 
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.parameters import BOUNDS, CHOICES, NUMBERS
@@ -41,9 +41,7 @@ def unstated(kind: type[Any]) -> list[str]:
 
 def by_default(block: str) -> Iterator[Any]:
     """The parameters of the pairs that the default run draws by seed."""
-    small, large = seeds_by_default(block)
-    yield from map(SCENARIOS[block].drawn, small)
-    yield from map(LARGE[block].drawn, large)
+    yield from (scenario.drawn(seed) for scenario, seed in scenarios_by_default(block))
 
 
 def unreached(block: str, given: list[Any]) -> list[End]:

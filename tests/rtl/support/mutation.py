@@ -86,21 +86,16 @@ class _Finder(MetaPathFinder):
 
 
 def _pairs(blocks: tuple[str, ...]) -> Iterator[object]:
-    """What the default tests run of these blocks, both draws by turns, and the ends; and of compositions."""
+    """What the default tests run of these blocks, and the ends; and of compositions."""
     from extremes import extremes
     from joined import JOINED
-    from scenarios import LARGE, LARGE_SEEDS, SCENARIOS, SEEDS, seeds_by_default
+    from scenarios import scenarios_by_default
 
     for name in set(blocks) & JOINED.keys():
         yield from map(JOINED[name], range(4))
     blocks = tuple(block for block in blocks if block not in JOINED)
-    for seed in sorted({*SEEDS, *LARGE_SEEDS}):
-        for block in blocks:
-            small, large = seeds_by_default(block)
-            if seed in small:
-                yield SCENARIOS[block].pair(seed)
-            if seed in large:
-                yield LARGE[block].pair(seed)
+    for block in blocks:
+        yield from (scenario.pair(seed) for scenario, seed in scenarios_by_default(block))
     for block in blocks:
         yield from (extreme.pair() for extreme in extremes(block))
 

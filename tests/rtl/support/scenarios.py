@@ -4,14 +4,44 @@ Those called ``LARGE`` in the files beside this one, and all others.
 """
 
 from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
 
-import pytest
 from scenario import Scenario
 
-SEEDS = range(20)  # of the default run
-LARGE_SEEDS = range(3, 8)  # five in a row that fill every bin of ``coverage``
-SOME_SEEDS, SOME_LARGE_SEEDS = SEEDS[:6], LARGE_SEEDS[-2:]  # of blocks that are alike
+LARGE_SEEDS = range(3, 8)
+_FIRST, _FIRST_LARGE = range(4), (7,)
+# By block, the seeds besides these, small and large, that fill what they leave empty of ``coverage``.
+_MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "adder_network": ((), (4, 5)),
+    "atomic_update": ((6,), (3, 6)),
+    "bank": ((13,), (5, 6)),
+    "benes": ((), (4, 6)),
+    "regor": ((), (3, 6)),
+    "prefix_popcount": ((8,), (5, 6)),
+    "counter_banks": ((6, 17), (3,)),
+    "divider": ((), (6,)),
+    "islip": ((), (4, 6)),
+    "sorting_network": ((), (3,)),
+    "cluster_counter": ((), (5,)),
+    "comparator_bank": ((), (5,)),
+    "position_multiplier": ((), (5,)),
+    "packer": ((7,), (3, 6)),
+    "merger": ((), (4, 6)),
+    "prefetch": ((), (5,)),
+    "prefix_sum": ((), (4, 6)),
+    "sorted_head": ((), (4, 6)),
+    "coordinate_hold": ((4,), ()),
+    "sparse_accumulator": ((), (3,)),
+    "tensor_accumulator": ((6, 13, 16), ()),
+    "alu": ((7,), ()),
+    "scalar_reducer": ((5, 8, 9, 15, 18), ()),
+    "compressed_scanner": ((7, 17), ()),
+    "fiber_intersect": ((5,), (6,)),
+    "fiber_union": ((5,), ()),
+    "repeater": ((), (6,)),
+    "touched": ((), (4, 6)),
+}
 
 _FOUND = [
     (path.stem, name, scenario)
@@ -33,18 +63,13 @@ _FILES = (
 ALIKE = frozenset(scenario.block for file, _name, scenario in _FOUND if file in _FILES)
 
 
-FEW = ALIKE - {"comparator_bank", "counter_banks"}  # whose faults some seeds do not find
-
-
 def seeds_by_default(block):
     """The seeds of the small and of the large pairs of a block that the default run has."""
-    return (SOME_SEEDS, SOME_LARGE_SEEDS) if block in FEW else (SEEDS, LARGE_SEEDS)
+    small, large = _MORE.get(block, ((), ()))
+    return (*_FIRST, *small), (*_FIRST_LARGE, *large)
 
 
-def cases(seeds, of_alike):
-    """Every block with every seed; of those that are alike only the seeds in ``of_alike`` by default."""
-    return [
-        pytest.param(block, seed, marks=pytest.mark.slow if block in FEW and seed not in of_alike else ())
-        for block in SCENARIOS
-        for seed in seeds
-    ]
+def scenarios_by_default(block):
+    """Each pair of a block that the default run has: its scenario and its seed, small and large by turns."""
+    by_size = zip((SCENARIOS[block], LARGE[block]), seeds_by_default(block), strict=True)
+    return sorted(((scenario, seed) for scenario, seeds in by_size for seed in seeds), key=itemgetter(1))
