@@ -1,4 +1,4 @@
-"""The adder network's twin: every segmentation, its adders, twins broken on purpose."""
+"""The adder network's twin: every segmentation, its adders."""
 
 import random
 from dataclasses import replace
@@ -15,11 +15,6 @@ from fiberscope.hw.lanes.adder_network import depth
 from fiberscope.hw.lanes.adder_network_rtl import BLOCK, LEAVES, AdderNetworkParameters
 
 SCENARIO = SCENARIOS["adder_network"]
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path, monkeypatch):
-    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
 
 
 def check_all(leaves, part=0, parts=1):

@@ -1,84 +1,17 @@
-"""The bank's twin: Gamma's size, twins broken on purpose, division by constants, and what is refused."""
-
-from dataclasses import replace
+"""The bank's twin: its memories, and what is refused."""
 
 import pyrtl
 import pytest
 from memory_stub import MemoryStub
-from pairs import check_pair
 from scenarios import SCENARIOS
 
 from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
-from fiberscope.hw.memory.cache_logic_rtl import design
 from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
-from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.sram import Macro, Sram, srams
-from fiberscope.hw.rtl.kit.twin import Streams, build
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink, StreamSource
 
 SCENARIO = SCENARIOS["bank"]
-SEEDS = range(20)
-
-
-def test_a_bank_of_gamma():
-    assert check_pair(SCENARIO.pair(1, BankParameters())) > 300
-
-
-def check_seeds(make):
-    """Hold the twins that ``make`` makes for some parameters against the component, for all seeds."""
-    for seed in SEEDS:
-        parameters = SCENARIO.drawn(seed)
-        twin = build(BLOCK.interface(parameters), make(parameters))
-        check_pair(SCENARIO.pair(seed, parameters, lambda twin=twin: PyrtlBackend(twin)))
-
-
-def designed(parameters):
-    return lambda between: design(parameters, between)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"priority_limit": 0},  # no priority
-        {"banks": 32},  # a power of two: lines that share a set do so no more
-        {"misses": 6},
-    ],
-    ids=str,
-)
-def test_planted_a_twin_of_another_size_is_found(changes, tmp_path, monkeypatch):
-    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-    with pytest.raises(AssertionError, match=r"(?s)bank, seed \d+: .* differs: "):
-        check_seeds(lambda parameters: designed(replace(parameters, **changes)))
-
-
-def test_planted_a_twin_that_does_not_say_why_it_waits_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-    show = Streams.show
-
-    def silent(self, name, condition):
-        show(self, name, pyrtl.Const(0, 1) if name == "stalled_on_memory" else condition)
-
-    monkeypatch.setattr(Streams, "show", silent)
-    with pytest.raises(AssertionError, match=r"bank, seed \d+: block differs: .*output_stall"):
-        check_seeds(designed)
-
-
-def test_planted_a_twin_with_a_cycle_too_many_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-
-    def late(parameters):
-        def delayed(between):
-            requests = between.inputs["requests"]
-            seen = pyrtl.Register(1)
-            seen.next <<= requests.valid
-            requests.valid = requests.valid & seen
-            design(parameters, between)
-
-        return delayed
-
-    with pytest.raises(AssertionError, match=r"(?s)bank, seed \d+: .*(differs|though nothing at its ports)"):
-        check_seeds(late)
 
 
 def memory_of(lanes):

@@ -26,11 +26,6 @@ SCENARIO = SCENARIOS["benes"]
 LANES = 8
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path, monkeypatch):
-    monkeypatch.setattr("pairs.WAVEFORMS", tmp_path)
-
-
 def routed(form, settings):
     """Which input each output of the twin takes, for many settings (a row each); by its logic alone."""
     lanes = LANES if form == MINIMAL else settings.shape[1]
