@@ -2,6 +2,7 @@
 
 import re
 from fnmatch import fnmatch
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,12 @@ from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import SIMULATORS, HdlError
 from fiberscope.hw.rtl.tools.lint import PORT_WAIVERS, WAIVERS, lint
 
-DRAWN = range(2)  # the second without status outputs
+DRAWN = (1, 0)  # the first without status outputs
+PORTS = {
+    "registered": lambda block, given: registered(block).verilog(given),
+    "checked": checked,
+    "axis": axis,
+}
 COMPLAINT = re.compile(r"^%Warning-(\w+): \S+ (.*)$", re.MULTILINE)
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 
@@ -54,7 +60,11 @@ def verilog(block, seed):
     return BLOCKS[block].verilog(SCENARIOS[block].drawn(seed), status=seed != 1)
 
 
-@pytest.mark.parametrize("drawn", DRAWN)
+def slow(*given):
+    return pytest.param(*given, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("drawn", [DRAWN[0], slow(DRAWN[1])])
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_the_verilog_is_clean(block, drawn, lint_of):
     lint_of(verilog(block, drawn), block)
@@ -65,12 +75,17 @@ def test_so_is_the_smallest(block, lint_of):
     lint_of(BLOCKS[block].verilog(smallest(block)), block)
 
 
-@pytest.mark.parametrize("ports", ["registered", "checked", "axis"])
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    ("block", "ports"),
+    [
+        (block, ports) if ports == by_turns else slow(block, ports)
+        for block, by_turns in zip(BLOCKS, cycle(PORTS), strict=False)
+        for ports in PORTS
+    ],
+)
 def test_so_it_is_by_default_with_registered_ports(block, ports, lint_of):
     """The block itself stands in the same file."""
-    made = {"registered": lambda block, parameters: registered(block).verilog(parameters)}
-    text = (made | {"checked": checked, "axis": axis})[ports](BLOCKS[block], BLOCKS[block].parameters())
+    text = PORTS[ports](BLOCKS[block], BLOCKS[block].parameters())
     lint_of(text, block, (*WAIVERS, *PORT_WAIVERS))
 
 

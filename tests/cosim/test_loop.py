@@ -48,7 +48,9 @@ def own_verilog(old, new):
     return ["--verilog=mine.v", "--module=mine"]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    "block", [pytest.param(block, marks=() if "," in block else pytest.mark.slow) for block in BLOCKS]
+)
 def test_the_report_is_the_same_in_every_entry(block, simulator, capsys):
     at, settings = BLOCKS[block]
     assert loop(simulator, *settings, block=block) == 0
@@ -66,7 +68,9 @@ def heed():
 
 
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
-@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["to the command", "to the simulator too"])
+@pytest.mark.parametrize(
+    "send", [os.kill, pytest.param(os.killpg, id="to the simulator too", marks=pytest.mark.slow)]
+)
 def test_a_run_that_is_interrupted_leaves_its_report(send, simulator, tmp_path):
     matrix = "uniform:rows=300,cols=300,nonzeros=6000"
     command = ["rtl", "loop", "merger", "gamma", matrix, f"--sim={simulator}", *SMALL]
@@ -94,14 +98,6 @@ def test_a_run_that_is_interrupted_leaves_its_report(send, simulator, tmp_path):
 
 
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
-def test_verilog_without_status_outputs_counts_by_its_ports(simulator, capsys):
-    arguments = own_verilog("module mine", "module mine")
-    assert "pending" not in Path("mine.v").read_text()
-    assert loop(simulator, *arguments) == 0
-    assert "identical in all " in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
 def test_what_only_a_status_output_says_is_absent_without_it(simulator, capsys):
     at, settings = BLOCKS["bank"]
     assert loop(simulator, *settings, block="bank") == 0
@@ -115,6 +111,7 @@ def test_what_only_a_status_output_says_is_absent_without_it(simulator, capsys):
     assert f"{at}.counters.evictions" not in Path("own/report.json").read_text()
 
 
+@pytest.mark.slow
 def test_what_is_within_is_shown_as_in_pyrtl(simulator, capsys):
     settings = ["--set=pe.radix=3", "--vcd-plain"]
     assert loop(simulator, *settings, "--vcd=hdl.vcd") == 0
@@ -145,7 +142,7 @@ def test_in_lock_step_the_simulators_time_is_that_of_the_machine(simulator, caps
     assert cycles <= float(seconds) < cycles + 1  # in ns, a cycle each, but for the reset
 
 
-def test_verilog_written_by_hand_takes_the_place(simulator, capsys):
+def test_verilog_written_by_hand_takes_the_place_and_counts_by_its_ports(simulator, capsys):
     source = Path(__file__).parents[2] / "docs" / "two_way_merger.v"
     arguments = [
         "--set=pe.radix=2",
@@ -153,8 +150,9 @@ def test_verilog_written_by_hand_takes_the_place(simulator, capsys):
         "--module=two_way_merger",
         "--at=gamma.pe1.merger",
     ]
+    assert "pending" not in source.read_text()  # a status output
     assert loop(simulator, *arguments) == 0
-    assert "identical" in capsys.readouterr().out
+    assert "identical in all " in capsys.readouterr().out
 
 
 def test_planted_verilog_that_drops_the_payload_is_found(simulator, capsys):
@@ -168,6 +166,7 @@ def test_planted_verilog_that_drops_the_payload_is_found(simulator, capsys):
     assert out.splitlines()[-2:] == ["Verilog of mine: mine.v", "Report with RTL: build/loop/report.json"]
 
 
+@pytest.mark.slow
 def test_planted_verilog_that_takes_its_time_differs_in_cycles(simulator, capsys):
     slow = own_verilog(
         "    // Registers\n",

@@ -118,7 +118,7 @@ def room(tmp_path, *options, **variables):
 @pytest.mark.parametrize(
     ("variables", "options", "code", "message"),
     [
-        (
+        slow(
             {"FIBERSCOPE_SIM": "icarus"},
             [],
             2,
@@ -126,7 +126,7 @@ def room(tmp_path, *options, **variables):
         ),
         slow({"FIBERSCOPE_SIM": "verilator"}, [], 2, "the simulator verilator is not installed: "),
         slow({"FIBERSCOPE_SIM": "vcs"}, [], 2, "no HDL simulator vcs; known: icarus, verilator"),
-        (
+        slow(
             {"FIBERSCOPE_SIM": "pyrtl"},
             [],
             2,

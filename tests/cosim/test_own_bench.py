@@ -42,6 +42,7 @@ NETWORK = Path(__file__).parent / "support" / "network_bench.py"
 ADDERS = {"block": "adder_network", "settings": ("leaves=8",), "file": NETWORK}
 
 
+@pytest.mark.slow
 def test_lanes_that_a_mask_leaves_out_are_not_compared(simulator, tmp_path, capsys):
     assert bench("--dut", "both", "--sim", simulator, folder=tmp_path, **ADDERS) == 0
     assert capsys.readouterr().out.splitlines()[1] == "24 tokens moved, the same in every cycle"
@@ -101,6 +102,7 @@ def test_a_bench_serves_the_memory_of_a_whole_machine(simulator, tmp_path, capsy
     assert sorted(map(str, reads)) == sorted(map(str, replies))
 
 
+@pytest.mark.slow
 def test_planted_a_memory_that_loses_a_reply_leaves_the_machine_waiting(simulator, tmp_path, capsys):
     text = (
         MEMORY.read_text().replace("50_000", "2_000").replace("== READ:", "== READ and self.requests != 7:")

@@ -95,7 +95,8 @@ def test_the_ports_are_checked_first(tmp_path):
         VerilatedModule([tmp_path / "wide.v"], INTERFACE, tmp_path)
 
 
-@pytest.mark.parametrize("block", ["merger", *(pytest.param(b, marks=pytest.mark.slow) for b in SCENARIOS)])
+@pytest.mark.slow
+@pytest.mark.parametrize("block", SCENARIOS)
 def test_the_verilog_is_the_component(block, tmp_path):
     scenario = SCENARIOS[block]
     parameters = scenario.drawn(3)
