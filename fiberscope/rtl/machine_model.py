@@ -7,11 +7,11 @@ from functools import partial
 from itertools import count
 from typing import Any, cast
 
-from fiberscope import accelerators
 from fiberscope.accelerators.configuration import Configuration, parse_settings
 from fiberscope.accelerators.machine import EVENT, Machine
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
+from fiberscope.machines import find
 from fiberscope.problem import configure
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.standstill import blocked_by
@@ -35,7 +35,7 @@ def _interface(accelerator: str, configured: Configuration) -> Interface:
 
 
 def _configured(accelerator: str, settings: Sequence[str]) -> tuple[Configuration, Any]:
-    return configure(accelerators.find(accelerator), None, parse_settings(settings))
+    return configure(find(accelerator), None, parse_settings(settings))
 
 
 class MachineModel:
@@ -51,7 +51,7 @@ class MachineModel:
     """
 
     def __init__(self, accelerator: str, settings: Sequence[str], a: str) -> None:
-        kind = accelerators.find(accelerator)
+        kind = find(accelerator)
         configured, maker = _configured(accelerator, settings)
         self.problem: Problem = maker.load(a, None, exact=False, progress=lambda *_: None)
         interface = _interface(accelerator, configured)

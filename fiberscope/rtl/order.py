@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fiberscope import accelerators
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.converters.mint import MINT
 from fiberscope.errors import InputError
+from fiberscope.machines import find
 from fiberscope.report.files import matrices
 from fiberscope.sim import Kernel
 from fiberscope.waveform import Waveform
@@ -25,7 +25,7 @@ def machine(name: str) -> Accelerator[Any]:
     Raises:
         ConfigurationError: there is none.
     """
-    return MINT if name == MINT.name else accelerators.find(name)
+    return MINT if name == MINT.name else find(name)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fiberscope import accelerators
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
+from fiberscope.machines import find
 from fiberscope.study.tables import read_table, run
 
 __all__ = ["Ablation", "Outcome", "ablate", "ablations"]
@@ -79,7 +79,7 @@ def ablate(
         InputError: the machine has no table of ablations.
     """
     check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
-    kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
+    kind = find(accelerator) if isinstance(accelerator, str) else accelerator
     rows = ablations(kind)
     base = _cycles(kind, matrix, b, settings, parts, None, tell)
     outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "")]

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fiberscope import accelerators
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.arguments import check_types
 from fiberscope.errors import InputError
+from fiberscope.machines import find
 from fiberscope.report.document import Report
 from fiberscope.study.tables import found_workload, read_table, run
 from fiberscope.workloads import is_gemm
@@ -159,7 +159,7 @@ def compare(
         WorkloadError: a matrix asked for by name is not at hand.
     """
     check_types(locals())
-    kind = accelerators.find(accelerator) if isinstance(accelerator, str) else accelerator
+    kind = find(accelerator) if isinstance(accelerator, str) else accelerator
     known = published(kind)
     for name in matrices:
         if name not in known.matrices:

@@ -18,6 +18,7 @@ from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.specification import Specification
+from fiberscope.sim import Kernel
 from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["PREFIX", "machine_of"]
@@ -60,6 +61,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         folder=machine.folder if machine else SHIPPED.parent,
         defaults=(SHIPPED,) if machine else (),
         models={EVENT: partial(_built, called, frozenset(drafted.given))},
+        parts=MappedMachine.PARTS,
         workers=_workers(outline),
         solves=(type("Cascade", (Cascade,), told),),
     )
@@ -102,11 +104,12 @@ def _built(
     parameters: Any,  # noqa: ANN401  (a class of its own for each specification)
     problem: Cascade,
     parts: Mapping[str, PartFactory] | None = None,
+    kernel: Kernel | None = None,
 ) -> MappedMachine:
     ready = problem.prepared(_settings(parameters, symbols))
     specification = ready.specification
     graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors)
-    return MappedMachine(parameters, specification, graphs, called, parts=parts)
+    return MappedMachine(parameters, specification, graphs, called, parts=parts, kernel=kernel)
 
 
 def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401

@@ -52,6 +52,7 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         kernel: what runs it.
     """
 
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {"merger": HighRadixMerger}
     TENSORS: ClassVar[Mapping[str, Sequence[int]]] = {}
 
     def __init__(
@@ -167,7 +168,7 @@ class Leaf:
         radix, lists, add, timing = int(node["radix"]), Lists(carried), self.machine.add, self.timing
         segments, coordinates = _shared(level.segments), _shared(level.coordinates)
         ways = add(FiberWays, f"{name}.ways", radix, segments, coordinates, tensor.values, lists)
-        merger = add(HighRadixMerger, f"{name}.merger", radix, timing.stages)
+        merger = add("merger", f"{name}.merger", radix, timing.stages)
         points = add(MergedPoints, f"{name}.points", lists)
         connect = self.machine.kernel.connect
         connect(ways, "tasks", merger, "tasks", capacity=2)

@@ -69,6 +69,7 @@ class _Simulation(pyrtl.FastSimulation):  # type: ignore[misc]  # PyRTL has no t
     A cycle before which nothing has changed is not worked out again. ``context`` are the wires of the last.
     """
 
+    regs: dict[str, int]
     _writes: Sequence[tuple[str, int, int]] = ()
     _before: Mapping[str, int] | None = None
 

@@ -11,6 +11,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.workloads import WorkloadError
 
@@ -106,6 +107,27 @@ def test_sim_writes_report_and_waveform(tmp_path, capsys):
     assert {name.split(".")[1] for name in told["components"]} >= {"pe0", "pe1", "pe2", "cut", "outer"}
     assert "Verified" in capsys.readouterr().out
     assert cli.run(["rerun", str(out)]) == 0
+
+
+def test_a_merger_as_rtl_runs_in_the_machine_of_a_specification(capsys):
+    pytest.importorskip("pyrtl")
+    words = ["rtl", "loop", "merger", "spec:gamma", SMALL, "--sim=pyrtl"]
+    assert cli.run([*words, "--set=pe.count=2", "--set=pe.radix=4"]) == 0
+    assert "identical in all" in capsys.readouterr().out
+
+
+class Late(HighRadixMerger):
+    """A merger of one's own, whose tree has one stage."""
+
+    def __init__(self, name, radix, stages):
+        super().__init__(name, radix, 1)
+
+
+def test_a_part_of_ones_own_takes_the_place_of_a_merger():
+    own = fiberscope.simulate("spec:gamma", SMALL, parts={"merger": Late})
+    assert own.verification.passed
+    assert own.parts["merger"].endswith("Late")
+    assert own.cycles < fiberscope.simulate("spec:gamma", SMALL).cycles
 
 
 @pytest.mark.parametrize("name", ["spec:gamma", FILES[0]])
