@@ -1,0 +1,149 @@
+"""Blocks of tasks: how they are dealt, end, and are added up; each by a worked example, cycle by cycle.
+
+A cut sends a task and its stop in one cycle, and the sinks here take a token a cycle.
+"""
+
+import pytest
+
+from fiberscope.hw.streams.cut import Cut, TaskEnd
+from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.reduce import ScalarReduce
+from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.run_sum import RunSum
+from fiberscope.hw.streams.task_sum import TaskSum
+from fiberscope.hw.streams.tensor_reduce import TensorReduce
+from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_streams
+from fiberscope.hw.streams.tokens import CRD, REF
+from fiberscope.sim import Kernel, SimulationError
+from fiberscope.sim.testing import StreamSink
+
+
+def now(*tokens):
+    """A token in every cycle."""
+    return list(enumerate(tokens))
+
+
+def test_a_task_goes_to_the_instance_with_the_fewest():
+    cut = Cut("cut", 2, [REF], tasks=1)
+    inputs = {"in_stream[0]": now(5, 6, 7, "S0", "D"), "ended[0]": [(10, 0)], "ended[1]": [(6, 0), (12, 0)]}
+    found = run_streams(cut, inputs, ["out_0_0", "out_0_1", "out_over"], checked=False)
+    assert found == {
+        "out_0_0": [(0, 5), (1, "S0"), (8, "D")],
+        "out_0_1": [(1, 6), (2, "S0"), (6, 7), (7, "S0"), (8, "D")],
+        "out_over": [(12, "D")],
+    }
+    assert cut.counters()["dealt"] == 3
+    assert list(cut.owner.integers()) == [0, 1, 1]
+    assert list(cut.elements[0].integers()) == [5, 6, 7]
+
+
+def test_tasks_in_turn_wait_for_the_instance_whose_turn_it_is():
+    inputs = {"in_stream[0]": now(5, 6, 7, "D"), "ended[0]": [(9, 0), (11, 0)], "ended[1]": [(4, 0)]}
+    cut = Cut("cut", 2, [REF], tasks=1, static=True)
+    found = run_streams(cut, inputs, ["out_0_0", "out_0_1"], checked=False)
+    assert found["out_0_0"] == [(0, 5), (1, "S0"), (9, 7), (10, "S0"), (11, "D")]
+    assert found["out_0_1"] == [(1, 6), (2, "S0"), (10, "D")]
+
+
+def test_a_task_without_anything_to_do_is_passed_over_and_two_streams_are_dealt_alike():
+    """Fibers 0 and 2 are empty, of the first stream; of the second nothing is known."""
+    segments = memoryview(bytearray(8 * 4)).cast("q")
+    segments[2] = segments[3] = 3
+    cut = Cut("cut", 1, [REF, CRD], required=[segments, None])
+    inputs = {"in_stream[0]": now(0, 1, 2, "D"), "in_stream[1]": now(7, 8, 9, "D"), "ended[0]": [(5, 0)]}
+    found = run_streams(cut, inputs, ["out_0_0", "out_1_0"], checked=False)
+    assert found == {"out_0_0": [(1, 1), (2, "S0"), (3, "D")], "out_1_0": [(1, 8), (2, "S0"), (3, "D")]}
+    assert (cut.counters()["dealt"], cut.counters()["empty"]) == (1, 2)
+
+
+def test_streams_into_a_cut_must_have_one_shape():
+    inputs = {"in_stream[0]": now(0, "D"), "in_stream[1]": now("S0", "D"), "ended[0]": []}
+    with pytest.raises(SimulationError, match="cycle 1, cut: the streams must have the same shape"):
+        run_streams(Cut("cut", 1, [REF, CRD]), inputs, [], checked=False)
+    for wrong, said in (
+        ({"instances": 0}, "instances must be at least 1"),
+        ({"tasks": 0}, "tasks must be at"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Cut("cut", **{"instances": 1, "carried": [REF], **wrong})
+
+
+def test_the_end_of_a_task_is_a_stop_of_its_level_or_higher():
+    block = TaskEnd("end", 1)
+    assert ended_by(block, now(1, "S0", 2, "S1", "S2", "D")) == 2
+
+
+def ended_by(block, stream):
+    """Tasks whose end a block tells."""
+    kernel = Kernel()
+    kernel.clock("core", GIGAHERTZ)
+    source = kernel.add(TimedSource("source", carried(block, "in_stream"), stream))
+    sink = kernel.add(StreamSink("sink"))
+    kernel.add(block)
+    kernel.connect(source, "out", block, "in_stream", capacity=None)
+    kernel.connect(block, "ended", sink, "in", capacity=None)
+    kernel.run()
+    return len(sink.received)
+
+
+def test_stops_from_a_level_on_stay():
+    dropper = StopDropper("points", CRD, kept=1)
+    found = run_streams(dropper, {"in_stream": now(1, "S0", 2, "S1", "D")}, ["out_stream"], checked=False)
+    assert found["out_stream"] == [(0, 1), (2, 2), (3, "S1"), (4, "D")]
+    assert dropper.counters()["dropped"] == 1
+
+
+def test_runs_of_a_coordinate_are_added_up():
+    inputs = {"in_crd": now(3, 3, 5, "S1", 5, "S1", "D"), "in_val": now(1.0, 2.0, 4.0, "S1", 8.0, "S1", "D")}
+    block = RunSum("runs")
+    found = run_streams(block, inputs, ["out_crd", "out_val"], checked=False)
+    assert found["out_crd"] == [(2, 3), (3, 5), (4, "S1"), (6, 5), (7, "S1"), (8, "D")]
+    assert found["out_val"] == [(2, 3.0), (3, 4.0), (4, "S1"), (6, 8.0), (7, "S1"), (8, "D")]
+    assert block.counters()["additions"] == 1
+    with pytest.raises(SimulationError, match="cycle 1, runs: in_crd and in_val must have the same shape"):
+        run_streams(RunSum("runs"), {"in_crd": now(3, "D"), "in_val": now("S0", "D")}, [], checked=False)
+
+
+def test_an_accumulator_is_emptied_by_the_stop_of_a_task():
+    """Points 4, 2, 4 of one task, none of the next, and 4 of a third; an N is none."""
+    inputs = {
+        "in_crd[0]": now(4, 2, 4, "S2", "S2", 4, 9, "S2", "D"),
+        "in_val": now(1.0, 2.0, 4.0, "S2", "S2", 8.0, "N", "S2", "D"),
+    }
+    block = TensorReduce("sums", 1, flushes=True)
+    found = run_streams(block, inputs, ["out_crd0", "out_val"], checked=False)
+    tokens = [token for _cycle, token in found["out_crd0"]]
+    assert tokens == [2, 4, "S1", "S1", 4, "S1", "D"]
+    assert [token for _cycle, token in found["out_val"]] == [2.0, 5.0, "S1", "S1", 8.0, "S1", "D"]
+    assert [cycle for cycle, _token in found["out_crd0"]][:3] == [4, 5, 6]  # behind the stop that came in 3
+    assert (block.counters()["points"], block.counters()["elements"]) == (4, 3)
+
+
+def test_a_reducer_marks_what_is_empty_where_it_is_asked_to():
+    block = ScalarReduce("sum")
+    block.marks = True
+    found = run_streams(block, {"in_val": now(1.0, 2.0, "S0", "S1", "D")}, ["out_val"], checked=False)
+    assert found["out_val"] == [(2, 3.0), (3, "N"), (4, "S0"), (5, "D")]
+    assert block.filled == 1
+
+
+def test_tasks_are_added_up_in_the_order_in_which_they_were_dealt():
+    """Instance 1 has the first task, at 7, and instance 0 the second, at 7 too; each has points 1 and 2."""
+    outer = Growing()
+    for coordinate in (7, 7):
+        outer.append(coordinate)
+    block = TaskSum("sum", 2, 1, 1, [outer])
+    inputs = {"turns": now(1, 0, "D")}
+    for instance, first in ((0, 1.0), (1, 10.0)):
+        inputs[f"in_0_{instance}"] = now(1, 2, "S1", "D")
+        inputs[f"in_val_{instance}"] = now(first, "N" if instance else 2.0, "S1", "D")
+    found = run_streams(block, inputs, ["out_over"], checked=False)
+    assert block.sums == {(7, 1): 11.0, (7, 2): 2.0}
+    assert (block.counters()["additions"], block.counters()["elements"]) == (1, 2)
+    assert found["out_over"] == [(6, "D")]  # three tokens of each task, and done
+
+
+def test_a_root_waits_for_what_comes_before_it():
+    found = run_streams(Root("root"), {"after": [(4, 0)]}, ["out_ref"])
+    assert found["out_ref"] == [(4, 0), (5, "D")]
