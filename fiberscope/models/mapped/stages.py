@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.model import blocks
+from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import (
     OPERATORS,
     Component,
@@ -79,6 +80,9 @@ def _check(specification: Specification, einsum: Einsum) -> None:
             raise refuse(specification, f"{name} has ranks flattened into one ({part.name})")
         if isinstance(part, Follow):
             raise refuse(specification, f"{name} has a rank that follows the pieces of another ({part.rank})")
+    summed = [rank for rank in einsum.ranks if rank not in einsum.equation.output.ranks]
+    if summed and not accumulates(einsum):
+        raise refuse(specification, f"{name} copies the same for every {summed[0]}, and no block keeps one")
     for operator, meaning in einsum.operators.items():
         if OPERATORS[operator] != meaning:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")

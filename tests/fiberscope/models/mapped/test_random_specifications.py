@@ -15,7 +15,7 @@ from fiberscope.models.trace.verify import verify
 from fiberscope.sim import Kernel
 
 TIMING = {"tasks": 4, "dispatch": "dynamic", "depth": 16, "way": 4, "stages": 6}
-REFUSED = ("visited whole, and cut", "is cut while the loops run")
+REFUSED = ("visited whole, and cut", "is cut while the loops run", "copies the same for every")
 ANYHOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
