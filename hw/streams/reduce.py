@@ -70,7 +70,9 @@ class ScalarReduce(StreamBlock):
         self.reductions = 0
         self.zeros = 0
         self.nonzeros = 0
-        self.filled = 0  # fibers that had a value
+        self.missing = 0  # values N among those taken
+        self.real = 0  # values of the fiber so far that are none
+        self.filled = 0  # fibers that had such a value
         self.marks = False  # C: public; whether an empty fiber gives N
 
     def update(self, now: int) -> int:
@@ -84,11 +86,20 @@ class ScalarReduce(StreamBlock):
             return self.wait_input(source) if self.done_cycle < 0 else self.idle()
         kind, level = source.control(), source.coordinate()
         if kind in (DATA, EMPTY):
-            self._combine(source.value() if kind == DATA else 0.0, kind == DATA and level == INTEGER)
+            self._take_value(kind, level)
         source.pop()
         if kind == STOP:
             return self._close(level, now)
         return self._end(now) if kind == DONE else self.busy(now + 1)
+
+    def _take_value(self, kind: int, mark: int) -> None:
+        """Take the head, a value or N."""
+        if kind == DATA:
+            self.real += 1
+            self._combine(self.in_val.value(), mark == INTEGER)
+        else:
+            self.missing += 1
+            self._combine(0.0, integer=False)
 
     def _combine(self, value: float, integer: bool) -> None:
         result = self.result  # C: double
@@ -105,7 +116,8 @@ class ScalarReduce(StreamBlock):
 
     def _close(self, level: int, now: int) -> int:
         """The fiber has ended, and as many lists above it."""
-        self.filled += self.count > 0
+        self.filled += self.real > 0
+        self.real = 0
         if self.count == 0 and self.drops:
             return self._send_stop(level - 1, now) if level else self.busy(now + 1)
         if self.count == 0 and self.marks:
@@ -212,7 +224,7 @@ class FiberReduce(ScalarReduce):
         if kind == DONE:
             raise SimulationError(f"cycle {now}, {self.name}: D on in_val within a fiber of in_crd")
         if kind != STOP:
-            self._combine(self.in_val.value() if kind == DATA else 0.0, kind == DATA and level == INTEGER)
+            self._take_value(kind, level)
         self.in_val.pop()
         if kind != STOP:
             return self.busy(now + 1)

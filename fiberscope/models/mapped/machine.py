@@ -428,7 +428,7 @@ def _count(found: Counter[str], node: Node, counters: Mapping[str, int], block: 
     if "operations" in counters:
         found[node.primitive.counted] += counters["operations"]
     if "reductions" in counters:
-        found["add"] += counters["reductions"] - block.filled  # type: ignore[attr-defined]
+        found["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
     if "points" in counters and "elements" in counters:
         found["add"] += counters["points"] - counters["elements"]
     if "additions" in counters:

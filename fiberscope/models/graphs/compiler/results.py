@@ -83,11 +83,14 @@ class Result:
         dropped = self._drop(blocks, loops, coordinates)
         left = list(self._nest)
         while left and left[-1] not in self._levels:
-            if left.pop() in dropped or (self.passes_over and left and left[-1] not in self._levels):
+            loop, inner = left.pop(), bool(left) and left[-1] not in self._levels
+            if loop in dropped or (self.passes_over and inner and left[-1] not in dropped):
                 values = Wire(blocks.add("reduce", {"val": values}, empty="drop"), "val")
             else:
                 around = loops[len(left) - 1].coordinates if left else None
-                values = blocks.summed(values, around, self.of_empty)
+                values = blocks.summed(
+                    values, around, "mark" if self.passes_over and inner else self.of_empty
+                )
         if self.accumulates:
             coordinates, values = self._accumulate(blocks, coordinates, left, values)
         self._write(blocks, coordinates, values)
