@@ -269,7 +269,7 @@ def declarations(modules: Modules, module: Module) -> str:
 def text(generator: Generator, module: Module, found: Declarations) -> str:
     """Declarations as the compiler reads them."""
     parts = ["cimport cython", *_cimports(generator, module, found)]
-    parts += [f"cdef {ctype} {name}" for name, ctype in found.numbers.items()]
+    parts += _of_numbers(generator, module, found.numbers)
     for name, declared in found.classes.items():
         parts += ["", *(["@cython.final"] if declared.final else [])]
         parts.append(f"cdef class {name}{f'({declared.base})' if declared.base else ''}:")
@@ -280,6 +280,20 @@ def text(generator: Generator, module: Module, found: Declarations) -> str:
     for name, function in found.functions.items():
         parts += ["", *_function(function, name, False)]
     return "\n".join(parts) + "\n"
+
+
+def _of_numbers(generator: Generator, module: Module, numbers: dict[str, str]) -> list[str]:
+    """Constants: literals in C where the value is known, to which the module may assign it all the same."""
+    parts = []
+    for name, ctype in numbers.items():
+        value = generator.modules.number(module, ast.Name(name, ast.Load()))
+        if type(value) is int and ctype == "long":
+            macro = f"{module.name.replace('.', '_')}_{name}"
+            parts += ["cdef extern from *:", '    """', f"    #define {macro} ((long){{{value}}})", '    """']
+            parts += [f'    long {name} "{macro}"']
+        else:
+            parts.append(f"cdef {ctype} {name}")
+    return parts
 
 
 def _function(function: Function, name: str, owner: bool) -> list[str]:

@@ -39,7 +39,8 @@ class Slow(Component):
         self.passed += now
 """
 TYPES = (
-    "cdef long DELAY",
+    "#define my_part_DELAY ((long){3})",
+    'long DELAY "my_part_DELAY"',
     "cdef class Slow(Component):",
     "cdef public Channel sink",
     "cdef readonly long limit",
