@@ -1,37 +1,39 @@
 # By hand: its methods are put in place of calls, and its first fields share a line of the host's cache.
 cimport cython
 
+from fiberscope.sim cimport words
 from fiberscope.sim.clock cimport Clock
 
 cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_ROOM
 cdef long FAR
 
 cdef class Fifo:
-    # What every push, look and pop touches first, so that it shares one or two lines of the host's cache.
+    # Two lines of the host's cache: what the writer looks at,
+    cdef Clock _writer_clock
+    cdef long _pop_time
+    cdef readonly int occupancy
+    cdef readonly int capacity
+    cdef int _popped
+    cdef int _wanted
+    cdef readonly bint bounded
+    cdef bint _one_clock
+    # and what the reader does, the place of the words the last of it.
     cdef long _seen_from
     cdef Clock _reader_clock
-    cdef Clock _writer_clock
-    cdef readonly long occupancy
-    cdef readonly long capacity
-    cdef long _head
-    cdef long _pop_time
-    cdef long _popped
-    cdef long _wanted
-    cdef readonly long pushes
     cdef readonly long pops
+    cdef int _head
+    cdef readonly int latency
+    cdef readonly int _writer_index
+    cdef readonly int _reader_index
+    cdef double* _values
     cdef long[::1] _words
-    cdef double[::1] _values
-    cdef readonly long latency
-    cdef bint _one_clock
-    cdef readonly bint bounded
     cdef public int reader_state
     cdef public int writer_state
-    cdef readonly long _writer_index
-    cdef readonly long _reader_index
     cdef public int any_reader_state
     cdef public int any_writer_state
     cdef readonly str name
     cdef readonly object protocol
+    cdef long[4] _rest  # so that the next object begins with a line, too
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
@@ -46,9 +48,12 @@ cdef class Fifo:
 @cython.final
 cdef class Channel(Fifo):
     cdef inline bint can_push(self) noexcept:
-        if self._free() > 0 or not self.bounded:
+        return self.fits(1)
+
+    cdef inline bint fits(self, long tokens) noexcept:
+        if self._free() >= tokens or not self.bounded:
             return True
-        self.want(1)
+        self.want(tokens)
         return False
 
     cdef inline long space(self) noexcept:
@@ -83,7 +88,6 @@ cdef class Channel(Fifo):
         if self.occupancy == 0:
             self._seen_from = arrival
         self.occupancy += 1
-        self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
         if self._pop_time == self._writer_clock.time:
             self._wake_writer()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from fiberscope.sim import words
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.constants import FAR
 from fiberscope.sim.errors import ChannelError
@@ -34,17 +35,22 @@ class Fifo:
         self.capacity = capacity or FIRST_ROOM
         self.latency = latency
         self.occupancy = 0
-        self.pushes = 0
         self.pops = 0
         self.reader_state = self.any_reader_state = 0  # of who waits at this port, or at any of its array
         self.writer_state = self.any_writer_state = 0
         self._head = 0
-        self._words, self._values = _room(self.capacity)
+        self._words = _room(self.capacity)
+        self._values = words.doubles(self._words)  # the same memory
         self._seen_from = FAR  # the reader's cycle from which the head is seen
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
         self._writer_index = self._reader_index = -1
+
+    @property
+    def pushes(self) -> int:
+        """Tokens that ever went in."""
+        return self.pops + self.occupancy
 
     def attach(self, writer: Clock, writer_index: int, reader: Clock, reader_index: int) -> None:
         """Tell the channel whom it wakes; the kernel does this once all components have an index."""
@@ -56,9 +62,13 @@ class Fifo:
 
     def can_push(self) -> bool:
         """Whether the writer may push in its current cycle; if not, it is woken as soon as it may."""
-        if self._free() > 0 or not self.bounded:
+        return self.fits(1)
+
+    def fits(self, tokens: int) -> bool:
+        """Whether the writer may push so many in its current cycle; if not, it is woken as soon as it may."""
+        if self._free() >= tokens or not self.bounded:
             return True
-        self.want(1)
+        self.want(tokens)
         return False
 
     def space(self) -> int:
@@ -100,7 +110,6 @@ class Fifo:
         if self.occupancy == 0:
             self._seen_from = arrival
         self.occupancy += 1
-        self.pushes += 1
         self._reader_clock.wake(self._reader_index, arrival)
         if self._pop_time == self._writer_clock.time:
             self._wake_writer()
@@ -134,8 +143,8 @@ class Fifo:
     def token(self, place: int) -> tuple[int, int, int, float]:
         """The token at this place from the head on, seen yet or not; for who watches from outside."""
         at = (self._head + place) % self.capacity
-        words = self._words[WORDS * at : WORDS * at + ARRIVAL]
-        return (words[CONTROL], words[COORDINATE], words[REFERENCE], self._values[WORDS * at + VALUE])
+        token = self._words[WORDS * at : WORDS * at + ARRIVAL]
+        return (token[CONTROL], token[COORDINATE], token[REFERENCE], self._values[WORDS * at + VALUE])
 
     def pop(self) -> None:
         """Drop the head token; its slot is free for the writer from the next cycle.
@@ -180,13 +189,14 @@ class Fifo:
 
     def _grow(self) -> None:
         """Move the tokens into twice the room."""
-        words, values = self._words, self._values
+        before, values = self._words, self._values
         room, self.capacity = self.capacity, 2 * self.capacity
-        self._words, self._values = _room(self.capacity)
+        self._words = _room(self.capacity)
+        self._values = words.doubles(self._words)
         for place in range(self.occupancy):
             start = WORDS * ((self._head + place) % room)
             for word in range(VALUE):
-                self._words[WORDS * place + word] = words[start + word]
+                self._words[WORDS * place + word] = before[start + word]
             self._values[WORDS * place + VALUE] = values[start + VALUE]
         self._head = 0
 
@@ -194,10 +204,9 @@ class Fifo:
         raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} in flight)")
 
 
-def _room(tokens: int) -> tuple[memoryview[int], memoryview[float]]:
-    """Room for so many tokens: the same memory, as integers and as doubles."""
-    memory = memoryview(bytearray(8 * WORDS * tokens))
-    return memory.cast("q"), memory.cast("d")
+def _room(tokens: int) -> memoryview[int]:
+    """Room for so many tokens."""
+    return memoryview(bytearray(8 * WORDS * tokens)).cast("q")
 
 
 class Channel(Fifo):
@@ -212,7 +221,7 @@ class Channel(Fifo):
         protocol: what its tokens mean.
 
     ``bounded`` says whether it has a capacity; if not, ``capacity`` is the room that it has taken so far.
-    ``occupancy`` is the tokens it holds, ``pushes`` and ``pops`` the tokens that ever went in and out.
+    ``occupancy`` is the tokens it holds, ``pops`` the tokens that ever went out.
 
     Compiled components use the methods as they stand in the ``.pxd`` again, put in place of their calls;
     those here are for Python.

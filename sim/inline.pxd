@@ -23,5 +23,23 @@ cdef inline Channel channel(object listed) noexcept:
 cdef inline bint shows(list channels, long place) noexcept:
     return (<Channel>PyList_GET_ITEM(channels, place)).can_pop()
 
+cdef inline long control(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).control()
+
+cdef inline long coordinate(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).coordinate()
+
+cdef inline long reference(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).reference()
+
+cdef inline double value(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).value()
+
+cdef inline int pop(list channels, long place) except -1:
+    return (<Channel>PyList_GET_ITEM(channels, place)).pop()
+
+cdef inline bint fits(list channels, long place, long tokens) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).fits(tokens)
+
 cdef inline bint takes(list channels, long place) noexcept:
     return (<Channel>PyList_GET_ITEM(channels, place)).can_push()

@@ -31,6 +31,36 @@ def shows(channels: list[Channel], place: int) -> bool:
     return channels[place].can_pop()
 
 
+def control(channels: list[Channel], place: int) -> int:
+    """Control word of the token that is seen in one of a list."""
+    return channels[place].control()
+
+
+def coordinate(channels: list[Channel], place: int) -> int:
+    """Its coordinate."""
+    return channels[place].coordinate()
+
+
+def reference(channels: list[Channel], place: int) -> int:
+    """Its reference."""
+    return channels[place].reference()
+
+
+def value(channels: list[Channel], place: int) -> float:
+    """Its value."""
+    return channels[place].value()
+
+
+def pop(channels: list[Channel], place: int) -> None:
+    """Drop it."""
+    channels[place].pop()
+
+
+def fits(channels: list[Channel], place: int, tokens: int) -> bool:
+    """Whether the writer of a list of channels may push so many tokens into one."""
+    return channels[place].fits(tokens)
+
+
 def takes(channels: list[Channel], place: int) -> bool:
     """Whether the writer of a list of channels may push into one."""
     return channels[place].can_push()

@@ -1,4 +1,4 @@
-# By hand: instructions of the processor, which Python has none of.
+# By hand: instructions of the processor and pointers, which Python has none of.
 cdef extern from *:
     int __builtin_ctzll(unsigned long long bits) nogil
     int __builtin_clzll(unsigned long long bits) nogil
@@ -12,3 +12,6 @@ cdef inline long highest_bit(unsigned long bits) noexcept:
 
 cdef inline long ones(long bits) noexcept:
     return __builtin_popcountll(bits)
+
+cdef inline double* doubles(long[::1] memory) noexcept:
+    return <double*>&memory[0]

@@ -1,4 +1,6 @@
-"""Words of bits; the compiled form stands in the ``.pxd`` and is put in place of its calls."""
+"""Words of 64 bits; the compiled form stands in the ``.pxd`` and is put in place of its calls."""
+
+from __future__ import annotations
 
 
 def lowest_bit(bits: int) -> int:
@@ -14,3 +16,8 @@ def highest_bit(bits: int) -> int:
 def ones(bits: int) -> int:
     """How many bits of a word are set; an instruction when compiled."""
     return bits.bit_count()
+
+
+def doubles(memory: memoryview[int]) -> memoryview[float]:
+    """The same memory as doubles; a pointer when compiled, so who keeps it keeps the memory too."""
+    return memory.cast("b").cast("d")

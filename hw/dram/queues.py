@@ -24,16 +24,16 @@ class BurstQueues:  # C: final
     """
 
     def __init__(self, entries: int) -> None:
-        self.bank = _numbers(entries)
+        self.bank = array("i", bytes(4 * entries))
         self.row = _numbers(entries)
         self.line = _numbers(entries)
         self.request = _numbers(entries)
         self.arrival = _numbers(entries)
-        self.write = _numbers(entries)
-        self.column = _numbers(entries)
-        self.counted = _numbers(entries)
-        self.following = array("q", [*range(1, entries), NOBODY])
-        self._before = _numbers(entries)
+        self.write = array("b", bytes(entries))
+        self.column = array("i", bytes(4 * entries))
+        self.counted = array("b", bytes(entries))
+        self.following = array("i", [*range(1, entries), NOBODY])
+        self._before = array("i", bytes(4 * entries))
         self._free = 0
         self.heads = array("q", [NOBODY] * LISTS)
         self._tails = array("q", [NOBODY] * LISTS)

@@ -150,9 +150,8 @@ class Accumulator(Component):
         if not products.can_pop():
             return self.wait_input(products) if self.holding else self.idle()
         if products.control() == STOP:
-            slots = 2 if self.holding else 1
-            if self.sums.space() < slots:
-                return self._wait_for(slots)
+            if not self.sums.fits(2 if self.holding else 1):
+                return self.wait_output(self.sums)
             self._emit()
             self.sums.push(STOP)
         elif self.holding and products.coordinate() == self.coordinate:
@@ -160,15 +159,11 @@ class Accumulator(Component):
             self.add += 1
         else:
             if not self.sums.can_push():
-                return self._wait_for(1)
+                return self.wait_output(self.sums)
             self._emit()
             self._hold()
         products.pop()
         return self.busy(now + 1)
-
-    def _wait_for(self, slots: int) -> int:
-        self.sums.want(slots)
-        return self.wait_output(self.sums)
 
     def _emit(self) -> None:
         """Send what is held, if anything."""

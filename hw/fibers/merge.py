@@ -16,12 +16,22 @@ from fiberscope.sim.protocol import Protocol
 MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 RADIX = (2, 256)  # least and most ways of a merger
 COORDINATE_BITS = 55  # of an element's coordinate, at the most
-# Words of a token in a buffer side by side; one is spare, so that a buffer fills a line of the host's cache.
-COORDINATE = 0
+SLOTS = 2  # of the buffer behind a node: a token in and one out in every cycle
+# A node, known by the place of its first word, fills a line of the host's cache: the tokens of the buffer
+# behind it, three words each, of which the coordinate is the first,
 REFERENCE = 1
 VALUE = 2
-WORDS = 4
-SLOTS = 2  # of the buffer behind a node: a token in and one out in every cycle
+TOKEN = 3
+NODE = 8
+SHORTS = 4  # and short words, so many in a word:
+FIRST = 24  # the first of its inputs: a way or, behind the first stage, a node
+FAN = 25  # inputs that take part
+PARENT = 26
+LACKING = 27  # what it waits for: the heads of its inputs, those of all its ways being one, and room
+HELD = 28  # tokens in its buffer
+FRONT = 29  # the word at which the first of these begins: the other's differs in the bits of TOKEN
+AWAITED = 30  # of the ways whose heads it waits for the first,
+AWAITED_END = 31  # and the one behind the last
 NEW = -1  # instead of a coordinate: a way whose first head has not been seen
 ENDED = 1 << 62  # the same of a stop, which comes behind all elements
 
@@ -122,35 +132,31 @@ class HighRadixMerger(Component):
         self.merges = 0
 
     def _lay_out(self, nodes: tuple[tuple[int, int], ...]) -> None:  # C: def
-        """State of nodes, of their inputs and of the buffers behind them, in words as short as they can be.
-
-        The host's cache holds the mergers of a whole machine then.
-        """
+        """State of nodes and of the buffers behind them, side by side, and of the ways."""
         count = len(nodes)
-        self.root = count - 1
+        self.root = NODE * (count - 1)
         self.leaves = sum(first < self.radix for first, _ in nodes)
-        self.first = array("h", [first for first, _ in nodes])
-        self.most = array("h", [ways for _, ways in nodes])
-        self.fan = array("h", self.most)  # inputs that take part
-        self.parent = array("h", [self._parent_of(self.radix + node, nodes) for node in range(count)])
-        # Things that a node waits for: the heads of its inputs, those of all its ways being one, and room.
-        self.lacking = array("h", [1 if first < self.radix else ways for first, ways in nodes])
-        self.heads = array("q", [NEW] * (self.radix + count))  # coordinates, also of those that left last
-        self.held = array("b", bytes(count))  # tokens in the buffer behind a node
-        # Where in ``words`` the first of them begins; the other slot's place differs in the bit ``WORDS``.
-        self.front = array("h", [SLOTS * WORDS * node for node in range(count)])
-        tokens = memoryview(bytearray(8 * WORDS * SLOTS * count))
-        self.words, self.values = tokens.cast("q"), tokens.cast("d")  # the same memory
-        self.ready = array("h", bytes(2 * count))  # a ring of the nodes that lack nothing
-        self.next_ready = self.ready_count = 0
-        self.watching = array("h", bytes(2 * self.leaves))  # nodes that wait for heads of their ways,
+        self.leaves_end = NODE * self.leaves
+        self.ready_begin = self.ready_end = 0  # turns of the nodes that lack nothing
+        self.ready_mask = (1 << count.bit_length()) - 1
         self.watching_count = 0
-        self.awaited = array("h", bytes(2 * self.leaves))  # the first of these ways,
-        self.awaited_end = array("h", bytes(2 * self.leaves))  # and the one behind the last
+        memory = memoryview(bytearray(8 * NODE * count))
+        # The same memory, as coordinates and references, as values, as state.
+        self.words, self.values, self.nodes = memory.cast("q"), memory.cast("d"), memory.cast("h")
+        self.heads = array("q", [NEW] * self.radix)  # coordinates, also of those that left last
+        self.ready = array("h", bytes(2 * (self.ready_mask + 1)))  # a ring, by turn
+        self.watching = array("h", bytes(2 * count))  # nodes that wait for heads of their ways
+        self.most = array("h", [ways for _, ways in nodes])  # inputs
+        for node, (first, ways) in enumerate(nodes):
+            self._lay_out_node(SHORTS * NODE * node, first, ways)
 
-    @staticmethod
-    def _parent_of(place: int, nodes: tuple[tuple[int, int], ...]) -> int:
-        return next((node for node, (first, ways) in enumerate(nodes) if first <= place < first + ways), -1)
+    def _lay_out_node(self, node: int, first: int, ways: int) -> None:  # C: def
+        inner = first >= self.radix
+        self.nodes[node + FIRST] = NODE * (first - self.radix) if inner else first
+        self.nodes[node + FAN] = ways
+        self.nodes[node + LACKING] = ways if inner else 1
+        for child in range(first, first + ways) if inner else ():
+            self.nodes[SHORTS * NODE * (child - self.radix) + PARENT] = node // SHORTS
 
     def elaborate(self) -> None:
         """Fetch the channels, and count the ways."""
@@ -183,7 +189,7 @@ class HighRadixMerger(Component):
         """The first way that shows no head; only when no token has left a way in this tick."""
         missing = self.radix  # C: long
         for i in range(self.watching_count):
-            missing = min(missing, self.awaited[self.watching[i]])
+            missing = min(missing, self.nodes[SHORTS * self.watching[i] + AWAITED])
         return missing
 
     def _begin(self) -> None:
@@ -197,14 +203,17 @@ class HighRadixMerger(Component):
         self.merging = self.leaves
         for way in range(self.fan_in):
             self.heads[way] = NEW
-        for node in range(self.leaves):
-            self.fan[node] = min(max(self.fan_in - self.first[node], 0), self.most[node])
-            self._watch(node, self.first[node], self.fan[node])
+        for leaf in range(self.leaves):
+            node = NODE * leaf
+            first = self.nodes[SHORTS * node + FIRST]
+            fan = min(max(self.fan_in - first, 0), self.most[leaf])
+            self.nodes[SHORTS * node + FAN] = fan
+            self._watch(node, first, fan)
 
-    def _watch(self, node: int, way: int, count: int) -> None:  # C: noexcept
+    def _watch(self, node: int, way: int, count: int) -> None:  # C: noexcept, inline
         """Look for the heads of these ways of a node from the next time on."""
-        self.awaited[node] = way
-        self.awaited_end[node] = way + count
+        self.nodes[SHORTS * node + AWAITED] = way
+        self.nodes[SHORTS * node + AWAITED_END] = way + count
         self.watching[self.watching_count] = node
         self.watching_count += 1
 
@@ -220,25 +229,24 @@ class HighRadixMerger(Component):
                 self.watching[self.watching_count] = node
                 self.watching_count += 1
 
-    def _sees_all(self, node: int) -> bool:  # C: noexcept
-        for place in range(self.awaited[node], self.awaited_end[node]):
-            way = inline.channel(self.ways[place])
-            if not way.can_pop():
-                self.awaited[node] = place
+    def _sees_all(self, node: int) -> bool:  # C: noexcept, inline
+        for place in range(self.nodes[SHORTS * node + AWAITED], self.nodes[SHORTS * node + AWAITED_END]):
+            if not inline.shows(self.ways, place):
+                self.nodes[SHORTS * node + AWAITED] = place
                 return False
-            self.heads[place] = way.coordinate() if way.control() == DATA else ENDED
+            ends = inline.control(self.ways, place) != DATA
+            self.heads[place] = ENDED if ends else inline.coordinate(self.ways, place)
         return True
 
     def _lack_less(self, node: int) -> None:  # C: noexcept, inline
         """A head that a node waited for has come, or room."""
-        self.lacking[node] -= 1
-        if self.lacking[node] == 0:
+        self.nodes[SHORTS * node + LACKING] -= 1
+        if self.nodes[SHORTS * node + LACKING] == 0:
             self._make_ready(node)
 
     def _make_ready(self, node: int) -> None:  # C: noexcept, inline
-        end = self.next_ready + self.ready_count
-        self.ready[end if end <= self.root else end - self.root - 1] = node
-        self.ready_count += 1
+        self.ready[self.ready_end & self.ready_mask] = node
+        self.ready_end += 1
 
     def _pass_on_all(self) -> bool:
         """Let the nodes that are ready now pass on a token each; whether one did.
@@ -247,10 +255,9 @@ class HighRadixMerger(Component):
         lacks nothing, whatever others do before its turn.
         """
         left = False
-        for _ in range(self.ready_count):
-            node = self.ready[self.next_ready]
-            self.next_ready = self.next_ready + 1 if self.next_ready < self.root else 0
-            self.ready_count -= 1
+        for turn in range(self.ready_begin, self.ready_end):
+            node = self.ready[turn & self.ready_mask]
+            self.ready_begin += 1
             if node == self.root and not self.merged.can_push():
                 self.blocked = True
                 self._make_ready(node)
@@ -259,89 +266,103 @@ class HighRadixMerger(Component):
                 left = True
         return left
 
-    def _pass_on(self, node: int) -> None:
+    def _pass_on(self, node: int) -> None:  # C: inline
         """Pass on the smallest head of a node that is ready, or the stops of all its inputs as one."""
-        smallest = self._smallest(node)
-        if smallest == ENDED:
-            self._pass_stop(node)
-        elif smallest < self.radix:
-            self._pass_from_way(node, smallest)
+        if node < self.leaves_end:
+            self._pass_from_way(node)
         else:
-            self._pass_from_buffer(node, smallest - self.radix)
-        if self.lacking[node] == 0:
+            self._pass_from_nodes(node)
+        if self.nodes[SHORTS * node + LACKING] == 0:
             self._make_ready(node)
 
-    def _smallest(self, node: int) -> int:  # C: noexcept, inline
-        """The input whose head is the smallest, ``ENDED`` if all have ended."""
-        smallest = coordinate = ENDED
-        for place in range(self.first[node], self.first[node] + self.fan[node]):
-            if self.heads[place] < coordinate:
-                coordinate = self.heads[place]
-                smallest = place
-        return smallest
-
-    def _pass_from_way(self, node: int, place: int) -> None:
-        way = inline.channel(self.ways[place])
-        self._push(node, self.heads[place], way.reference(), way.value())
-        way.pop()
-        self.moved = True
-        self.lacking[node] += 1
-        self._watch(node, place, 1)
-
-    def _pass_from_buffer(self, node: int, behind: int) -> None:  # C: inline
-        at = self.front[behind]
-        self._push(node, self.words[at + COORDINATE], self.words[at + REFERENCE], self.values[at + VALUE])
-        self._take(node, behind)
-
-    def _pass_stop(self, node: int) -> None:
-        self._push(node, ENDED, 0, 0.0)
-        if node < self.leaves:
+    def _pass_from_way(self, node: int) -> None:
+        way = self._smallest_way(node)
+        if way == NEW:
+            self._push(node, ENDED, 0, 0.0)
             self._end(node)
         else:
-            for place in range(self.first[node], self.first[node] + self.fan[node]):
-                self._take(node, place - self.radix)
+            self._push(node, self.heads[way], inline.reference(self.ways, way), inline.value(self.ways, way))
+            inline.pop(self.ways, way)
+            self.nodes[SHORTS * node + LACKING] += 1
+            self._watch(node, way, 1)
+            self.moved = True
+
+    def _smallest_way(self, node: int) -> int:  # C: noexcept, inline
+        """The way whose head is the smallest, ``NEW`` if all have ended."""
+        smallest = NEW  # C: long
+        coordinate = ENDED
+        first = self.nodes[SHORTS * node + FIRST]
+        for way in range(first, first + self.nodes[SHORTS * node + FAN]):
+            smallest = way if self.heads[way] < coordinate else smallest
+            coordinate = min(coordinate, self.heads[way])
+        return smallest
 
     def _end(self, node: int) -> None:
         """Take the stops of a node's ways, whose heads it lacks until the next task."""
-        for way in range(self.first[node], self.first[node] + self.fan[node]):
-            inline.channel(self.ways[way]).pop()
+        first = self.nodes[SHORTS * node + FIRST]
+        for way in range(first, first + self.nodes[SHORTS * node + FAN]):
+            inline.pop(self.ways, way)
             self.moved = True
-        self.lacking[node] += 1
+        self.nodes[SHORTS * node + LACKING] += 1
         self.merging -= 1
 
-    def _take(self, node: int, behind: int) -> None:  # C: noexcept, inline
-        """Take the token that a node has passed on out of the buffer behind another, which then has room."""
-        if self.held[behind] == SLOTS:
-            self._lack_less(behind)
-        self.held[behind] -= 1
-        self.front[behind] ^= WORDS
-        if self.held[behind] > 0:
-            self._show(behind)
+    def _pass_from_nodes(self, node: int) -> None:  # C: inline
+        """Pass on the smallest head of the nodes before one, or their stops as one."""
+        child = self._smallest_node(node)
+        token = child + self.nodes[SHORTS * child + FRONT]
+        self._push(node, self.words[token], self.words[token + REFERENCE], self.values[token + VALUE])
+        if self.words[token] < ENDED:
+            self._take(node, child)
         else:
-            self.lacking[node] += 1
+            self._take_all(node)
 
-    def _show(self, node: int) -> None:  # C: noexcept, inline
-        """Show the parent of a node the first token in the buffer behind it."""
-        self.heads[self.radix + node] = self.words[self.front[node] + COORDINATE]
+    def _smallest_node(self, node: int) -> int:  # C: noexcept, inline
+        """The node before this one whose head is the smallest, the first if all are stops.
+
+        Which of two is the smaller the host would guess wrong as often as right: numbers, not a branch.
+        """
+        smallest = child = self.nodes[SHORTS * node + FIRST]
+        coordinate = self.words[child + self.nodes[SHORTS * child + FRONT]]
+        for _ in range(1, self.nodes[SHORTS * node + FAN]):
+            child += NODE
+            head = self.words[child + self.nodes[SHORTS * child + FRONT]]
+            smallest = child if head < coordinate else smallest
+            coordinate = min(coordinate, head)
+        return smallest
+
+    def _take_all(self, node: int) -> None:  # C: noexcept
+        first = self.nodes[SHORTS * node + FIRST]
+        for place in range(self.nodes[SHORTS * node + FAN]):
+            self._take(node, first + NODE * place)
+
+    def _take(self, node: int, child: int) -> None:  # C: noexcept, inline
+        """Take the token that a node has passed on out of the buffer behind another, which then has room."""
+        held = self.nodes[SHORTS * child + HELD]
+        self.nodes[SHORTS * child + HELD] = held - 1
+        self.nodes[SHORTS * child + FRONT] ^= TOKEN
+        if held == SLOTS:
+            self._lack_less(child)
+        else:
+            self.nodes[SHORTS * node + LACKING] += 1
 
     def _push(self, node: int, coordinate: int, reference: int, value: float) -> None:  # C: inline
-        """Put a token behind a node, whose parent may have waited for it."""
+        """Put a token behind a node."""
         if node == self.root:
             self._emit(coordinate, reference, value)
         else:
             self._store(node, coordinate, reference, value)
 
     def _store(self, node: int, coordinate: int, reference: int, value: float) -> None:  # C: noexcept, inline
-        at = self.front[node] ^ WORDS * self.held[node]
-        self.words[at + COORDINATE] = coordinate
-        self.words[at + REFERENCE] = reference
-        self.values[at + VALUE] = value
-        self.held[node] += 1
-        if self.held[node] == SLOTS:
-            self.lacking[node] += 1
+        """A token comes into the buffer behind a node, whose parent may have waited for it."""
+        slot = node + (self.nodes[SHORTS * node + FRONT] ^ TOKEN * self.nodes[SHORTS * node + HELD])
+        self.words[slot] = coordinate
+        self.words[slot + REFERENCE] = reference
+        self.values[slot + VALUE] = value
+        self.nodes[SHORTS * node + HELD] += 1
+        if self.nodes[SHORTS * node + HELD] == SLOTS:
+            self.nodes[SHORTS * node + LACKING] += 1
         else:
-            self._show(node)
-            self._lack_less(self.parent[node])
+            self._lack_less(self.nodes[SHORTS * node + PARENT])
 
     def _emit(self, coordinate: int, reference: int, value: float) -> None:
         if coordinate == ENDED:
@@ -368,18 +389,6 @@ class HighRadixMerger(Component):
         alive = sorted(head for head in heads if NEW < head[0] < ENDED)
         (coordinate, way), (rival, rival_way) = [*alive, (-1, -1), (-1, -1)][:2]
         ended = sum(head == ENDED for head, _ in heads)
-        return (
-            self._phase(len(alive), self.fan_in - len(alive) - ended),
-            self.task,
-            self.fan_in,
-            len(alive),
-            way,
-            coordinate,
-            rival_way,
-            rival,
-        )
-
-    def _phase(self, alive: int, new: int) -> int:  # C: noexcept
-        if new > 0:
-            return LOADING
-        return EMITTING if alive > 0 else ENDING
+        loads = len(alive) + ended < self.fan_in
+        phase = LOADING if loads else EMITTING if alive else ENDING
+        return (phase, self.task, self.fan_in, len(alive), way, coordinate, rival_way, rival)

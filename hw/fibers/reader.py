@@ -11,10 +11,29 @@ from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
 from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.stream import DATA, STOP, STREAM
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 UNSCALED = -1  # reference of an element of a partial fiber
+# Words of a way side by side, so that they fill a line of the host's cache.
+NEXT_ELEMENT = 0  # first that no line asked for brings
+LAST_ELEMENT = 1  # the one behind the fiber's last
+NEXT_LINE = 2
+LINE_END = 3  # the element behind the last that this line completes
+SOURCE = 4  # as in the task table
+RESERVED = 5  # tokens that lines in flight will bring
+OLDEST = 6  # the first of its entries
+ENTRIES = 7  # lines in flight
+WAY = 8
+# Words of an entry, a line in flight.
+FIRST = 0
+COUNT = 1
+ENTRY_SOURCE = 2
+MARKS = 3
+ENTRY = 4
+ENDS = 1  # marks: behind it the fiber ends,
+HERE = 2  # it is here
 
 
 class FiberReader(Component):
@@ -88,22 +107,9 @@ class FiberReader(Component):
         self.unasked = 0  # those of them with lines still to ask for
         self.turn = 0
         radix = table.radix
-        self.next_element = array(
-            "q", bytes(8 * radix)
-        )  # by way: first element that no line asked for brings
-        self.last_element = array("q", bytes(8 * radix))  # by way: the element behind the fiber's last
-        self.next_line = array("q", bytes(8 * radix))
-        self.line_end = array("q", bytes(8 * radix))  # by way: the element behind the last that it completes
-        self.source = array("q", bytes(8 * radix))  # by way: as in the task table
-        self.reserved = array("q", bytes(8 * radix))  # by way: tokens that lines in flight will bring
-        self.oldest = array("q", bytes(8 * radix))  # by way: its first entry
-        self.entries = array("q", bytes(8 * radix))  # by way: lines in flight
-        slots = radix * buffer_lines  # a line in flight is an entry of its way's ring
-        self.entry_first = array("q", bytes(8 * slots))
-        self.entry_count = array("q", bytes(8 * slots))
-        self.entry_source = array("q", bytes(8 * slots))
-        self.entry_ends = array("q", bytes(8 * slots))
-        self.entry_here = array("q", bytes(8 * slots))
+        self.fibers = array("q", bytes(8 * WAY * radix))  # by way
+        self.lines = array("q", bytes(8 * ENTRY * radix * buffer_lines))  # each way has a ring of entries
+        self.askable = array("b", bytes(radix))  # ways that have a line to ask for and an entry for it
         self.in_flight = 0
         self.lines_read = 0
         self.lines_consumed = 0
@@ -148,20 +154,31 @@ class FiberReader(Component):
         way = 0
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.ends[i] > table.starts[i]:
-                self.next_element[way] = table.starts[i]
-                self.last_element[way] = table.ends[i]
-                self._turn_to_line(way, table.starts[i] * self.element_bytes // self.line_bytes)
-                self.source[way] = table.inputs[i]
+                self._turn_to_fiber(WAY * way, table.starts[i], table.ends[i], table.inputs[i])
+                self._note(way)
                 way += 1
         self.fan_in = way
         self.unasked = way
         self.turn = 0
 
+    def _turn_to_fiber(self, at: int, start: int, end: int, source: int) -> None:  # C: noexcept, inline
+        """Make a fiber the one of a way, whose words begin at a place."""
+        self.fibers[at + NEXT_ELEMENT] = start
+        self.fibers[at + LAST_ELEMENT] = end
+        self.fibers[at + SOURCE] = source
+        self._turn_to_line(at, start * self.element_bytes // self.line_bytes)
+
+    def _note(self, way: int) -> None:  # C: noexcept, inline
+        """Note whether a way has a line to ask for and an entry for it."""
+        at = WAY * way
+        unasked = self.fibers[at + NEXT_ELEMENT] < self.fibers[at + LAST_ELEMENT]
+        self.askable[way] = unasked and self.fibers[at + ENTRIES] < self.buffer_lines
+
     def _ask(self) -> bool:
         """Ask for a line of the next way in turn that has room for one."""
         way = self.turn
         for _ in range(self.fan_in):
-            if self.next_element[way] < self.last_element[way] and self._has_room(way):
+            if self.askable[way] and self._has_room(way):
                 self._ask_line(way)
                 self.turn = way + 1 if way + 1 < self.fan_in else 0
                 return True
@@ -170,76 +187,82 @@ class FiberReader(Component):
                 way = 0
         return False
 
-    def _turn_to_line(self, way: int, line: int) -> None:  # C: noexcept, inline
+    def _turn_to_line(self, at: int, line: int) -> None:  # C: noexcept, inline
         """Make a line the next one to ask for."""
-        self.next_line[way] = line
-        self.line_end[way] = min(self.last_element[way], (line + 1) * self.line_bytes // self.element_bytes)
+        self.fibers[at + NEXT_LINE] = line
+        behind = (line + 1) * self.line_bytes // self.element_bytes
+        self.fibers[at + LINE_END] = min(self.fibers[at + LAST_ELEMENT], behind)
 
     def _has_room(self, way: int) -> bool:  # C: inline
-        if self.entries[way] == self.buffer_lines:
-            return False
-        needed = self.reserved[way] + self.line_end[way] - self.next_element[way] + 1
-        channel = self.ways[way]
-        if channel.space() >= needed:
-            return True
-        channel.want(needed)
-        return False
+        at = WAY * way
+        elements = self.fibers[at + LINE_END] - self.fibers[at + NEXT_ELEMENT]
+        return inline.fits(self.ways, way, self.fibers[at + RESERVED] + elements + 1)
 
     def _ask_line(self, way: int) -> None:
-        end = self.line_end[way]
-        place = (self.oldest[way] + self.entries[way]) % self.buffer_lines
-        entry = way * self.buffer_lines + place
-        self.entry_first[entry] = self.next_element[way]
-        self.entry_count[entry] = end - self.next_element[way]
-        self.entry_source[entry] = self.source[way]
-        self.entry_ends[entry] = end == self.last_element[way]
-        self.entry_here[entry] = 0
-        self.entries[way] += 1
-        self.reserved[way] += self.entry_count[entry] + 1
+        at = WAY * way
+        end = self.fibers[at + LINE_END]
+        place = (self.fibers[at + OLDEST] + self.fibers[at + ENTRIES]) % self.buffer_lines
+        number = way * self.buffer_lines + place
+        entry = ENTRY * number
+        elements = end - self.fibers[at + NEXT_ELEMENT]
+        self.lines[entry + FIRST] = self.fibers[at + NEXT_ELEMENT]
+        self.lines[entry + COUNT] = elements
+        self.lines[entry + ENTRY_SOURCE] = self.fibers[at + SOURCE]
+        self.lines[entry + MARKS] = ENDS if end == self.fibers[at + LAST_ELEMENT] else 0
+        self.fibers[at + ENTRIES] += 1
+        self.fibers[at + RESERVED] += elements + 1
         self.in_flight += 1
-        self._request(entry, self.next_line[way] * self.line_bytes)
-        self.next_element[way] = end
-        self._turn_to_line(way, self.next_line[way] + 1)
-        if end == self.last_element[way]:
+        self._request(number, self.fibers[at + SOURCE], self.fibers[at + NEXT_LINE] * self.line_bytes)
+        self.fibers[at + NEXT_ELEMENT] = end
+        self._turn_to_line(at, self.fibers[at + NEXT_LINE] + 1)
+        self._note(way)
+        if end == self.fibers[at + LAST_ELEMENT]:
             self.unasked -= 1
 
-    def _request(self, entry: int, offset: int) -> None:  # C: inline
-        if self.entry_source[entry] < 0:
-            self.requests.push(CONSUME, self.tag_base | entry, self.partial_base + offset)
+    def _request(self, number: int, source: int, offset: int) -> None:  # C: inline
+        if source < 0:
+            self.requests.push(CONSUME, self.tag_base | number, self.partial_base + offset)
             self.lines_consumed += 1
         else:
-            self.requests.push(READ, self.tag_base | entry, self.base + offset)
+            self.requests.push(READ, self.tag_base | number, self.base + offset)
             self.lines_read += 1
 
     def _receive(self) -> bool:
         """Take a line; if it is its way's oldest, it and those behind it that are here enter the buffer."""
         if not self.replies.can_pop():
             return False
-        entry = self.replies.coordinate() & TAG_MASK
+        number = self.replies.coordinate() & TAG_MASK
         self.replies.pop()
-        self.entry_here[entry] = 1
-        way = entry // self.buffer_lines
-        while self.entries[way] > 0 and self.entry_here[way * self.buffer_lines + self.oldest[way]]:
-            self._deliver(way, way * self.buffer_lines + self.oldest[way])
+        self.lines[ENTRY * number + MARKS] |= HERE
+        way = number // self.buffer_lines
+        while self.lines[self._oldest(way) + MARKS] & HERE:
+            self._deliver(way, self._oldest(way))
         return True
+
+    def _oldest(self, way: int) -> int:  # C: noexcept, inline
+        """Where the words of a way's oldest entry begin."""
+        return ENTRY * (way * self.buffer_lines + self.fibers[WAY * way + OLDEST])
 
     def _deliver(self, way: int, entry: int) -> None:
         """The elements that a line completes enter the way's buffer, with the stop behind the last."""
         channel = self.ways[way]
-        source = self.entry_source[entry]
-        first = self.entry_first[entry]
-        for element in range(first, first + self.entry_count[entry]):
+        source = self.lines[entry + ENTRY_SOURCE]
+        first = self.lines[entry + FIRST]
+        count = self.lines[entry + COUNT]
+        for element in range(first, first + count):
             if source < 0:
                 coordinate = self.partials.coordinates[element]
                 channel.push(DATA, coordinate, UNSCALED, self.partials.values[element])
             else:
                 channel.push(DATA, self.operand.coordinates[element], source, self.operand.values[element])
-        if self.entry_ends[entry]:
+        if self.lines[entry + MARKS] & ENDS:
             channel.push(STOP, 0, 0)
-        self.reserved[way] -= self.entry_count[entry] + 1
-        self.entry_here[entry] = 0
-        self.oldest[way] = (self.oldest[way] + 1) % self.buffer_lines
-        self.entries[way] -= 1
+        at = WAY * way
+        self.lines[entry + MARKS] = 0
+        self.fibers[at + RESERVED] -= count + 1
+        self.fibers[at + OLDEST] = (self.fibers[at + OLDEST] + 1) % self.buffer_lines
+        self.fibers[at + ENTRIES] -= 1
+        self._note(way)
         self.in_flight -= 1
 
     def signals(self) -> tuple[Signal, ...]:

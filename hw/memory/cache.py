@@ -26,6 +26,14 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
 NONE = -1
+# Words of a request in the pipeline side by side, a line of the host's cache.
+OPERATION = 0
+TAG = 1
+ADDRESS = 2
+SET = 3
+PLACE = 4  # where the line is, or the victim's place; -1: neither is wanted
+PRESENT = 5  # whether the line is there
+TAKEN = 8
 
 
 class FiberCacheBank(Component):
@@ -122,14 +130,8 @@ class FiberCacheBank(Component):
         self.misses = MissTable(specification.misses, specification.targets)
         self.answering = -1  # the miss whose line has come and whose targets are being answered
         self.pipeline = Pipeline(specification.stages)
-        slots = bytes(8 * specification.stages)  # of the requests in it: their tokens, and what was looked up
-        self.operations = array("q", slots)
-        self.request_tags = array("q", slots)
-        self.addresses = array("q", slots)
-        self.set_indices = array("q", [NONE] * specification.stages)
-        self.places = array("q", slots)  # where the line is, or the victim's place; -1: neither is wanted
-        self.present = array("b", bytes(specification.stages))  # whether the line is there
-        self.slot = 0  # of the request that is decided about
+        self.taken = array("q", [NONE] * (TAKEN * specification.stages))  # requests, by slot
+        self.decided = 0  # where the one begins that is decided about
         self.read_hits = self.read_joins = self.read_misses = 0
         self.fetch_hits = self.fetch_misses = 0
         self.write_hits = self.write_misses = 0
@@ -156,10 +158,10 @@ class FiberCacheBank(Component):
             blocked = self._decide()
             moves = blocked is None
             if moves:
-                self.set_indices[pipeline.leave(now)] = NONE
+                self.taken[TAKEN * pipeline.leave(now) + SET] = NONE
         enters = moves and set_index != NONE
         if enters:
-            self._enter(pipeline.enter(now), set_index)
+            self._enter(TAKEN * pipeline.enter(now), set_index)
         if line_has_turn:
             blocked = self._answer()
         takes = self.answering < 0 and self.memory_replies.can_pop()
@@ -185,11 +187,11 @@ class FiberCacheBank(Component):
             return NONE
         set_index = self.sets.of(self.requests.reference() // self.line_bytes)
         for slot in range(self.pipeline.depth):
-            if self.set_indices[slot] == set_index:
+            if self.taken[TAKEN * slot + SET] == set_index:
                 return NONE
         return set_index if self.tags.in_flight[set_index] < self.tags.ways else NONE
 
-    def _enter(self, slot: int, set_index: int) -> None:
+    def _enter(self, at: int, set_index: int) -> None:
         """Take the request at the head and look up its line: its set stays so until it is decided about."""
         operation = self.requests.control()
         if operation < READ or operation > WRITE_UNREAD:
@@ -198,14 +200,14 @@ class FiberCacheBank(Component):
             )
         address = self.requests.reference()
         place = self.tags.find(set_index, address // self.line_bytes)
-        self.present[slot] = place >= 0
+        self.taken[at + PRESENT] = place >= 0
         if place < 0 and operation not in (CONSUME, WRITE_THROUGH):
             place = self.tags.victim(set_index)
-        self.operations[slot] = operation
-        self.request_tags[slot] = self.requests.coordinate()
-        self.addresses[slot] = address
-        self.set_indices[slot] = set_index
-        self.places[slot] = place
+        self.taken[at + OPERATION] = operation
+        self.taken[at + TAG] = self.requests.coordinate()
+        self.taken[at + ADDRESS] = address
+        self.taken[at + SET] = set_index
+        self.taken[at + PLACE] = place
         self.requests.pop()
 
     def _take_line(self) -> None:
@@ -234,13 +236,14 @@ class FiberCacheBank(Component):
 
     def _decide(self) -> Channel | None:
         """Decide about the oldest request; returns the channel it has to wait for, if nothing can be done."""
-        slot = self.slot = self.pipeline.oldest
-        operation, place = self.operations[slot], self.places[slot]
+        at = self.decided = TAKEN * self.pipeline.oldest
+        operation, place = self.taken[at + OPERATION], self.taken[at + PLACE]
+        present = self.taken[at + PRESENT]
         if operation == WRITE_THROUGH:
             return self._pass_write()
-        if self.present[slot] and self.tags.pending[place] >= 0:
+        if present and self.tags.pending[place] >= 0:
             return self._join(operation, place)
-        if self.present[slot]:
+        if present:
             return self._hit(operation, place)
         if operation in (WRITE, WRITE_UNREAD):
             return self._allocate(operation, place)
@@ -248,8 +251,8 @@ class FiberCacheBank(Component):
 
     def _pass_write(self) -> Channel | None:
         if not self.memory_requests.can_push():
-            return self._wait_for_memory(1)
-        self.memory_requests.push(WRITE, self.tag_base, self.addresses[self.slot])
+            return self.memory_requests
+        self.memory_requests.push(WRITE, self.tag_base, self.taken[self.decided + ADDRESS])
         self.writes_through += 1
         return None
 
@@ -273,7 +276,7 @@ class FiberCacheBank(Component):
         return None
 
     def _reply(self, operation: int) -> None:
-        self.replies.push(operation, self.request_tags[self.slot], self.addresses[self.slot])
+        self.replies.push(operation, self.taken[self.decided + TAG], self.taken[self.decided + ADDRESS])
 
     def _join(self, operation: int, place: int) -> Channel | None:
         """A request to a line that is in flight; one that is taken in this very cycle is joined no more."""
@@ -284,7 +287,7 @@ class FiberCacheBank(Component):
         miss = self.tags.pending[place]
         if operation in (WRITE, WRITE_UNREAD) or not self.misses.can_wait() or self._comes(miss):
             return self.memory_replies
-        self.misses.wait(miss, operation, self.request_tags[self.slot])
+        self.misses.wait(miss, operation, self.taken[self.decided + TAG])
         if operation == CONSUME:
             self.tags.drop(place)
             self.misses.places[miss] = NONE
@@ -303,7 +306,7 @@ class FiberCacheBank(Component):
         if not self.replies.can_push():
             return self.replies
         if self.tags.dirty[place] and not self.memory_requests.can_push():
-            return self._wait_for_memory(1)
+            return self.memory_requests
         self._evict(place)
         self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # the reads that it awaits
         self.tags.dirty[place] = 1
@@ -312,15 +315,14 @@ class FiberCacheBank(Component):
         return None
 
     def _line(self) -> int:  # C: noexcept
-        return self.addresses[self.slot] // self.line_bytes
+        return self.taken[self.decided + ADDRESS] // self.line_bytes
 
     def _miss(self, operation: int, place: int) -> Channel | None:
         """A read, fetch or consume of a line that is not here; a consumed one gets no place."""
         if self.misses.full() or (operation != FETCH and not self.misses.can_wait()):
             return self.memory_replies
-        slots = 2 if place >= 0 and self.tags.dirty[place] else 1
-        if self.memory_requests.space() < slots:
-            return self._wait_for_memory(slots)
+        if not self.memory_requests.fits(2 if place >= 0 and self.tags.dirty[place] else 1):
+            return self.memory_requests
         if place >= 0:
             self._evict(place)
             self.tags.place_line(place, self._line(), 1 if operation == FETCH else 0)
@@ -336,7 +338,7 @@ class FiberCacheBank(Component):
         if operation == FETCH:
             self.fetch_misses += 1
         else:
-            self.misses.wait(miss, operation, self.request_tags[self.slot])
+            self.misses.wait(miss, operation, self.taken[self.decided + TAG])
             if operation == CONSUME:
                 self.consume_misses += 1
             else:
@@ -349,10 +351,6 @@ class FiberCacheBank(Component):
         if self.tags.dirty[place]:
             self.write_backs += 1
             self.memory_requests.push(WRITE, self.tag_base, self.tags.lines[place] * self.line_bytes)
-
-    def _wait_for_memory(self, slots: int) -> Channel:
-        self.memory_requests.want(slots)
-        return self.memory_requests
 
     def sample(self) -> tuple[int, ...]:
         """Requests so far by what they found, misses in flight, lines.

@@ -175,20 +175,31 @@ class PairWriter(Component):
     def tick(self, now):
         if len(self.pushed) == self.pairs:
             return self.idle()
-        if self.out.space() < 2:
+        if not self.has_room():
             return self.wait_output(self.out)
         for number in (0, 1):
             self.out.push(0, 2 * len(self.pushed) + number, 0, 0.0)
         self.pushed.append(now)
         return self.busy(now + 1)
 
+    def has_room(self):
+        return self.out.space() >= 2
 
+
+class FittingPairWriter(PairWriter):
+    """The same, woken only when there is space for both."""
+
+    def has_room(self):
+        return self.out.fits(2)
+
+
+@pytest.mark.parametrize("kind", [PairWriter, FittingPairWriter])
 @pytest.mark.parametrize("capacity", [2, 3, 4, 5])
 @pytest.mark.parametrize("order_seed", [None, 1, 2])
-def test_a_writer_that_needs_two_slots_is_woken_when_there_are_two(capacity, order_seed):
+def test_a_writer_that_needs_two_slots_is_woken_when_there_are_two(capacity, order_seed, kind):
     pushed = []
     for sleep in (True, False):
-        writer = PairWriter("writer", 10)
+        writer = kind("writer", 10)
         joined(writer, Watcher("watcher"), capacity, 1, sleep=sleep, order_seed=order_seed)[0].run()
         pushed.append(writer.pushed)
     assert pushed[0] == pushed[1]
@@ -376,6 +387,7 @@ class TestWithoutABound:
         kernel, channel = joined(writer, watcher, None, 1)
         kernel.build()
         assert channel.can_push()
+        assert channel.fits(10**15)
         assert channel.space() > 10**15
 
     def test_a_deadlock_report_names_no_bound(self):
