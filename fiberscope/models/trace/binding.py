@@ -22,7 +22,7 @@ from fiberscope.models.trace.specification import (
     Tensor,
 )
 from fiberscope.workloads.errors import nearest
-from fiberscope.workloads.expressions.expression import Equation, operators_of
+from fiberscope.workloads.expressions.expression import operators_of
 
 __all__ = ["BindingReader", "read_format"]
 
@@ -265,8 +265,7 @@ def _below(stored: Format, root: str) -> list[tuple[str, str]]:
 
 def _operations(einsum: Einsum) -> set[str]:
     """The functions that an Einsum's bodies compute."""
-    assert isinstance(einsum.equation, Equation)  # an alias has no bindings
-    expression = einsum.equation.expression
+    expression = einsum.computed.expression
     done = {einsum.operators.get(one, one) for one in operators_of(expression)}
-    reduces = set(einsum.ranks) - set(einsum.equation.output.ranks)
+    reduces = set(einsum.ranks) - set(einsum.computed.output.ranks)
     return done | ({einsum.operators["+"]} if reduces else set())

@@ -14,10 +14,11 @@ from fiberscope.models.trace.output import OutputRank
 from fiberscope.models.trace.plan import Mapped, rank_shapes, uses_of
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.recorder import Recorder
+from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.models.trace.verify import Verification, verify
 from fiberscope.workloads.canonical import Integers
-from fiberscope.workloads.expressions.expression import Access, Alias, Equation, accesses
+from fiberscope.workloads.expressions.expression import Access, Alias, accesses
 from fiberscope.workloads.fibertree import FiberTree, Rank
 from fiberscope.workloads.tree_blocks import Reordered
 
@@ -245,10 +246,8 @@ class _Cascade:
         self.rounds += 1
 
     def _run_einsum(self, einsum: Einsum) -> EinsumRun:
-        equation = einsum.equation
-        assert isinstance(equation, Equation)
         mapped = Mapped(einsum, rank_shapes(self.specification, einsum, self.tensors))
-        accessed = accesses(equation.expression)
+        accessed = accesses(einsum.computed.expression)
         operands = [operand_of(self.specification, access, self.tensors) for access in accessed]
         prepare(mapped, operands)
         nest = Nest(mapped, operands, self.specification)
@@ -259,7 +258,7 @@ class _Cascade:
         declared = self.specification.tensors[einsum.output]
         result = tree_of(nest.output)
         kept = stored(result, declared.rank_order)
-        verification = verify(self.specification, einsum, self.tensors, mapped.shapes, kept)
+        work = Computation(self.specification, einsum, self.tensors, mapped.shapes)
         return EinsumRun(
             prepared,
             {name: int(nest.state.serials[depth + 1]) for depth, name in enumerate(mapped.loops)},
@@ -267,7 +266,7 @@ class _Cascade:
             _intersections(nest),
             result,
             kept,
-            verification,
+            verify(work, kept),
         )
 
 

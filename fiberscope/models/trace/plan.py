@@ -73,9 +73,8 @@ class Mapped:
     """
 
     def __init__(self, einsum: Einsum, shapes: Mapping[str, int]) -> None:
-        assert isinstance(einsum.equation, Equation)
         self.einsum = einsum
-        self.equation = einsum.equation
+        self.equation = einsum.computed
         self.loops = einsum.loop_order
         self.splits = {part.rank: part for part in einsum.partitioning if isinstance(part, Split)}
         self.flattened = {part.name: part for part in einsum.partitioning if isinstance(part, Flatten)}
@@ -186,8 +185,7 @@ def rank_shapes(
     Raises:
         InputError: if tensors differ about one, or nothing says how large one is.
     """
-    equation = einsum.equation
-    assert isinstance(equation, Equation)
+    equation = einsum.computed
     shapes: dict[str, int] = {}
     given_by: dict[str, str] = {}
     affine: list[tuple[Index, int]] = []

@@ -6,6 +6,9 @@ Both know only the equation and the tensors' elements, none of the loops, trees 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_, or_
 from typing import TypeAlias
 
 import numpy as np
@@ -28,7 +31,7 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.points import keys_of
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["FUNCTIONS", "Arithmetic", "Floats", "Mask", "point_by_point", "reduced"]
+__all__ = ["FUNCTIONS", "Arithmetic", "Computation", "Floats", "accumulates", "point_by_point", "reduced"]
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
 Mask: TypeAlias = "npt.NDArray[np.bool_]"
@@ -53,42 +56,84 @@ FUNCTIONS: Mapping[str, Binary] = {
 }
 
 
+@dataclass(frozen=True)
+class Computation:
+    """An Einsum and what it is worked out of.
+
+    Args:
+        specification: whose declarations, symbols and functions count.
+        einsum: one of its equations.
+        tensors: inputs by name, with the ranks of their declarations.
+        shapes: of the Einsum's ranks.
+    """
+
+    specification: Specification
+    einsum: Einsum
+    tensors: Mapping[str, FiberTree]
+    shapes: Mapping[str, int]
+
+    @property
+    def equation(self) -> Equation:
+        """What is computed."""
+        return self.einsum.computed
+
+    @property
+    def declared(self) -> Sequence[str]:
+        """The ranks of the output's declaration."""
+        return self.specification.tensors[self.einsum.output].ranks
+
+    @property
+    def empty(self) -> float:
+        """The value of what is not computed."""
+        return self.specification.tensors[self.einsum.output].empty
+
+    @property
+    def sizes(self) -> list[int]:
+        """The shapes of these ranks."""
+        return [
+            self._size(rank, index)
+            for rank, index in zip(self.declared, self.equation.output.indices, strict=True)
+        ]
+
+    def _size(self, rank: str, index: Index) -> int:
+        if index.rank is not None:
+            return self.shapes[index.rank]
+        reach = sum(max(0, factor * (self.shapes[name] - 1)) for name, factor in index.terms)
+        return self.specification.shapes.get(rank, index.constant + reach + 1)
+
+
+@dataclass(frozen=True)
 class Arithmetic:
     """An expression on arrays of values and of whether there are any.
 
     Args:
-        specification, einsum: whose operators and functions count.
-        empty: of the output: the value of what is not computed.
+        specification: whose functions count.
+        operators: what its operators compute, by names of functions.
+        scalars: by name.
+        empty: the value of what is not computed.
         tensor: the values of a tensor, and where it has elements.
     """
 
-    def __init__(
-        self,
-        specification: Specification,
-        einsum: Einsum,
-        tensor: Callable[[Access], tuple[Floats, Mask]],
-    ) -> None:
-        self.specification, self.einsum, self.tensor = specification, einsum, tensor
-        self.empty = specification.tensors[einsum.output].empty
+    specification: Specification
+    operators: Mapping[str, str]
+    scalars: Mapping[str, float | Floats]
+    empty: float
+    tensor: Callable[[Access], tuple[Floats, Mask]]
 
     def value(self, expression: Expression) -> tuple[Floats, Mask]:
         """Values at all points, and where they are there."""
         if isinstance(expression, Access):
             return self.tensor(expression)
         if isinstance(expression, Number | Scalar):
-            number = (
-                expression.value
-                if isinstance(expression, Number)
-                else self.specification.symbols[expression.name]
-            )
+            number = expression.value if isinstance(expression, Number) else self.scalars[expression.name]
             return np.array(number, np.float64), np.array(True)
         operands = [self.value(operand) for operand in expression.operands]
         present = [there for _, there in operands]
         if isinstance(expression, Take):
-            return self._kept(operands[expression.selected][0], _all(present))
+            return self._kept(operands[expression.selected][0], reduce(and_, present))
         if isinstance(expression, Call):
             result = self.function(expression.function, [values for values, _ in operands])
-            return self._kept(result, _any(present))
+            return self._kept(result, reduce(or_, present))
         return self._operation(expression, operands)
 
     def _operation(self, expression: Operation, operands: list[tuple[Floats, Mask]]) -> tuple[Floats, Mask]:
@@ -96,7 +141,7 @@ class Arithmetic:
         if len(operands) == 1:
             return self._kept(-result, there)
         for values, present in operands[1:]:
-            combined = self.function(self.einsum.operators[expression.operator], [result, values])
+            combined = self.function(self.operators[expression.operator], [result, values])
             there = there & present if expression.operator == "*" else there | present
             result, there = self._kept(combined, there)
         return result, there
@@ -105,85 +150,33 @@ class Arithmetic:
         return np.where(there, values, self.empty), there
 
     def function(self, name: str, arguments: list[Floats]) -> Floats:
-        """A function by its name, built-in or the specification's own."""
+        """A function by its name, built-in or the specification's own, whose operators are the usual ones."""
         if name in FUNCTIONS:
             with np.errstate(all="ignore"):
                 return FUNCTIONS[name](arguments[0], arguments[-1])
         own = self.specification.functions[name]
-        return self._inside(own.body, dict(zip(own.arguments, arguments, strict=True)))
-
-    def _inside(self, expression: Expression, arguments: Mapping[str, Floats]) -> Floats:
-        if isinstance(expression, Number):
-            return np.array(expression.value, np.float64)
-        if isinstance(expression, Scalar):
-            known = arguments.get(expression.name)
-            return (
-                np.array(self.specification.symbols[expression.name], np.float64) if known is None else known
-            )
-        assert isinstance(expression, Operation | Call)
-        values = [self._inside(operand, arguments) for operand in expression.operands]
-        if isinstance(expression, Call):
-            return self.function(expression.function, values)
-        if len(values) == 1:
-            return -values[0]
-        result = values[0]
-        for other in values[1:]:
-            result = self.function(OPERATORS[expression.operator], [result, other])
-        return result
+        scalars = {**self.scalars, **dict(zip(own.arguments, arguments, strict=True))}
+        return replace(self, operators=OPERATORS, scalars=scalars).value(own.body)[0]
 
 
-def _all(masks: list[Mask]) -> Mask:
-    there = masks[0]
-    for mask in masks[1:]:
-        there = there & mask
-    return there
-
-
-def _any(masks: list[Mask]) -> Mask:
-    there = masks[0]
-    for mask in masks[1:]:
-        there = there | mask
-    return there
-
-
-def point_by_point(
-    specification: Specification, einsum: Einsum, tensors: Mapping[str, FiberTree], shapes: Mapping[str, int]
-) -> tuple[dict[str, Integers], Floats]:
-    """The output of an Einsum, from all points of its iteration space: coordinates by rank, and values.
-
-    Args:
-        tensors: inputs by name, with the ranks of their declarations.
-        shapes: of the Einsum's ranks.
-    """
-    equation = einsum.equation
-    assert isinstance(equation, Equation)
-    grid = dict(zip(einsum.ranks, np.ogrid[tuple(slice(shapes[rank]) for rank in einsum.ranks)], strict=True))
+def point_by_point(work: Computation) -> tuple[dict[str, Integers], Floats]:
+    """The output of an Einsum, from all points of its iteration space: coordinates by rank, and values."""
+    einsum, specification = work.einsum, work.specification
+    full = tuple(work.shapes[rank] for rank in einsum.ranks)
+    grid = dict(zip(einsum.ranks, np.ogrid[tuple(map(slice, full))], strict=True))
 
     def tensor(access: Access) -> tuple[Floats, Mask]:
         declared = specification.tensors[access.tensor]
-        return _gathered(access, declared.ranks, tensors[access.tensor], grid, declared.empty)
+        return _gathered(access, declared.ranks, work.tensors[access.tensor], grid, declared.empty)
 
-    values, there = Arithmetic(specification, einsum, tensor).value(equation.expression)
-    full = tuple(shapes[rank] for rank in einsum.ranks)
-    indices = [np.broadcast_to(_index(index, grid), full) for index in equation.output.indices]
+    arithmetic = Arithmetic(specification, einsum.operators, specification.symbols, work.empty, tensor)
+    values, there = arithmetic.value(work.equation.expression)
+    indices = [np.broadcast_to(_index(index, grid), full) for index in work.equation.output.indices]
     chosen = np.broadcast_to(there, full).copy()
-    for index, rank in zip(indices, specification.tensors[einsum.output].ranks, strict=True):
-        chosen &= (index >= 0) & (index < output_shape(specification, einsum, rank, shapes))
-    declared = specification.tensors[einsum.output].ranks
-    coordinates = {rank: index[chosen] for rank, index in zip(declared, indices, strict=True)}
+    for index, size in zip(indices, work.sizes, strict=True):
+        chosen &= (index >= 0) & (index < size)
+    coordinates = {rank: index[chosen] for rank, index in zip(work.declared, indices, strict=True)}
     return coordinates, np.broadcast_to(values, full)[chosen]
-
-
-def output_shape(specification: Specification, einsum: Einsum, rank: str, shapes: Mapping[str, int]) -> int:
-    """The shape of a rank of the output."""
-    equation = einsum.equation
-    assert isinstance(equation, Equation)
-    declared = specification.tensors[einsum.output].ranks
-    index = equation.output.indices[declared.index(rank)]
-    if index.rank is not None:
-        return shapes[index.rank]
-    reach = sum(max(0, factor * (shapes[name] - 1)) for name, factor in index.terms)
-    return specification.shapes.get(rank, index.constant + reach + 1)
 
 
 def _index(index: Index, grid: Mapping[str, Integers]) -> Integers:
@@ -239,10 +232,8 @@ def _folded(function: Binary, values: Floats) -> float:
 
 def accumulates(einsum: Einsum) -> bool:
     """Whether points of one output are combined; a take that copies the same again and again does not."""
-    equation = einsum.equation
-    assert isinstance(equation, Equation)
-    expression: Expression = equation.expression
+    expression = einsum.computed.expression
     if isinstance(expression, Take):
         expression = expression.operands[expression.selected]
     read = {rank for access in accesses(expression) for rank in access.ranks}
-    return bool(read - {index.rank for index in equation.output.indices})
+    return bool(read - {index.rank for index in einsum.computed.output.indices})

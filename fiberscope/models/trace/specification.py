@@ -309,6 +309,12 @@ class Einsum:
         return self.equation.output if isinstance(self.equation, Alias) else self.equation.output.tensor
 
     @property
+    def computed(self) -> Equation:
+        """The equation, of what is no alias."""
+        assert isinstance(self.equation, Equation)
+        return self.equation
+
+    @property
     def inputs(self) -> frozenset[str]:
         """The tensors that it reads."""
         if isinstance(self.equation, Alias):

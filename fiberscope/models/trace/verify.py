@@ -11,23 +11,17 @@ Source: Freivalds, "Probabilistic machines can use less running time", IFIP 1977
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.models.trace.reference import (
-    Floats,
-    accumulates,
-    output_shape,
-    point_by_point,
-    reduced,
-)
-from fiberscope.models.trace.specification import OPERATORS, Einsum, Specification
+from fiberscope.models.trace.reference import Computation, Floats, accumulates, point_by_point, reduced
+from fiberscope.models.trace.specification import OPERATORS, Einsum
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import (
     Access,
-    Equation,
     Expression,
     Operation,
     Take,
@@ -64,8 +58,7 @@ class Term:
 
 def can_project(einsum: Einsum) -> bool:
     """Whether an Einsum is a sum of products of tensors, or a take of such, that projections can check."""
-    equation = einsum.equation
-    assert isinstance(equation, Equation)
+    equation = einsum.computed
     used = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
     if any(einsum.operators[operator] != OPERATORS[operator] for operator in used & set(OPERATORS)):
         return False
@@ -85,9 +78,7 @@ def _fits(term: Term, einsum: Einsum) -> bool:
 
 
 def _uncounted(term: Term, einsum: Einsum) -> set[str]:
-    equation = einsum.equation
-    assert isinstance(equation, Equation)
-    return set(einsum.ranks) - set(equation.output.ranks) if term.distinct else set()
+    return set(einsum.ranks) - set(einsum.computed.output.ranks) if term.distinct else set()
 
 
 def _is_plain(access: Access) -> bool:
@@ -126,54 +117,39 @@ def _summed(expression: Operation, sign: int, output: Access) -> list[Term] | No
     return terms
 
 
-def projections(
-    specification: Specification,
-    einsum: Einsum,
-    tensors: Mapping[str, FiberTree],
-    shapes: Mapping[str, int],
-    output: FiberTree,
-) -> tuple[Floats, Floats, Floats]:
+def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, Floats]:
     """For each coordinate of the output's first rank: the projection expected, that found, and its size.
 
     Args:
-        tensors: inputs by name, with the ranks of their declarations.
-        shapes: of the Einsum's ranks.
+        work: what was computed.
         output: with the ranks of its declaration.
     """
-    equation = einsum.equation
-    assert isinstance(equation, Equation)
-    kept, *others = equation.output.ranks
+    kept, *others = work.equation.output.ranks
     generator = np.random.default_rng(SEED)
-    weights = {rank: generator.uniform(0.5, 1.5, shapes[rank]) for rank in others}
-    projection = _Projection(specification, einsum, shapes, weights, kept)
-    expected, sizes = np.zeros(shapes[kept]), np.zeros(shapes[kept])
-    for term in _terms(equation.expression, 1, equation.output) or []:
-        values, reach = projection.of_term(term, tensors)
+    weights = {rank: generator.uniform(0.5, 1.5, work.shapes[rank]) for rank in others}
+    projection = _Projection(work, weights, kept)
+    expected, sizes = np.zeros(work.shapes[kept]), np.zeros(work.shapes[kept])
+    for term in _terms(work.equation.expression, 1, work.equation.output) or []:
+        values, reach = projection.of_term(term)
         expected += values
         sizes += reach
-    found = np.zeros(shapes[kept])
+    found = np.zeros(work.shapes[kept])
     for block in blocks(output):
-        table = projection.weighted(projection.table(equation.output, block), set(others))
+        table = projection.weighted(projection.table(work.equation.output, block), set(others))
         found += projection.of_table(table)[0]
     return expected, found, sizes
 
 
+@dataclass(frozen=True)
 class _Projection:
-    def __init__(
-        self,
-        specification: Specification,
-        einsum: Einsum,
-        shapes: Mapping[str, int],
-        weights: Mapping[str, Floats],
-        kept: str,
-    ) -> None:
-        self.specification, self.einsum = specification, einsum
-        self.shapes, self.weights, self.kept = shapes, weights, kept
+    work: Computation
+    weights: Mapping[str, Floats]
+    kept: str
 
     def table(self, access: Access, tree: FiberTree) -> Points:
         """A tensor's elements under the names of an equation."""
         found, values = tree.to_coo()
-        declared = self.specification.tensors[access.tensor].ranks
+        declared = self.work.specification.tensors[access.tensor].ranks
         columns = {rank: found[name] for rank, name in zip(access.ranks, declared, strict=True)}
         return Points.of(columns, values.astype(np.float64, copy=False))
 
@@ -188,34 +164,33 @@ class _Projection:
 
     def summed(self, table: Points, ranks: Sequence[str]) -> Points:
         """The sums over all other ranks."""
-        return table if set(ranks) == set(table.columns) else table.summed(ranks, self.shapes)
+        return table if set(ranks) == set(table.columns) else table.summed(ranks, self.work.shapes)
 
     def of_table(self, table: Points) -> tuple[Floats, Floats]:
         """Sums by the rank that is kept."""
-        places, count = table.columns[self.kept], self.shapes[self.kept]
+        places, count = table.columns[self.kept], self.work.shapes[self.kept]
         values = np.bincount(places, table.values, count).astype(np.float64)
         if table.sizes is table.values:
             return values, values
         return values, np.bincount(places, table.sizes, count).astype(np.float64)
 
-    def of_term(self, term: Term, tensors: Mapping[str, FiberTree]) -> tuple[Floats, Floats]:
+    def of_term(self, term: Term) -> tuple[Floats, Floats]:
         """What a term adds."""
-        tables = [
-            self._factor(term, place, tensors[factor.tensor]) for place, factor in enumerate(term.factors)
-        ]
+        tables = [self._factor(term, place) for place in range(len(term.factors))]
         joined = tables[0]
         for place, table in enumerate(tables[1:], start=1):
             ranks = dict.fromkeys([*joined.columns, *table.columns])
             later = {rank for other in tables[place + 1 :] for rank in other.columns}
-            joined = joined.joined(table, self.shapes)
+            joined = joined.joined(table, self.work.shapes)
             joined = self.summed(joined, [rank for rank in ranks if rank == self.kept or rank in later])
         values, sizes = self.of_table(joined)
         return term.sign * values, sizes
 
-    def _factor(self, term: Term, place: int, tree: FiberTree) -> Points:
+    def _factor(self, term: Term, place: int) -> Points:
         """A factor with its weights, summed over the ranks that no other has, block by block."""
         access = term.factors[place]
-        whole = bool(_uncounted(term, self.einsum) & set(access.ranks))  # counts once, wherever it lies
+        tree = self.work.tensors[access.tensor]
+        whole = bool(_uncounted(term, self.work.einsum) & set(access.ranks))  # counts once, wherever it lies
         parts = [tree] if whole else blocks(tree)
         return Points.together(
             [self._part_of_factor(term, place, self.table(access, part)) for part in parts]
@@ -225,7 +200,7 @@ class _Projection:
         """The same of a table; a rank is weighted in the first factor that has it."""
         if term.copied is not None and place != term.copied:
             table = Points.of(table.columns, np.ones(len(table)))
-        uncounted = _uncounted(term, self.einsum) & set(table.columns)
+        uncounted = _uncounted(term, self.work.einsum) & set(table.columns)
         if uncounted:
             summed = self.summed(table, [rank for rank in table.columns if rank not in uncounted])
             table = Points.of(summed.columns, np.ones(len(summed)))
@@ -250,49 +225,30 @@ class Verification(Comparison):
     reference: str
 
 
-def verify(
-    specification: Specification,
-    einsum: Einsum,
-    tensors: Mapping[str, FiberTree],
-    shapes: Mapping[str, int],
-    output: FiberTree,
-) -> Verification:
+def verify(work: Computation, output: FiberTree) -> Verification:
     """Compare the output of an Einsum with its reference.
 
     Args:
-        tensors: inputs by name, with the ranks of their declarations.
-        shapes: of the Einsum's ranks.
+        work: what was computed.
         output: with the ranks of its declaration.
     """
-    points = 1
-    for rank in einsum.ranks:
-        points *= shapes[rank]
-    if points <= MOST_POINTS:
-        error = _error_by_points(specification, einsum, tensors, shapes, output)
-        return Verification(error, einsum=einsum.name, reference="an evaluation of every point")
-    if can_project(einsum):
-        expected, found, scales = projections(specification, einsum, tensors, shapes, output)
-        error = _largest(expected, found, scales)
-        return Verification(error, einsum=einsum.name, reference="random projections")
-    return Verification(0.0, einsum=einsum.name, reference=UNCHECKED)
+    einsum = work.einsum
+    if math.prod(work.shapes[rank] for rank in einsum.ranks) <= MOST_POINTS:
+        error, reference = _error_by_points(work, output), "an evaluation of every point"
+    elif can_project(einsum):
+        error, reference = _largest(*projections(work, output)), "random projections"
+    else:
+        error, reference = 0.0, UNCHECKED
+    return Verification(error, einsum=einsum.name, reference=reference)
 
 
-def _error_by_points(
-    specification: Specification,
-    einsum: Einsum,
-    tensors: Mapping[str, FiberTree],
-    shapes: Mapping[str, int],
-    output: FiberTree,
-) -> float:
-    coordinates, values = point_by_point(specification, einsum, tensors, shapes)
-    declared = specification.tensors[einsum.output].ranks
-    sizes = [output_shape(specification, einsum, rank, shapes) for rank in declared]
-    columns = [coordinates[rank] for rank in declared]
-    keys, values, magnitudes = reduced(einsum, keys_of(columns, sizes, len(values)), values)
+def _error_by_points(work: Computation, output: FiberTree) -> float:
+    coordinates, values = point_by_point(work)
+    keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
+    keys, values, magnitudes = reduced(work.einsum, keys, values)
     found, ours = output.to_coo()
-    our_keys = keys_of([found[rank] for rank in declared], sizes, len(ours))
-    empty = specification.tensors[einsum.output].empty
-    return _error(keys, values, magnitudes, our_keys, ours, empty)
+    our_keys = keys_of([found[rank] for rank in work.declared], work.sizes, len(ours))
+    return _error(keys, values, magnitudes, our_keys, ours, work.empty)
 
 
 def _error(

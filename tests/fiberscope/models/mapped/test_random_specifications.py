@@ -11,6 +11,7 @@ from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.models.mapped.settings import Timing
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.plan import rank_shapes
+from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.verify import verify
 from fiberscope.sim import Kernel
 
@@ -45,7 +46,7 @@ def compare(program, machine):
     last = specification.einsums[-1]
     tensors = {**outcome.tensors, **trees}
     shapes = rank_shapes(specification, last, tensors)
-    found = verify(specification, last, tensors, shapes, machine.result().outputs["Z"])
+    found = verify(Computation(specification, last, tensors, shapes), machine.result().outputs["Z"])
     assert found.reference == "an evaluation of every point"
     assert found.passed
     operations, counted = machine.operations(), outcome.runs[-1].operations

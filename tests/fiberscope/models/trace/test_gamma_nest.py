@@ -6,6 +6,7 @@ import pytest
 
 from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.recorder import Recorder
+from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.specification import Bindings, Einsum, IntersectorBinding, Specification, Tensor
 from fiberscope.models.trace.verify import verify
 from fiberscope.workloads.expressions.expression import Access, Equation, Index, Operation, Take
@@ -120,7 +121,7 @@ def test_a_wrong_value_is_found_and_a_missing_one_and_one_too_many(inputs):
     outcome = run(gamma(), inputs)
     specification, product = gamma(), outcome.tensors["Z"]
     operands = inputs | {"T": outcome.tensors["T"]}
-    shapes = {"M": 3, "N": 4, "K": 3}
+    work = Computation(specification, specification.einsums[1], operands, {"M": 3, "N": 4, "K": 3})
     for changed in (
         replace(product, values=product.values * (1 + 1e-10)),
         FiberTree.from_coo({"M": 3, "N": 4}, [[0, 0, 2], [0, 3, 0]], [17.0, 14.0, 24.0]),
@@ -128,4 +129,4 @@ def test_a_wrong_value_is_found_and_a_missing_one_and_one_too_many(inputs):
             {"M": 3, "N": 4}, [[0, 0, 1, 2, 2], [0, 3, 1, 0, 3]], [17.0, 14.0, 1.0, 24.0, 28.0]
         ),
     ):
-        assert not verify(specification, specification.einsums[1], operands, shapes, changed).passed
+        assert not verify(work, changed).passed

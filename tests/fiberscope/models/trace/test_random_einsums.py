@@ -12,6 +12,7 @@ from fiberscope.models.trace import prepare
 from fiberscope.models.trace.api import specified
 from fiberscope.models.trace.evaluate import Attachment, run
 from fiberscope.models.trace.recorder import Recorder
+from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.specification import (
     Bindings,
     Einsum,
@@ -278,15 +279,13 @@ def test_projections_find_what_the_points_say_and_a_changed_value(program, seed)
     einsum = specification.einsums[0]
     assume(can_project(einsum))
     output = run(specification, trees).tensors["Z"]
-    shapes = specification.shapes
-    expected, found, sizes = projections(specification, einsum, trees, shapes, output)
+    work = Computation(specification, einsum, trees, specification.shapes)
+    expected, found, sizes = projections(work, output)
     assert np.all(np.abs(expected - found) <= 1e-12 * sizes)
     if output.nonzeros:
         values = output.values.copy()
         values[seed % len(values)] += 1e-6
-        expected, found, sizes = projections(
-            specification, einsum, trees, shapes, replace(output, values=values)
-        )
+        expected, found, sizes = projections(work, replace(output, values=values))
         assert np.any(np.abs(expected - found) > 1e-12 * sizes)
 
 
