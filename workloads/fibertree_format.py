@@ -1,4 +1,8 @@
-"""How many bits a fiber tree takes, in a format chosen for each rank (TeAAL, MICRO 2023, Section 4.1)."""
+"""How many bits a fiber tree takes, in a format chosen for each rank (TeAAL, MICRO 2023, Section 4.1).
+
+A ``RankFormat`` says how large fibers are in memory, of whatever bits; formats of levels of graphs
+(``fiberscope.models.graphs.levels``) say how they lie in arrays, and which blocks go through them.
+"""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tokens import CRD, VAL
 from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.expression import Assignment
-from fiberscope.models.graphs.levels.level import Level
+from fiberscope.models.graphs.levels.dense import DenseLevel
+from fiberscope.models.graphs.levels.level import Level, WrittenFormat
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.result import Written, dense_level
+from fiberscope.models.graphs.result import Written
 from fiberscope.models.graphs.scratchpad import ScratchpadLoop
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.models.graphs.splits import cut_variables
@@ -198,14 +199,15 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         shape = self._shape(tensor)
         levels: list[Level] = []
         for dimension in form.order:
-            node = by_mode.get(dimension)
-            made = None if node is None or _unused(node) else self._level(node, levels, shape[dimension])
-            levels.append(made or dense_level(shape[dimension], levels))
+            levels.append(self._level(by_mode.get(dimension), levels, shape[dimension]))
         values = next((node for node in writers if node.writes_values), None)
         held = None if values is None else np.array(self.blocks[values.name].values, np.float64)  # type: ignore[attr-defined]
         return Written(form, shape, tuple(levels), held)
 
-    def _level(self, node: Node, above: list[Level], size: int) -> Level:
+    def _level(self, node: Node | None, above: list[Level], size: int) -> Level:
+        """The level that a writer has written below those above; of all coordinates where there is none."""
+        if node is None or not isinstance(node.level, WrittenFormat):
+            return DenseLevel(size, above[-1].children if above else 1)
         block = self.blocks[node.name]
         return node.level.written(block, segments_of(block, above), size)
 

@@ -11,7 +11,7 @@ compared as what it is, lists: its coordinates of the last level and its values 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,6 @@ from fiberscope.models.graphs.algebra import evaluate, keys_of
 from fiberscope.models.graphs.cut_tensors import cut_columns
 from fiberscope.models.graphs.expression import Access, Assignment
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.splits import Splits, cut_variables
 from fiberscope.models.graphs.storage import StoredTensor, fitted
@@ -147,8 +146,3 @@ def _compare_lists(
 def _listed(coordinates: Integers, variable: str, *expected: Points) -> bool:
     """Whether these are the coordinates of the points, of all or of those other than zero."""
     return any(np.array_equal(coordinates, points.columns[variable]) for points in expected)
-
-
-def dense_level(size: int, above: Sequence[Level]) -> DenseLevel:
-    """A level of all coordinates below those that were written."""
-    return DenseLevel(size, above[-1].children if above else 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fiberscope.errors import InputError
 from fiberscope.hw.streams.bits import PART, words_of
 from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zero
-from fiberscope.models.graphs.levels.level import Level, LevelFormat, positions_of
+from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ class BitLevel:
         return CompressedLevel(from_zero(self.counts), self.coordinates).expanded(parents)
 
 
-class _BitVectors(LevelFormat):
+class _BitVectors(WrittenFormat):
     name = "bitvector"
     letters = "b"
     meaning = "bit vectors"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.levels.level import Level, LevelFormat, positions_of
+from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
@@ -54,7 +54,7 @@ class CompressedLevel:
         return owners, self.coordinates[positions], positions
 
 
-class _Compressed(LevelFormat):
+class _Compressed(WrittenFormat):
     name = "compressed"
     letters = "suc"  # u and c are TACO's
     meaning = "compressed"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Level", "LevelFormat", "positions_of"]
+__all__ = ["Level", "LevelFormat", "WrittenFormat", "positions_of"]
 
 
 class Level(Protocol):
@@ -79,10 +79,6 @@ class LevelFormat(ABC):
 
         return CompressedWriter(name, quirks=quirks)
 
-    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
-        """The level that a writer has written, its fibers beginning at these places."""
-        raise NotImplementedError(f"{self.name} levels are not written")
-
     @abstractmethod
     def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
         """What is expected of the streams of a scanner: of its coordinates, and of their references."""
@@ -97,6 +93,14 @@ class LevelFormat(ABC):
     def lines(self, sizes: ScratchpadParameters) -> Mapping[str, int]:
         """The arrays that a writer fills, and the bytes of an entry of each; ``segments`` has one a fiber."""
         return {"lines": sizes.coordinate_bytes, "segments": sizes.coordinate_bytes}
+
+
+class WrittenFormat(LevelFormat):
+    """A format whose coordinates are written; that of all of them has nothing to write."""
+
+    @abstractmethod
+    def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
+        """The level that a writer has written, its fibers beginning at these places."""
 
 
 def positions_of(parents: Integers, column: Integers) -> tuple[Integers, Integers]:
