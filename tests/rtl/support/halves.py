@@ -28,6 +28,7 @@ FAR = {
         "given",
     },  # 2,048 elements of a round or more; a word's last bit, behind which it is new
     "compressed_writer": {"fibers"},  # 256 of them or more
+    "intersector": {"done"},  # with the highest coordinate both fibers have ended
 }
 
 

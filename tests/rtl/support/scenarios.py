@@ -17,6 +17,7 @@ _MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "atomic_update": ((6,), (3, 6)),
     "bank": ((13,), (5, 6)),
     "benes": ((), (4, 6)),
+    "intersector": ((4, 9), (5,)),
     "regor": ((), (3, 6)),
     "prefix_popcount": ((8,), (5, 6)),
     "counter_banks": ((6, 17), (3,)),
