@@ -54,14 +54,12 @@ def simulate(
 
     Args:
         accelerator: its name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
-        a, b: a scipy sparse matrix, a workload, or a name or path for ``fiberscope.workloads.load``; b is a.
-        tensors: or operands by name, ``{"A": a, "B": b}``, also as keywords.
+        a, b, tensors: sparse matrices of scipy, workloads, names or paths; b is a. Or operands by name.
         settings: parameters by dotted key, ``{"pe.count": 64}``; the problem's begin with ``problem.``.
         config: a YAML file of parameters, or a report for those of its run; below the settings.
         exact: refuse a surrogate for a matrix that cannot be had.
         cycle_limit: stop here, with a report marked incomplete.
-        waveform, memory_trace: write a VCD file, whole or as the ``Waveform`` says; memory's requests.
-        timeline: write what components did over time, as JSON or as the ``StateFiles`` says.
+        waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
         parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
         histograms, checked: report how full channels were; hold memory's requests to their tensors.
         fidelity: which of the accelerator's models runs, ``event`` by default.
@@ -73,26 +71,32 @@ def simulate(
         FailedRunError: it went wrong; it has the report.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
-    kind = find(accelerator) if isinstance(accelerator, str) else accelerator
-    names = {name for problem in kind.solves for name in problem.tensors} & parameters.keys()
-    named = {**(tensors or {}), **{name: parameters.pop(name) for name in names}}
-    _check_operands(kind, a, named)
+    kind, named = _machine(accelerator, a, tensors or {}, parameters)
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = settled(kind, given, config)
     recorded = _recordings(waveform, memory_trace, timeline)
     course = Course(fidelity, cycle_limit, histograms, checked, parts or {}, progress or nobody, *recorded)
-    operands = dict(sorted(named.items())) or ({"A": a} if b is None else {"A": a, "B": b})
-    _check(kind, course, operands, config)
-    course = replace(
-        course, asked=_asked(accelerator, operands, bool(named), given_settings(given, config), exact, course)
-    )
-    return solve_converted(ready, ready.maker.load(a, b, exact, course.tell, named), course)
+    operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
+    asked = _asked(accelerator, operands, bool(named), given_settings(given, config), exact, course)
+    problem = ready.maker.load(a, b, exact, course.tell, named)
+    return solve_converted(ready, problem, replace(course, asked=asked))
 
 
-def _check_operands(kind: Accelerator[Any], a: object, named: Mapping[str, object]) -> None:
+def _machine(
+    machine: str | Accelerator[Any], a: object, tensors: Mapping[str, object], keywords: dict[str, object]
+) -> tuple[Accelerator[Any], dict[str, object]]:
+    """The machine, and operands by name, taken out of the keywords; none where they are given in order.
+
+    Raises:
+        InputError: operands are given both ways, or in neither.
+    """
+    kind = find(machine) if isinstance(machine, str) else machine
+    known = {name for problem in kind.solves for name in problem.tensors}
+    named = {**tensors, **{name: keywords.pop(name) for name in known & keywords.keys()}}
     if (a is None) == (not named):
         how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
         raise InputError(f"{kind.name}: {how}")
+    return kind, dict(sorted(named.items()))
 
 
 def _asked(
@@ -133,10 +137,10 @@ def _recordings(
     return recorded, None if memory_trace is None else Path(memory_trace), states
 
 
-def _check(
+def _checked(
     kind: Accelerator[Any], course: Course, operands: Mapping[str, object], config: str | Path | None
-) -> None:
-    """Refuse what the accelerator has not, and outputs that cannot be or would overwrite an input."""
+) -> Mapping[str, object]:
+    """The operands; refuses what the accelerator has not, and outputs that cannot be or overwrite one."""
     check_course(kind, course)
     inputs = {
         f"the matrix {name}": file_of(given) if isinstance(given, str | Path) else None
@@ -148,3 +152,4 @@ def _check(
     outputs |= files_of(course.waveform.path) if course.waveform else {}
     outputs |= course.states.outputs if course.states else {}
     check_outputs(outputs, {**inputs, "the config": Path(config) if config else None})
+    return operands

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Fibers of a task by reference into the ways of a merger, and what it merges as a stream of points."""
+"""The fibers of a task, by reference, into the ways of a merger."""
 
 from __future__ import annotations
 
@@ -12,42 +12,12 @@ from fiberscope.hw.fibers.merge import MERGE_TASK
 from fiberscope.hw.stream import STREAM
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing import Growing
-from fiberscope.hw.streams.output import OutputStream
-from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.merge_lists import MERGE, PARTIAL, POINTS, Lists
 from fiberscope.hw.streams.queue import Queue
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP, VAL
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port, Signal
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.protocol import Protocol
-
-# Where the fiber of a merge goes: into an area of the store of partial fibers, or on as points; done at last.
-MERGE = Protocol("merge", control="end", coordinate="area")
-PARTIAL = Protocol("partial fiber", control="kind")  # one is whole in the store
-AREAS = 2  # of the store: one is read while the other is written
-POINTS = 2  # instead of an area: the fiber is the task's last
-
-
-class Lists:  # C: final
-    """What the two ends of a merger know together: the lists of tasks, and partial fibers.
-
-    Args:
-        carried: references that come with each list.
-    """
-
-    def __init__(self, carried: int) -> None:
-        self.coordinates = Growing()  # of the rank above the fibers, a list each, task by task
-        self.carried = [Growing() for _ in range(carried)]
-        self.elements = [Growing() for _ in range(AREAS)]  # coordinates of partial fibers,
-        self.sources = [Growing() for _ in range(AREAS)]  # the lists that they are of,
-        self.values = [Growing() for _ in range(AREAS)]  # values,
-        self.ends = [Growing() for _ in range(AREAS)]  # and where each fiber ends
-
-    def clear(self, area: int) -> None:
-        """Forget the partial fibers of an area."""
-        for part in (self.elements, self.sources, self.values, self.ends):
-            growing: Growing = part[area]
-            growing.clear()
 
 
 class FiberWays(StreamBlock):
@@ -314,100 +284,3 @@ class FiberWays(StreamBlock):
         values: Growing = table.values[area]
         self.partial += 1
         channel.push(DATA, elements.integer(element), sources.integer(element), values.value(element))
-
-
-class MergedPoints(StreamBlock):  # C: open; as many outputs as references travel along
-    """Follows a merger: stores partial fibers, and sends what a task gives as points.
-
-    Interface: elements on ``merged``; ``groups`` tells of each fiber whether it goes into the store, of which
-    ``partials`` tells when it is whole, or on: for each element its coordinate on ``out_outer``, that of its
-    list on ``out_inner``, its value on ``out_val``, and on ``out_carried0`` and so on what travelled along
-    with the list. A task ends by a stop of level 1, as points are a fiber within it.
-
-    Timing: an element or a stop a cycle.
-
-    Counts: ``points``, and elements ``stored``.
-
-    Source: as of ``FiberWays``. That points of equal coordinates leave one behind the other, without stops
-    between them, is a choice of this model: as many cycles as elements.
-
-    Args:
-        name: instance name.
-        lists: shared with ``FiberWays``.
-    """
-
-    COUNTERS = ("points", "stored")
-
-    merged: Channel
-    groups: Channel
-    partials: Channel
-    out_outer: OutputStream
-    out_inner: OutputStream
-    out_val: OutputStream
-
-    def __init__(self, name: str, lists: Lists) -> None:
-        super().__init__(name)
-        self.table = lists
-        self.points = self.stored = 0
-        self.along = len(lists.carried)
-        self.ports: tuple[Port, ...] = (
-            Input("merged", STREAM),
-            Input("groups", MERGE),
-            Output("partials", PARTIAL),
-            output_stream("out_outer", CRD),
-            output_stream("out_inner", CRD),
-            output_stream("out_val", VAL),
-            *(output_stream(f"out_carried{place}", REF) for place in range(self.along)),
-        )
-
-    def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """As many as references travel along."""
-        return self.ports
-
-    def update(self, now: int) -> int:
-        """Take an element, or the stop of a fiber."""
-        if not self.groups.can_pop():
-            return self.wait_input(self.groups)
-        if self.groups.control() == DONE:
-            self.groups.pop()
-            self.send_control(DONE, 0)
-            return self.finish(now)
-        if not self.merged.can_pop():
-            return self.wait_input(self.merged)
-        area, ends = self.groups.coordinate(), self.merged.control() != DATA
-        if area == POINTS:
-            self._send(ends)
-        else:
-            self._store(area, ends)
-        if ends:
-            self.groups.pop()
-        self.merged.pop()
-        return self.busy(now + 1)
-
-    def _send(self, ends: bool) -> None:
-        if ends:
-            self.send_control(STOP, 1)
-            return
-        source = self.merged.reference()
-        self.points += 1
-        self.out_outer.push(DATA, self.merged.coordinate())
-        self.out_inner.push(DATA, self.table.coordinates.integer(source))
-        self.out_val.push(DATA, 0, self.merged.value())
-        for place in range(self.along):
-            references: Growing = self.table.carried[place]
-            stream: OutputStream = self.streams[3 + place]
-            stream.push(DATA, references.integer(source))
-
-    def _store(self, area: int, ends: bool) -> None:
-        elements: Growing = self.table.elements[area]
-        if ends:
-            ended: Growing = self.table.ends[area]
-            ended.append(elements.count)
-            self.partials.push(DATA)
-            return
-        sources: Growing = self.table.sources[area]
-        values: Growing = self.table.values[area]
-        self.stored += 1
-        elements.append(self.merged.coordinate())
-        sources.append(self.merged.reference())
-        values.append_value(self.merged.value())

@@ -14,20 +14,15 @@ from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.cut import Cut, TaskEnd
-from fiberscope.hw.streams.droppers import StopDropper
-from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.task_sum import TaskSum
-from fiberscope.hw.streams.tensor_reduce import TensorReduce
-from fiberscope.hw.streams.tokens import CRD, VAL
-from fiberscope.hw.streams.ways import FiberWays, Lists, MergedPoints
 from fiberscope.models.graphs.blocks import CARRIES, Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.machine import segments_of
-from fiberscope.models.graphs.nests import accumulated
 from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.models.mapped.cascade import Made
+from fiberscope.models.mapped.leaf import Leaf
 from fiberscope.models.mapped.lowering import Lowered
-from fiberscope.models.mapped.settings import MappedParameters, Timing
+from fiberscope.models.mapped.settings import MappedParameters
 from fiberscope.models.mapped.stages import Stage
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, Kernel
@@ -37,7 +32,6 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["MappedMachine"]
 
-End: TypeAlias = tuple[Component, str]  # a component and one of its ports
 Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
 
 
@@ -105,121 +99,6 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         return dealt - sum(stage.cut.under_way for stage in self.stages), dealt
 
 
-class Leaf:
-    """The blocks of one instance, or those in front of the cut.
-
-    Args:
-        machine: that they are of.
-        name: of the instance.
-        nodes: that they stand for.
-        graph: that these are of.
-        context: what they are made from.
-    """
-
-    def __init__(
-        self, machine: MappedMachine, name: str, nodes: Sequence[Node], graph: Lowered, context: Context
-    ) -> None:
-        self.machine, self.name, self.context = machine, name, context
-        self.timing: Timing = machine.parameters.timing
-        self.nodes = {node.name: node for node in nodes}
-        self.blocks: dict[str, Component] = {}
-        self.ways: list[FiberWays] = []
-        self.roots: list[Component] = []
-        self._inputs: dict[tuple[str, str], End] = {}
-        self._outputs: dict[tuple[str, str], End] = {}
-        self._consumers: Counter[End] = Counter()
-        for node in nodes:
-            self._make(node, f"{name}{graph.names[node.name]}")
-
-    def _make(self, node: Node, name: str) -> None:
-        if node.type == "swap":
-            self._merger(node, name)
-        elif node.primitive.accumulates:
-            self._accumulator(node, name)
-        else:
-            self.blocks[node.name] = self.machine.kernel.add(
-                node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context)
-            )
-
-    def _accumulator(self, node: Node, name: str) -> None:
-        """One that is emptied by the stop of each task, which those in front of it leave."""
-        kept = accumulated(node)
-        block = self.machine.add(TensorReduce, name, len(kept), flushes=True)
-        self.blocks[node.name] = block
-        pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(kept) - 1}"}
-        for stream in self.context.graph.streams_into(node):
-            port = pairs.get(stream.input, stream.input.replace("[", "").replace("]", ""))
-            carries = VAL if stream.kind == "val" else CRD
-            depth = len(self.context.nests[stream.source, stream.output])
-            points = self.machine.add(StopDropper, f"{name}.{port}_points", carries, kept=depth - 1)
-            target = "in_val" if carries is VAL else f"in_crd[{port.removeprefix('crd')}]"
-            self._wire((points, "out_stream[0]"), (block, target))
-            self._inputs[node.name, stream.input] = points, "in_stream"
-        for output in ("crd_outer", "crd_inner", *(f"crd[{place}]" for place in range(len(kept)))):
-            port = pairs.get(output, output.replace("[", "").replace("]", ""))
-            self._outputs[node.name, output] = block, f"out_{port}"
-
-    def _merger(self, node: Node, name: str) -> None:
-        """Ways, a merger, and what follows it."""
-        tensor = self.context.tensors[node["tensor"]]
-        level = tensor.levels[int(node["mode"])]
-        assert isinstance(level, CompressedLevel)  # the innermost of a tensor that is merged
-        carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
-        radix, lists, add, timing = int(node["radix"]), Lists(carried), self.machine.add, self.timing
-        segments, coordinates = _shared(level.segments), _shared(level.coordinates)
-        ways = add(FiberWays, f"{name}.ways", radix, segments, coordinates, tensor.values, lists)
-        merger = add("merger", f"{name}.merger", radix, timing.stages)
-        points = add(MergedPoints, f"{name}.points", lists)
-        connect = self.machine.kernel.connect
-        connect(ways, "tasks", merger, "tasks", capacity=2)
-        connect(ways, "groups", points, "groups", capacity=4)
-        connect(points, "partials", ways, "partials", capacity=None)
-        for way in range(radix):
-            connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
-        connect(merger, "merged", points, "merged", capacity=2)
-        self.blocks[node.name] = ways
-        self.ways.append(ways)
-        inputs = {"crd": "in_crd", "ref": "in_ref"}
-        outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}
-        inputs |= {f"carried[{place}]": f"in_carried[{place}]" for place in range(carried)}
-        outputs |= {f"carried[{place}]": f"out_carried{place}" for place in range(carried)}
-        self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
-        self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
-
-    def _wire(self, source: End, target: End) -> None:
-        self.machine.kernel.connect(*source, *target, capacity=self.timing.capacity)
-
-    def input(self, node: Node, port: str) -> End:
-        """Where a stream into a block goes."""
-        known = self._inputs.get((node.name, port))
-        return known or (self.blocks[node.name], node.primitive.input_port(node, port))
-
-    def output(self, node: Node, port: str) -> End:
-        """The port for one more consumer of an output."""
-        known = self._outputs.get((node.name, port))
-        block, name = known or (self.blocks[node.name], node.primitive.output_port(node, port))
-        number = self._consumers[block, name]
-        self._consumers[block, name] += 1
-        return block, f"{name}[{number}]"
-
-    def all_roots(self) -> list[Component]:
-        """What begins: of tensors, and of tasks that are all there is."""
-        return [*self.roots, *(block for block in self.blocks.values() if isinstance(block, Root))]
-
-    def connect(self, streams: Sequence[Stream]) -> None:
-        """Join the blocks whose streams begin and end here; what begins a tensor is fed its root."""
-        for node in self.nodes.values():
-            if node.root and node.primitive.inputs:
-                block, port = self.input(node, "ref")
-                root = self.machine.kernel.add(Root(f"{block.name}.root"))
-                self.roots.append(root)
-                self._wire((root, "out_ref[0]"), (block, port))
-        for stream in streams:
-            if stream.source in self.nodes and stream.target in self.nodes:
-                source, target = self.nodes[stream.source], self.nodes[stream.target]
-                self._wire(self.output(source, stream.output), self.input(target, stream.input))
-
-
 class BuiltStage:
     """A stage in a machine's kernel.
 
@@ -258,7 +137,7 @@ class BuiltStage:
             self.stage.instances,
             [CARRIES[one.kind] for one in crossings],
             tasks=self.machine.parameters.timing.tasks,
-            required=[None if one.segments is None else _shared(one.segments) for one in crossings],
+            required=[None if one.segments is None else integers_of(one.segments) for one in crossings],
             static=self.machine.parameters.timing.dispatch == "static",
         )
 
@@ -411,11 +290,6 @@ def _written(leaf: Leaf, tasks: int, outer: Mapping[str, Integers], loops: Seque
 
 def _joined(columns: Sequence[Integers]) -> Integers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
-
-
-def _shared(numbers: Integers) -> memoryview[int]:
-    """As blocks take them: not copied."""
-    return integers_of(numbers)
 
 
 def _unused(node: Node) -> bool:

@@ -1,0 +1,35 @@
+# cython: infer_types=True
+"""What the two ends of a merger know together: the lists of tasks, and partial fibers."""
+
+from __future__ import annotations
+
+from fiberscope.hw.streams.growing import Growing
+from fiberscope.sim.protocol import Protocol
+
+# Where the fiber of a merge goes: into an area of the store of partial fibers, or on as points; done at last.
+MERGE = Protocol("merge", control="end", coordinate="area")
+PARTIAL = Protocol("partial fiber", control="kind")  # one is whole in the store
+AREAS = 2  # of the store: one is read while the other is written
+POINTS = 2  # instead of an area: the fiber is the task's last
+
+
+class Lists:  # C: final
+    """What the two ends of a merger know together: the lists of tasks, and partial fibers.
+
+    Args:
+        carried: references that come with each list.
+    """
+
+    def __init__(self, carried: int) -> None:
+        self.coordinates = Growing()  # of the rank above the fibers, a list each, task by task
+        self.carried = [Growing() for _ in range(carried)]
+        self.elements = [Growing() for _ in range(AREAS)]  # coordinates of partial fibers,
+        self.sources = [Growing() for _ in range(AREAS)]  # the lists that they are of,
+        self.values = [Growing() for _ in range(AREAS)]  # values,
+        self.ends = [Growing() for _ in range(AREAS)]  # and where each fiber ends
+
+    def clear(self, area: int) -> None:
+        """Forget the partial fibers of an area."""
+        for part in (self.elements, self.sources, self.values, self.ends):
+            growing: Growing = part[area]
+            growing.clear()
