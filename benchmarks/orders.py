@@ -18,8 +18,8 @@ from fiberscope.errors import DeadlockedRunError
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.choice import candidates
 from fiberscope.models.graphs.compiler.language import parse
-from fiberscope.models.graphs.compiler.sums import accesses
 from fiberscope.models.graphs.formats import Format
+from fiberscope.workloads.expressions.expression import accesses
 from fiberscope.workloads.tensor import SparseTensor
 
 KERNELS = {  # expressions of SAM's Table 1, and the size of each variable

@@ -1,4 +1,7 @@
-"""Einsums as trees: what an expression says, apart from how it is written and how it is run.
+"""Expressions as trees: what one says, apart from how it is written and how it is run.
+
+Those of Einsums have ``Scalar``, ``Operation`` and ``Take``; those that graphs compute, where every function
+has its block, have ``Call`` in their place, and say by ``Sum`` and ``Split`` where these stand.
 
 In a cascade an index variable is written small and names the rank that is written large: ``k`` runs over
 ``K``.
@@ -6,10 +9,12 @@ In a cascade an index variable is written small and names the rank that is writt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
+
+from fiberscope.workloads.expressions.functions import FUNCTIONS, Function
 
 __all__ = [
     "Access",
@@ -21,10 +26,13 @@ __all__ = [
     "Number",
     "Operation",
     "Scalar",
+    "Split",
     "Statement",
+    "Sum",
     "Take",
     "accesses",
     "operators_of",
+    "parts_of",
     "scalars",
 ]
 
@@ -65,6 +73,20 @@ class Access:
     indices: tuple[Index, ...]
     places: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
+    @classmethod
+    def at(cls, tensor: str, variables: Sequence[str], places: tuple[int, ...] = ()) -> Access:
+        """A tensor at plain variables, one a dimension."""
+        return cls(tensor, tuple(Index(((variable, 1),)) for variable in variables), places)
+
+    def __str__(self) -> str:
+        """As one writes it; the tensor stands at plain variables."""
+        return f"{self.tensor}({','.join(self.variables)})" if self.indices else self.tensor
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Those of a tensor at plain variables, one a dimension."""
+        return tuple([index.terms[0][0] for index in self.indices])
+
     @property
     def ranks(self) -> tuple[str, ...]:
         """The ranks in its indices, each once, in their order."""
@@ -76,6 +98,10 @@ class Number:
     """A number that is written out; in a reference it is exact."""
 
     value: float | Fraction
+
+    def __str__(self) -> str:
+        """As one writes it."""
+        return f"{float(self.value):g}"
 
 
 @dataclass(frozen=True)
@@ -112,8 +138,47 @@ class Call:
     function: str
     operands: tuple[Expression, ...]
 
+    def __str__(self) -> str:
+        """As one writes it."""
+        sign = self.meaning.sign
+        parts = [f"({one})" if isinstance(one, Call) else str(one) for one in self.operands]
+        return f" {sign} ".join(parts) if sign else f"{self.function}({', '.join(parts)})"
 
-Expression: TypeAlias = Access | Number | Scalar | Operation | Take | Call
+    @property
+    def meaning(self) -> Function:
+        """What its function is, in a graph."""
+        return FUNCTIONS[self.function]
+
+    def of_each(self, change: Callable[[Expression], Expression]) -> Call:
+        """The same function of operands that were changed."""
+        return Call(self.function, tuple(map(change, self.operands)))
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum over variables."""
+
+    variables: tuple[str, ...]
+    operand: Expression
+
+    def __str__(self) -> str:
+        """As one writes it."""
+        return f"sum[{','.join(self.variables)}] ({self.operand})"
+
+
+@dataclass(frozen=True)
+class Split:
+    """A tensor of one dimension whose coordinate is split in two, c = outer * factor + inner."""
+
+    operand: Access
+    factor: int
+
+    def __str__(self) -> str:
+        """As one writes it."""
+        return f"split({self.operand}, {self.factor})"
+
+
+Expression: TypeAlias = Access | Number | Scalar | Operation | Take | Call | Sum | Split
 
 
 @dataclass(frozen=True)
@@ -145,25 +210,28 @@ Statement: TypeAlias = Equation | Alias
 
 def accesses(expression: Expression) -> Iterator[Access]:
     """The tensors of an expression, from left to right."""
-    return (part for part in _parts(expression) if isinstance(part, Access))
+    return (part for part in parts_of(expression) if isinstance(part, Access))
 
 
 def scalars(expression: Expression) -> Iterator[Scalar]:
     """Its names of numbers, from left to right."""
-    return (part for part in _parts(expression) if isinstance(part, Scalar))
+    return (part for part in parts_of(expression) if isinstance(part, Scalar))
 
 
 def operators_of(expression: Expression) -> Iterator[str]:
     """The operators and the names of the functions that it applies, from the outside in."""
-    for part in _parts(expression):
+    for part in parts_of(expression):
         if isinstance(part, Operation):
             yield part.operator
         elif isinstance(part, Call):
             yield part.function
 
 
-def _parts(expression: Expression) -> Iterator[Expression]:
+def parts_of(expression: Expression) -> Iterator[Expression]:
+    """An expression and all within it, from the outside in and from left to right."""
     yield expression
-    if isinstance(expression, Operation | Take | Call):
+    if isinstance(expression, Sum | Split):
+        yield from parts_of(expression.operand)
+    elif isinstance(expression, Operation | Take | Call):
         for operand in expression.operands:
-            yield from _parts(operand)
+            yield from parts_of(operand)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.expression import Access, Constant, Expression, Operation, Split, Sum
 from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Number, Split, Sum
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -33,13 +33,14 @@ def evaluate(
     """
     if isinstance(expression, Access):
         return _accessed(expression.variables, tensors[expression.tensor])
-    if isinstance(expression, Constant):
+    if isinstance(expression, Number):
         return Points.of({}, np.array([expression.value]))
     if isinstance(expression, Split):
         return _split(expression, tensors)
     if isinstance(expression, Sum):
         inner = evaluate(expression.operand, tensors, sizes)
         return _summed(inner, [v for v in inner.columns if v not in expression.variables], sizes)
+    assert isinstance(expression, Call)  # a graph has nothing else
     operands = [evaluate(operand, tensors, sizes) for operand in expression.operands]
     return _operation(expression, operands, sizes)
 
@@ -58,7 +59,7 @@ def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> P
     return Points({f"{variable}1": outer, f"{variable}0": inner}, whole.values, whole.sizes)
 
 
-def _operation(expression: Operation, operands: list[Points], sizes: Mapping[str, int]) -> Points:
+def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int]) -> Points:
     function = expression.meaning
     if len(operands) == 1:
         values = function.apply(operands[0].values)

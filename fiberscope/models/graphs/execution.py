@@ -13,7 +13,7 @@ from fiberscope.memory_trace import tracing
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import joined_tensor
 from fiberscope.models.graphs.deadlock import advice
-from fiberscope.models.graphs.expression import Assignment, Split, Unreadable, expressions_of
+from fiberscope.models.graphs.expression import Assignment, Unreadable, expressions_of
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.operands import Operand, load_operands, sizes_of
@@ -33,6 +33,7 @@ from fiberscope.sim import BuildError, DeadlockError, Kernel, Run, SimulationErr
 from fiberscope.states.files import StateFiles
 from fiberscope.telling import Progress, nobody
 from fiberscope.waveform import Waveform, recording
+from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison

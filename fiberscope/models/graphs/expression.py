@@ -2,110 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.functions import FUNCTIONS, Function
 from fiberscope.models.graphs.nests import Nest, Nests, nests_of
 from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Split, Sum, accesses
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
-__all__ = [
-    "Access",
-    "Constant",
-    "Expression",
-    "Operation",
-    "Split",
-    "Sum",
-    "Tree",
-    "Unreadable",
-    "accesses_in",
-    "expressions_of",
-]
+__all__ = ["Assignment", "Tree", "Unreadable", "accesses_in", "expressions_of"]
 
 
 class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
     """No expression can be read off the graph; the message says why."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """A tensor at index variables, one a dimension.
-
-    ``places`` are the columns, from 0 on, of the tensor and of each variable in the text that was read.
-    """
-
-    tensor: str
-    variables: tuple[str, ...]
-    places: tuple[int, ...] = field(default=(), compare=False, repr=False)
-
-    def __str__(self) -> str:
-        """As one writes it."""
-        return f"{self.tensor}({','.join(self.variables)})" if self.variables else self.tensor
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A number."""
-
-    value: float
-
-    def __str__(self) -> str:
-        """As one writes it."""
-        return f"{self.value:g}"
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A function of one or two expressions."""
-
-    function: str
-    operands: tuple[Expression, ...]
-
-    def __str__(self) -> str:
-        """As one writes it."""
-        sign = self.meaning.sign
-        parts = [f"({one})" if isinstance(one, Operation) else str(one) for one in self.operands]
-        return f" {sign} ".join(parts) if sign else f"{self.function}({', '.join(parts)})"
-
-    @property
-    def meaning(self) -> Function:
-        """What its function is."""
-        return FUNCTIONS[self.function]
-
-    def of_each(self, change: Callable[[Expression], Expression]) -> Operation:
-        """The same function of operands that were changed."""
-        return Operation(self.function, tuple(map(change, self.operands)))
-
-
-@dataclass(frozen=True)
-class Sum:
-    """A sum over variables."""
-
-    variables: tuple[str, ...]
-    operand: Expression
-
-    def __str__(self) -> str:
-        """As one writes it."""
-        return f"sum[{','.join(self.variables)}] ({self.operand})"
-
-
-@dataclass(frozen=True)
-class Split:
-    """A tensor of one dimension whose coordinate is split in two, c = outer * factor + inner."""
-
-    operand: Access
-    factor: int
-
-    def __str__(self) -> str:
-        """As one writes it."""
-        return f"split({self.operand}, {self.factor})"
-
-
-Expression: TypeAlias = Access | Constant | Operation | Sum | Split
 
 
 @dataclass(frozen=True)
@@ -138,18 +50,9 @@ def expressions_of(graph: Graph) -> list[Assignment]:
 
 
 def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
-    """How tensors are read, each way once."""
-    found: list[Access] = []
-    pending: list[Expression] = [one.expression for one in assignments]
-    while pending:
-        expression = pending.pop()
-        if isinstance(expression, Access):
-            found.append(expression)
-        elif isinstance(expression, Operation):
-            pending += expression.operands
-        elif isinstance(expression, Sum | Split):
-            pending.append(expression.operand)
-    return list(dict.fromkeys(found))
+    """How tensors are read, each way once, the last first."""
+    every = [access for one in assignments for access in accesses(one.expression)]
+    return list(dict.fromkeys(reversed(every)))
 
 
 def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
@@ -160,7 +63,7 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
     stream = tree.feeding(values[0], "val")
     expression, nest = tree.value(stream), nests[stream.source, stream.output]
     tensor = values[0]["tensor"]
-    return Assignment(Access(tensor, _result_variables(graph, writers, nest)), expression)
+    return Assignment(Access.at(tensor, _result_variables(graph, writers, nest)), expression)
 
 
 def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,10 +92,10 @@ def _carried(graph: Graph, writers: list[Node]) -> Assignment:
             source = graph.nodes[stream.source]
         if not source.primitive.scans or not factor:
             raise Unreadable(f"{node} writes coordinates that are no tensor's")
-        access = Access(source["tensor"], (source["index"],))
+        access = Access.at(source["tensor"], (source["index"],))
     assert access is not None
     variable = access.variables[0]
-    result = Access(ordered[0]["tensor"], (f"{variable}1", f"{variable}0"))
+    result = Access.at(ordered[0]["tensor"], (f"{variable}1", f"{variable}0"))
     return Assignment(result, Split(access, factor))
 
 
@@ -211,8 +114,8 @@ def _joined(expression: Expression, splits: Splits) -> Expression:
         variables = joined_variables(expression.variables, splits)
         if cut_variables(variables, splits) != expression.variables:
             raise ValueError(f"{expression} is not {expression.tensor}({','.join(variables)}) in chunks")
-        return Access(expression.tensor, variables)
-    if isinstance(expression, Operation):
+        return Access.at(expression.tensor, variables)
+    if isinstance(expression, Call):
         return expression.of_each(lambda one: _joined(one, splits))
     if isinstance(expression, Sum):
         summed: tuple[str, ...] = ()
@@ -268,7 +171,7 @@ class Tree:
         if len(path) != len(order):
             raise Unreadable(f"{node}: {len(path)} scanners lead to a tensor of {len(order)} dimensions")
         variables = {dimension: path[level] for level, dimension in enumerate(order)}
-        return Access(node["tensor"], tuple(variables[dimension] for dimension in range(len(path))))
+        return Access.at(node["tensor"], tuple(variables[dimension] for dimension in range(len(path))))
 
     def _path(self, node: Node) -> list[str]:
         """The variables of the scanners between a root and an array, outermost first."""

@@ -13,7 +13,7 @@ import numpy as np
 from fiberscope.errors import InputError
 from fiberscope.models.graphs import published
 from fiberscope.models.graphs.cut_tensors import cut_tensor
-from fiberscope.models.graphs.expression import Assignment, Split, Unreadable, accesses_in, expressions_of
+from fiberscope.models.graphs.expression import Assignment, Unreadable, accesses_in, expressions_of
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
@@ -22,6 +22,7 @@ from fiberscope.models.graphs.splits import part_sizes, parts
 from fiberscope.models.graphs.storage import StoredTensor, scalar, store
 from fiberscope.workloads import Workload, from_scipy, load
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.named_tensor import load_tensor
 from fiberscope.workloads.tensor import SparseTensor
 

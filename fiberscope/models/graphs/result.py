@@ -18,12 +18,13 @@ import numpy as np
 
 from fiberscope.models.graphs.algebra import evaluate, keys_of
 from fiberscope.models.graphs.cut_tensors import cut_columns
-from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.splits import Splits, cut_variables
 from fiberscope.models.graphs.storage import StoredTensor, fitted
 from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison, largest_error

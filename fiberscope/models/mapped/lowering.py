@@ -36,7 +36,6 @@ from fiberscope.models.graphs.compiler.terms import (
     operands_in,
     term_of,
 )
-from fiberscope.models.graphs.expression import Access, Expression
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.netlist import Graph, Node
@@ -46,6 +45,7 @@ from fiberscope.models.mapped.stages import Stage, refuse
 from fiberscope.models.trace.plan import Mapped
 from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.expressions.expression import Access, Expression
 
 __all__ = ["Lowered", "lowered"]
 
@@ -266,7 +266,7 @@ class _Lowering:
         for variable in inner:
             loops.append(self._loop(term, variable, loops))
         kept = tuple(loop for loop in self._kept() if loop in inner)
-        output = Access(mapped.einsum.output, kept)
+        output = Access.at(mapped.einsum.output, kept)
         summed = any(mapped.base(loop) not in mapped.equation.output.ranks for loop in outer)
         make = _Summed if summed else _Written
         result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)

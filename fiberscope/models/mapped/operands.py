@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fiberscope.models.graphs.expression import Access
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
 from fiberscope.models.mapped.stages import refuse
@@ -20,7 +19,7 @@ from fiberscope.models.trace.evaluate import operand_of
 from fiberscope.models.trace.plan import Mapped, rank_shapes
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.specification import Einsum, Specification
-from fiberscope.workloads.expressions.expression import accesses, operators_of
+from fiberscope.workloads.expressions.expression import Access, accesses, operators_of
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -72,7 +71,7 @@ def walked(
         if operand.followed:
             what = f"{operand.name} is cut while the loops run, where another tensor is, and no block cuts"
             raise refuse(specification, f"{einsum.name}: {what}")
-        read.append(Access(name, operand.ordered.names))
+        read.append(Access.at(name, operand.ordered.names))
         passed_over = [rank for rank in outer if _is_alone(mapped, operands, operand, rank)]
         found[name] = _stored(specification, mapped, operand, handed, passed_over)
     return Walked(mapped, tuple(read), found)

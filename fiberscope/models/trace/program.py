@@ -102,6 +102,7 @@ class _Compiler:
             if arguments is not None and expression.name in arguments:
                 return arguments[expression.name]
             return self._constant(self.symbols[expression.name])
+        assert isinstance(expression, Operation | Take | Call)  # an Einsum has nothing else
         registers = [self.register(operand, arguments) for operand in expression.operands]
         if isinstance(expression, Take):
             return self._take(registers, expression.selected)
@@ -198,6 +199,7 @@ def condition(expression: Expression, cursor: Presence, everywhere: Callable[[],
         return None if number is None else [number]
     if isinstance(expression, Number | Scalar):
         return None
+    assert isinstance(expression, Operation | Take | Call)  # an Einsum has nothing else
     parts = [condition(operand, cursor, everywhere) for operand in expression.operands]
     if isinstance(expression, Take) or (isinstance(expression, Operation) and expression.operator == "*"):
         return _joined([part for part in parts if part is not None], BOTH)

@@ -127,6 +127,7 @@ class Arithmetic:
         if isinstance(expression, Number | Scalar):
             number = expression.value if isinstance(expression, Number) else self.scalars[expression.name]
             return np.array(number, np.float64), np.array(True)
+        assert isinstance(expression, Operation | Take | Call)  # an Einsum has nothing else
         operands = [self.value(operand) for operand in expression.operands]
         present = [there for _, there in operands]
         if isinstance(expression, Take):

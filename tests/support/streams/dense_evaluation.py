@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fiberscope.models.graphs.expression import Access, Constant, Sum
+from fiberscope.workloads.expressions.expression import Access, Number, Sum
 
 OPERATIONS = {
     "add": np.add,
@@ -35,7 +35,7 @@ def _shape(variables, sizes):
 
 
 def _value(expression, arrays, sizes):
-    if isinstance(expression, Constant):
+    if isinstance(expression, Number):
         return np.full([1] * len(sizes), float(expression.value))
     if isinstance(expression, Access):
         order = [variable for variable in sizes if variable in expression.variables]

@@ -6,9 +6,10 @@ from itertools import permutations
 import numpy as np
 
 from fiberscope.models.graphs.compiler.language import parse
-from fiberscope.models.graphs.compiler.sums import accesses, with_sums
+from fiberscope.models.graphs.compiler.sums import with_sums
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
+from fiberscope.workloads.expressions.expression import accesses
 
 KERNELS = {
     "SpMV": "x(i) = B(i,j) * c(j)",

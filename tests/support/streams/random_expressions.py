@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.models.graphs.expression import Access, Assignment, Constant, Operation, Sum
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
+from fiberscope.workloads.expressions.expression import Access, Call, Number, Sum
 from fiberscope.workloads.tensor import SparseTensor
 
 VARIABLES = "ijklm"
@@ -37,7 +38,7 @@ class RandomExpression:
         free = [v for v in used if self.draws.random() < 0.6]
         self.order = used
         self.draws.shuffle(free)
-        result = Access("X", tuple(free))
+        result = Access.at("X", tuple(free))
         self.formats = {
             "X": self.format(free, self.draws.sample(range(len(free)), len(free))),
             **self.formats,
@@ -56,24 +57,24 @@ class RandomExpression:
         cut = self.draws.randint(1, operands - 1)
         function = self.draws.choice(("mul", "mul", "add", "sub"))
         if self.draws.random() < 0.08:
-            return Operation("div", (self.grown(cut), self.access(new=True)))
-        return self.decorated(Operation(function, (self.grown(cut), self.grown(operands - cut))))
+            return Call("div", (self.grown(cut), self.access(new=True)))
+        return self.decorated(Call(function, (self.grown(cut), self.grown(operands - cut))))
 
     def decorated(self, tree):
         """Perhaps with a number, or negated."""
         draw = self.draws.random()
-        number = Constant(self.draws.choice((2.0, -1.0, 0.5, 3.0)))
+        number = Number(self.draws.choice((2.0, -1.0, 0.5, 3.0)))
         if draw < 0.03:
-            return Operation(self.draws.choice(("mul", "add", "sub")), self.draws.sample((tree, number), 2))
+            return Call(self.draws.choice(("mul", "add", "sub")), self.draws.sample((tree, number), 2))
         if draw < 0.06:
-            return Operation("neg", (tree,))
-        return Operation("div", (tree, number)) if draw < 0.08 else tree
+            return Call("neg", (tree,))
+        return Call("div", (tree, number)) if draw < 0.08 else tree
 
     def access(self, new=False):
         """A tensor that is stored as the loops go, or one that was read before."""
         if self.read and not new and self.draws.random() < 0.12:
             name = self.draws.choice(list(self.read))
-            return Access(name, self.like(name))
+            return Access.at(name, self.like(name))
         name = "BCDEFGHKLMNP"[len(self.read)]
         variables = self.draws.sample(
             self.order, self.draws.choice((0, 1, 1, 2, 2, 2, 3)) % (len(self.order) + 1)
@@ -81,7 +82,7 @@ class RandomExpression:
         levels = sorted(range(len(variables)), key=lambda dimension: self.order.index(variables[dimension]))
         self.formats[name] = self.format(variables, levels)
         self.read[name] = tuple(variables)
-        return Access(name, tuple(variables))
+        return Access.at(name, tuple(variables))
 
     def like(self, name):
         """Other variables of the same sizes, if the loops go through them as the tensor is stored."""
@@ -102,15 +103,15 @@ class RandomExpression:
         """Sums over bound variables: each around a subtree that no other has a part in."""
         here = self.variables(tree)
         own = [v for v in bound if v in here and v not in outside]
-        within = [v for v in own if isinstance(tree, Operation) and self.draws.random() < 0.5]
-        if isinstance(tree, Operation):
+        within = [v for v in own if isinstance(tree, Call) and self.draws.random() < 0.5]
+        if isinstance(tree, Call):
             parts = list(tree.operands)
             for number, part in enumerate(parts):
                 beside = tree.operands[:number] + tree.operands[number + 1 :]
                 others = set().union(*(self.variables(one) for one in beside))
                 if tree.function != "div" or number == 0:
                     parts[number] = self.summed(part, within, outside | others)
-            tree = Operation(tree.function, tuple(parts))
+            tree = Call(tree.function, tuple(parts))
         left = [v for v in own if v in free_in(tree)]
         return Sum(tuple(left), tree) if left else tree
 

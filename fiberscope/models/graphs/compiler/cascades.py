@@ -14,12 +14,13 @@ from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.language import OPERATORS, computed
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.sums import with_sums
-from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph, Stream
 from fiberscope.models.trace.specification import Einsum, Specification, Split
 from fiberscope.report.document import Report
 from fiberscope.workloads.expressions import expression as einsums
+from fiberscope.workloads.expressions.expression import Access
 
 __all__ = ["CascadeGraph", "additions_of", "graph_of_cascade"]
 
@@ -108,13 +109,13 @@ class _Reader:
         equation = einsum.equation
         return Assignment(self._access(equation.output), computed(equation.expression, self._access))
 
-    def _access(self, access: einsums.Access) -> Access:
+    def _access(self, access: Access) -> Access:
         ranks = [index.rank for index in access.indices]
         if None in ranks:
             raise InputError(f"{access.tensor} has indices that are computed, and scanners have none such")
         declared = self._specification.tensors[access.tensor].ranks
         by_rank = {rank.lower(): str(index).lower() for rank, index in zip(declared, ranks, strict=True)}
-        return Access(access.tensor, tuple(by_rank[rank] for rank in self._ranks(access.tensor)))
+        return Access.at(access.tensor, tuple(by_rank[rank] for rank in self._ranks(access.tensor)))
 
     def _ranks(self, name: str) -> list[str]:
         """The dimensions of a tensor: as declared, but for a left factor, whose rows the product keeps."""

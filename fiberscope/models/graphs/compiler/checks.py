@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.language import refuse_at
-from fiberscope.models.graphs.compiler.sums import accesses
-from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format, dense
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import Access, accesses
 
 __all__ = ["check_assignment", "complete_formats"]
 

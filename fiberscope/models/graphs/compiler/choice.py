@@ -13,16 +13,16 @@ from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.front import NOT_SPLIT, notation_of, notation_of_text
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.orders import Orders
-from fiberscope.models.graphs.compiler.sums import accesses
 from fiberscope.models.graphs.cost import Estimate, Inestimable, TensorStatistics, estimate, statistics_of
 from fiberscope.models.graphs.cut_tensors import cut_tensor
 from fiberscope.models.graphs.execution import prepare
-from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.splits import Splits, cut_variables
 from fiberscope.models.graphs.storage import store
 from fiberscope.report.table import Table
+from fiberscope.workloads.expressions.expression import Access, accesses
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["Candidate", "candidates", "candidates_of_text", "candidates_table"]

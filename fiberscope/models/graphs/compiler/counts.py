@@ -8,11 +8,10 @@ table has droppers below a union as well, where a graph must not drop.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from fiberscope.models.graphs.compiler.notation import Notation
 from fiberscope.models.graphs.compiler.sums import is_addition
-from fiberscope.models.graphs.expression import Access, Expression, Operation, Sum
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, parts_of
 
 __all__ = ["primitive_counts"]
 
@@ -23,25 +22,18 @@ def primitive_counts(notation: Notation) -> dict[str, int]:
     """The columns of the table: scan, repeat, intersect, union, alu, reduce, drop, write, array."""
     joiners = {variable: _joiners(notation.expression, variable)[1] for variable in notation.order}
     in_all = sum(joiners.values(), Counter[str]())
-    parts = list(_parts(notation.expression))
+    parts = list(parts_of(notation.expression))
     return {
         "scan": sum(len(path.variables) for path in notation.operands),
         "repeat": sum(len(path.broadcast) for path in notation.operands),
         "intersect": in_all[INTERSECT],
         "union": in_all[UNION],
-        "alu": sum(isinstance(part, Operation) for part in parts),
+        "alu": sum(isinstance(part, Call) for part in parts),
         "reduce": sum(len(part.variables) for part in parts if isinstance(part, Sum)),
         "drop": _droppers(notation, {v for v, found in joiners.items() if found[INTERSECT]}),
         "write": len(notation.result.variables) + 1,
         "array": len(notation.operands),
     }
-
-
-def _parts(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    operands = expression.operands if isinstance(expression, Operation) else ()
-    for operand in (expression.operand,) if isinstance(expression, Sum) else operands:
-        yield from _parts(operand)
 
 
 def _droppers(notation: Notation, intersected: set[str]) -> int:
@@ -59,7 +51,7 @@ def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
     if isinstance(expression, Sum):
         outermost, found = _joiners(expression.operand, variable)
         return (NOTHING if variable in expression.variables else outermost), found
-    operands = expression.operands if isinstance(expression, Operation) else ()
+    operands = expression.operands if isinstance(expression, Call) else ()
     below = [_joiners(operand, variable) for operand in operands]
     found = sum((inner for _, inner in below), Counter[str]())
     carriers = [outermost for outermost, _ in below if outermost != NOTHING]

@@ -10,10 +10,11 @@ from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.notation import Notation, TensorPath, paths_of
 from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.compiler.schedule import check_splits, cut_assignment, cut_formats, reordered
-from fiberscope.models.graphs.compiler.sums import accesses, factored, with_sums
+from fiberscope.models.graphs.compiler.sums import factored, with_sums
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format, parse_formats
 from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
+from fiberscope.workloads.expressions.expression import accesses
 
 __all__ = ["NOT_SPLIT", "cascade_of", "notation_of", "notation_of_text"]
 

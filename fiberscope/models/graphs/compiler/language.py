@@ -7,9 +7,17 @@ from functools import reduce
 from typing import NoReturn
 
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.expression import Access, Assignment, Constant, Expression, Operation
-from fiberscope.models.graphs.functions import FUNCTIONS
-from fiberscope.workloads.expressions import expression as einsums
+from fiberscope.models.graphs.expression import Assignment
+from fiberscope.workloads.expressions.expression import (
+    Access,
+    Call,
+    Expression,
+    Number,
+    Operation,
+    Scalar,
+    Take,
+)
+from fiberscope.workloads.expressions.functions import FUNCTIONS
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_assignment
 
 __all__ = ["MOST_OPERANDS", "OPERATORS", "computed", "parse", "refuse_at"]
@@ -30,10 +38,10 @@ def parse(text: str) -> Assignment:
         read = parse_assignment(text)
     except UnreadableTextError as error:
         _refuse(error.column, f"{error}{_hint(text)}")
-    return Assignment(_access(read.output), computed(read.expression, _access))
+    return Assignment(read.output, computed(read.expression, lambda access: access))
 
 
-def computed(expression: einsums.Expression, access: Callable[[einsums.Access], Access]) -> Expression:
+def computed(expression: Expression, access: Callable[[Access], Access]) -> Expression:
     """An expression by functions that have blocks.
 
     Args:
@@ -43,14 +51,15 @@ def computed(expression: einsums.Expression, access: Callable[[einsums.Access], 
     Raises:
         InputError: it has the name of a number, or a function of its own.
     """
-    if isinstance(expression, einsums.Access):
+    if isinstance(expression, Access):
         return access(expression)
-    if isinstance(expression, einsums.Number):
-        return Constant(float(expression.value))
-    if isinstance(expression, einsums.Call | einsums.Scalar):
+    if isinstance(expression, Number):
+        return Number(float(expression.value))
+    if isinstance(expression, Call | Scalar):
         raise InputError(f"{_named(expression)}: no graph computes it; write the Einsum of tensors alone")
+    assert isinstance(expression, Operation | Take)  # what is read has nothing else
     operands = [computed(one, access) for one in expression.operands]
-    if isinstance(expression, einsums.Take):
+    if isinstance(expression, Take):
         operands.append(operands.pop(expression.selected))
         return _folded("take", operands)
     return _folded(OPERATORS[expression.operator] if len(operands) > 1 else "neg", operands)
@@ -59,18 +68,14 @@ def computed(expression: einsums.Expression, access: Callable[[einsums.Access], 
 def _folded(function: str, operands: list[Expression]) -> Expression:
     """A function of two operands for one of several, from left to right."""
     if len(operands) == 1:
-        return Operation(function, tuple(operands))
-    return reduce(lambda one, other: Operation(function, (one, other)), operands)
+        return Call(function, tuple(operands))
+    return reduce(lambda one, other: Call(function, (one, other)), operands)
 
 
-def _named(expression: einsums.Call | einsums.Scalar) -> str:
-    if isinstance(expression, einsums.Call):
+def _named(expression: Call | Scalar) -> str:
+    if isinstance(expression, Call):
         return f"the function {expression.function}"
     return f"the symbol {expression.name}"
-
-
-def _access(read: einsums.Access) -> Access:
-    return Access(read.tensor, tuple(str(index.rank) for index in read.indices), read.places)
 
 
 def refuse_at(access: Access, number: int, what: str) -> NoReturn:

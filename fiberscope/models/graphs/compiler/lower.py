@@ -40,9 +40,10 @@ from fiberscope.models.graphs.compiler.terms import (
     variables_in,
     with_missing,
 )
-from fiberscope.models.graphs.expression import Access, Assignment, accesses_in
+from fiberscope.models.graphs.expression import Assignment, accesses_in
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
+from fiberscope.workloads.expressions.expression import Access
 
 __all__ = ["go_through", "lower", "sized", "value_of"]
 
@@ -84,7 +85,7 @@ def _copied(
         return [(statement, order)]
     name = new_name(formats)
     formats[name] = Format("s" * len(format.order), format.order)
-    whole = Access(name, result.variables)
+    whole = Access.at(name, result.variables)
     levels = [result.variables[dimension] for dimension in format.order]
     return [(Assignment(whole, statement.expression), order), (Assignment(result, whole), levels)]
 

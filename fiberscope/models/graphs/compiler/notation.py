@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import count
 
 from fiberscope.models.graphs.compiler.sums import variables_of
-from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum
 
 __all__ = ["Notation", "TensorPath", "paths_of"]
 
@@ -107,8 +108,8 @@ def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -
     if isinstance(expression, Sum):
         name = next(names)
         sums[name] = expression
-        return Access(name, ())
-    if isinstance(expression, Operation):
+        return Access.at(name, ())
+    if isinstance(expression, Call):
         return expression.of_each(lambda one: _named(one, sums, names))
     return expression
 
@@ -130,6 +131,6 @@ def _scoped(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, 
         yield expression, scope
     elif isinstance(expression, Sum):
         yield from _scoped(expression.operand, [*scope, *variables_of(expression.operand)])
-    elif isinstance(expression, Operation):
+    elif isinstance(expression, Call):
         for operand in expression.operands:
             yield from _scoped(operand, scope)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from fiberscope.errors import InputError
 from fiberscope.models.graphs.compiler.notation import TensorPath
 from fiberscope.models.graphs.compiler.sums import variables_of
-from fiberscope.models.graphs.expression import Expression, Operation, Sum
+from fiberscope.workloads.expressions.expression import Call, Expression, Sum
 
 __all__ = ["Orders"]
 
@@ -125,7 +125,7 @@ def _around_sums(expression: Expression, outside: Sequence[str]) -> Iterator[_St
     if isinstance(expression, Sum):
         yield from (_Step(outer, inner) for inner in expression.variables for outer in outside)
         yield from _around_sums(expression.operand, [*outside, *expression.variables])
-    elif isinstance(expression, Operation):
+    elif isinstance(expression, Call):
         for operand in expression.operands:
             yield from _around_sums(operand, outside)
 

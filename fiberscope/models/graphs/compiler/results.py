@@ -22,8 +22,8 @@ from itertools import takewhile
 
 from fiberscope.models.graphs.compiler.blocks import Blocks
 from fiberscope.models.graphs.compiler.terms import Wire
-from fiberscope.models.graphs.expression import Access
 from fiberscope.models.graphs.formats import Format
+from fiberscope.workloads.expressions.expression import Access
 
 __all__ = ["Loop", "Result"]
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.compiler.sums import accesses
-from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.splits import Splits, cut_variables, parts
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
 __all__ = [
     "check_splits",
@@ -137,8 +136,8 @@ def _cut(expression: Expression, splits: Splits) -> Expression:
             for place in [place] * (1 + (variable in splits))
         ]
         variables = cut_variables(expression.variables, splits)
-        return replace(expression, variables=variables, places=(tensor, *both) if places else ())
-    if isinstance(expression, Operation):
+        return Access.at(expression.tensor, variables, (tensor, *both) if places else ())
+    if isinstance(expression, Call):
         return expression.of_each(lambda one: _cut(one, splits))
     if isinstance(expression, Sum):
         return Sum(cut_variables(expression.variables, splits), _cut(expression.operand, splits))

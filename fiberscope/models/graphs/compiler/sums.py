@@ -7,42 +7,32 @@ factor only where terms beside it lack the variable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import NoReturn, TypeGuard
 
 from fiberscope.models.graphs.compiler.language import refuse_at
-from fiberscope.models.graphs.expression import Access, Assignment, Expression, Operation, Sum
+from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
-__all__ = ["accesses", "factored", "is_addition", "new_name", "variables_of", "with_sums"]
-
-
-def accesses(expression: Expression) -> Iterator[Access]:
-    """All accesses from left to right, each as often as it is written."""
-    if isinstance(expression, Access):
-        yield expression
-    elif isinstance(expression, Operation):
-        for operand in expression.operands:
-            yield from accesses(operand)
-    elif isinstance(expression, Sum):
-        yield from accesses(expression.operand)
+__all__ = ["factored", "is_addition", "new_name", "variables_of", "with_sums"]
 
 
 def variables_of(expression: Expression) -> list[str]:
     """The variables of an expression but for those that it sums over, as they appear."""
     if isinstance(expression, Access):
         return list(dict.fromkeys(expression.variables))
-    if isinstance(expression, Operation):
+    if isinstance(expression, Call):
         return list(dict.fromkeys(v for one in expression.operands for v in variables_of(one)))
     if isinstance(expression, Sum):
         return [v for v in variables_of(expression.operand) if v not in expression.variables]
     return []
 
 
-def is_addition(expression: Expression) -> TypeGuard[Operation]:
+def is_addition(expression: Expression) -> TypeGuard[Call]:
     """Whether it is a sum or a difference of two terms."""
-    return isinstance(expression, Operation) and expression.meaning.adds
+    return isinstance(expression, Call) and expression.meaning.adds
 
 
 def with_sums(assignment: Assignment) -> Expression:
@@ -67,7 +57,7 @@ def _placed(expression: Expression, variable: str) -> Expression:
     if is_addition(expression):
         return expression.of_each(lambda term: _summed(term, variable))
     carriers = [one for one in _factors(expression) if variable in variables_of(one)]
-    if isinstance(expression, Operation) and len(carriers) == 1 and is_addition(carriers[0]):
+    if isinstance(expression, Call) and len(carriers) == 1 and is_addition(carriers[0]):
         return expression.of_each(lambda factor: _placed(factor, variable))
     if not any(_in_all_terms(carrier, variable) for carrier in carriers):
         _refuse_torn(carriers, variable)
@@ -88,10 +78,10 @@ def _around(variables: tuple[str, ...], expression: Expression) -> Sum:
 
 def _factors(expression: Expression) -> list[Expression]:
     """Those of a product; a divisor is one that is never taken apart."""
-    if isinstance(expression, Operation) and expression.meaning.multiplies:
+    if isinstance(expression, Call) and expression.meaning.multiplies:
         return [factor for operand in expression.operands for factor in _factors(operand)]
-    if isinstance(expression, Operation) and expression.meaning.divides:
-        return [*_factors(expression.operands[0]), Operation(expression.function, (expression.operands[1],))]
+    if isinstance(expression, Call) and expression.meaning.divides:
+        return [*_factors(expression.operands[0]), Call(expression.function, (expression.operands[1],))]
     return [expression]
 
 
@@ -99,7 +89,7 @@ def _in_all_terms(expression: Expression, variable: str) -> bool:
     """Whether each product has the variable, were the expression written out as a sum of products."""
     if isinstance(expression, Sum):
         return _in_all_terms(expression.operand, variable)
-    if not isinstance(expression, Operation):
+    if not isinstance(expression, Call):
         return variable in variables_of(expression)
     if is_addition(expression):
         return all(_in_all_terms(operand, variable) for operand in expression.operands)
@@ -166,9 +156,9 @@ class _Cascade:
         """With a temporary for each sum."""
         if isinstance(expression, Sum):
             return self._temporary(expression)
-        if isinstance(expression, Operation):
+        if isinstance(expression, Call):
             operands = tuple(self._without_sums(operand) for operand in expression.operands)
-            return Operation(expression.function, operands)
+            return Call(expression.function, operands)
         return expression
 
     def _eliminated(self, body: Expression, variable: str) -> Expression | None:
@@ -182,17 +172,17 @@ class _Cascade:
 
     def _temporary(self, expression: Sum) -> Access:
         variables = tuple(sorted(variables_of(expression), key=self._order.index))
-        access = Access(new_name(self.formats), variables)
+        access = Access.at(new_name(self.formats), variables)
         self.formats[access.tensor] = Format("s" * len(variables), tuple(range(len(variables))))
         self.add(Assignment(access, expression))
         return access
 
 
 def _multiplied(expression: Expression) -> list[Expression]:
-    if isinstance(expression, Operation) and expression.function == "mul":
+    if isinstance(expression, Call) and expression.function == "mul":
         return [factor for operand in expression.operands for factor in _multiplied(operand)]
     return [expression]
 
 
 def _product(factors: Sequence[Expression]) -> Expression:
-    return reduce(lambda left, right: Operation("mul", (left, right)), factors)
+    return reduce(lambda left, right: Call("mul", (left, right)), factors)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.expression import Access, Constant, Expression, Split, Sum
 from fiberscope.models.graphs.formats import Format
-from fiberscope.models.graphs.functions import FUNCTIONS
 from fiberscope.models.graphs.levels.level import LevelFormat
 from fiberscope.models.graphs.netlist import Node
+from fiberscope.workloads.expressions.expression import Access, Call, Expression, Number, Split, Sum
+from fiberscope.workloads.expressions.functions import FUNCTIONS
 
 __all__ = [
     "Every",
@@ -141,7 +141,7 @@ def term_of(expression: Expression, formats: Mapping[str, Format]) -> Term:
 
 
 def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float:
-    if isinstance(expression, Constant):
+    if isinstance(expression, Number):
         return float(expression.value)
     if isinstance(expression, Access):
         return Operand(expression, formats[expression.tensor])
@@ -149,6 +149,7 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
         raise InputError(f"{expression} is not lowered: a split is a phase of its own")
     if isinstance(expression, Sum):
         return _summed(expression.variables, term_of(expression.operand, formats))
+    assert isinstance(expression, Call)  # a graph has nothing else
     if not expression.meaning.lowered:
         known = ", ".join(name for name, one in FUNCTIONS.items() if one.lowered)
         raise InputError(f"there is no function {expression.function}; it is one of {known}")

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.expression import Sum
 from fiberscope.models.graphs.nests import accumulated
 from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
+from fiberscope.workloads.expressions.expression import Sum
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
     from fiberscope.models.graphs.blocks import Context
     from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.expression import Tree
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.nests import Nest
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
     from fiberscope.models.graphs.ports import Edge, PortFinder
+    from fiberscope.workloads.expressions.expression import Expression
 
 
 class _Accumulator(Primitive):

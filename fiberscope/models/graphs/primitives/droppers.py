@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.blocks import Context
     from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.expression import Tree
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.nests import Nest
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
     from fiberscope.models.graphs.ports import Edge, PortFinder
+    from fiberscope.workloads.expressions.expression import Expression
 
 
 class _Nested(Primitive):

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.blocks import Context
     from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.expression import Tree
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.nests import Nest
     from fiberscope.models.graphs.netlist import Graph, Node
     from fiberscope.models.graphs.ports import Edge, PortFinder
     from fiberscope.models.graphs.verilog import Sizes
+    from fiberscope.workloads.expressions.expression import Expression
 
 COMPRESSED = "compressed"
 LEVEL = {"index": None, "tensor": None, "mode": None, "format": COMPRESSED}

@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.expression import Access, Constant, Operation, Sum, Unreadable
+from fiberscope.models.graphs.expression import Unreadable
 from fiberscope.models.graphs.nests import check_within, drops_empty
 from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
+from fiberscope.workloads.expressions.expression import Access, Call, Number, Sum
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
     from fiberscope.models.graphs.blocks import Context
     from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Expression, Tree
+    from fiberscope.models.graphs.expression import Tree
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.nests import Nest
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.workloads.expressions.expression import Expression
 
 EITHER, SECOND = (1, 0), (1,)  # of the operands that may stand in a register
 
@@ -55,14 +57,14 @@ class _Alu(Primitive):
         operands = tree.values_into(node)
         constant = node["in2"] or node["const0"]
         if node["scalar"] and len(operands) == 1:
-            operands = [*operands, Access(node["scalar"], ())]
+            operands = [*operands, Access.at(node["scalar"], ())]
         elif constant and len(operands) == 1:
-            number = Constant(float(constant))
+            number = Number(float(constant))
             first = node["const0"] and self.registers(node) == SECOND
             operands = [number, *operands] if first else [*operands, number]
         if len(operands) != self.arity:
             raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
-        return Operation(self.function_of(node), tuple(operands))
+        return Call(self.function_of(node), tuple(operands))
 
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {VAL: fed["val[0]"]}

@@ -13,7 +13,6 @@ from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.deadlock import least_depth
 from fiberscope.models.graphs.experiments import experiments
-from fiberscope.models.graphs.expression import Access
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -22,6 +21,7 @@ from fiberscope.models.graphs.published import draw
 from fiberscope.models.graphs.read import graph_from_text
 from fiberscope.models.graphs.result import Written, compare
 from fiberscope.models.graphs.storage import store
+from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -127,9 +127,9 @@ def test_a_wrong_result_is_found() -> None:
     )
     found = written.stored().entries()
     expected = Points({"i": np.array([0, 3])}, np.array([1.0, 2.5]), np.array([1.0, 2.5]))
-    assert not compare(written, found, Access("x", ("i",)), expected, {"i": 4}, {}).passed
+    assert not compare(written, found, Access.at("x", ("i",)), expected, {"i": 4}, {}).passed
     right = Points({"i": np.array([0, 3])}, np.array([1.0, 2.0]), np.array([1.0, 2.0]))
-    assert compare(written, found, Access("x", ("i",)), right, {"i": 4}, {}).passed
+    assert compare(written, found, Access.at("x", ("i",)), right, {"i": 4}, {}).passed
 
 
 def test_a_graph_that_writes_the_wrong_coordinates_is_a_wrong_machine() -> None:

@@ -15,7 +15,8 @@ from fiberscope.models.graphs import compile_expression, graph_from_text, gv_tex
 from fiberscope.models.graphs.compiler.front import notation_of
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.sums import accesses, with_sums
-from fiberscope.models.graphs.expression import Access, Assignment
+from fiberscope.models.graphs.expression import Assignment
+from fiberscope.workloads.expressions.expression import Access
 
 PRODUCT, ROWS = "X(i,j) = B(i,k) * C(k,j)", ["X:ss,B:ss,C:ss"]
 TILES = ["i_0", "k_0", "j", "i_1", "k_1"]
@@ -214,7 +215,7 @@ def test_parts_that_do_not_go_together_are_no_chunks() -> None:
 
 
 def test_the_name_of_a_part_is_refused() -> None:
-    assignment = Assignment(Access("x", ("i", "i_0")), Access("B", ("i", "i_0")))
+    assignment = Assignment(Access.at("x", ("i", "i_0")), Access.at("B", ("i", "i_0")))
     with pytest.raises(InputError, match="split i:2: i_0 is a variable already; give i another name"):
         notation_of(assignment, splits={"i": 2})
 
