@@ -4,11 +4,29 @@ import gc
 import sys
 from pathlib import Path
 
+import pytest
+from hypothesis import settings
+
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 from kept_handlers import _handlers_are_kept, heeding  # noqa: F401  (fixtures of all tests)
 
+from fiberscope.sim import mode
+
+DEFAULT_RUN, SLOW_RUN, UNCOMPILED = 30, 200, 6
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Properties are tried with few examples by default, and with many where slow tests run too."""
+    examples = DEFAULT_RUN if "not slow" in config.option.markexpr else SLOW_RUN
+    settings.register_profile("here", max_examples=examples if mode.compiled() else UNCOMPILED, deadline=None)
+    settings.load_profile("here")
+
 
 def pytest_collection_finish() -> None:
-    """Some ten thousand tests live as long as the process: the collector of garbage need not look at them."""
+    """Some ten thousand tests live as long as the process: the collector of garbage need not look at them.
+
+    Nor need it look for cycles as often: tests make many objects and few cycles.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)

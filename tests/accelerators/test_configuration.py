@@ -171,7 +171,7 @@ def test_a_parameter_missing_from_the_shipped_file(tmp_path: Path) -> None:
         made(path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(text="0\n\n0")  # a scalar over several lines
 @given(text=st.text(max_size=60) | st.text("pe:count buffersz\n-[]{}#&*!|>'\"%@`0123456789.", max_size=60))
 def test_any_text_is_a_configuration_or_one_line(shipped: Path, tmp_path: Path, text: str) -> None:

@@ -84,7 +84,7 @@ def test_every_make_gives_the_encoding_of_the_target(source, target, make):
 
 
 @every_pair
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=4)
 @given(st.data())
 def test_every_recipe_gives_the_encoding_of_random_matrices(source, target, data):
     shape = data.draw(st.tuples(st.integers(1, 40), st.integers(1, 40)))
@@ -95,7 +95,7 @@ def test_every_recipe_gives_the_encoding_of_random_matrices(source, target, data
 
 
 @every_pair
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(st.data())
 def test_units_together_take_as_long_and_do_as_much_as_apart(source, target, data):
     """To the cycle, also where what is before them, or behind, makes them wait."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conversions import EXAMPLE, convert
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.converters.lines import LINE_BITS, LINE_BYTES
@@ -121,7 +121,6 @@ routes_of_a_port = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     tokens=st.lists(st.lists(st.integers(0, 1), max_size=50), min_size=1, max_size=3),
     data=st.data(),

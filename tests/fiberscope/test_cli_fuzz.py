@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from fiberscope import accelerators, cli
 from fiberscope.accelerators.configuration import leaf_keys
-from fiberscope.sim import mode
 
-EXAMPLES = 25 if mode.compiled() else 10
 KEYS = list(leaf_keys(accelerators.find("gamma").configuration))
 MATRIX = "uniform:rows=4,cols=4,nonzeros=6"
 SMALL = ["--set", "pe.count=2", "--set", "pe.radix=4", "--cycle-limit", "2000", "-q"]
@@ -52,9 +50,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
 
 
-fuzzed = settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+fuzzed = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @fuzzed

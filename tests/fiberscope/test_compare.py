@@ -130,6 +130,7 @@ def test_a_figure_without_a_source_is_refused(toy: str) -> None:
         Published.model_validate(document)
 
 
+@pytest.mark.slow
 @pytest.mark.real
 def test_gamma_stays_within_five_per_cent_of_the_reported_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
     """What docs/accuracy.md says: mean error of cycles, and traffic of each tensor as a part of all."""

@@ -116,6 +116,8 @@ def shrunk(word: str) -> str:
 SLOW = (
     *(f"fiberscope rtl {name}" for name in ("loop", "area", "power", "bench")),
     "fiberscope ablate",
+    "fiberscope build",
+    "fiberscope compare",
     "fiberscope graph rtl",
     "fiberscope sweep",
     "fiberscope search",
@@ -123,7 +125,7 @@ SLOW = (
 
 
 def marked(example: str) -> object:
-    """What runs an HDL simulator, Yosys, a cluster or a machine many times is slow."""
+    """What runs an HDL simulator, Yosys, a compiler, a cluster or a machine many times is slow."""
     slow = example.startswith(SLOW)
     return pytest.param(example, marks=pytest.mark.slow if slow else ())
 

@@ -7,7 +7,9 @@ from fiberscope import accelerators
 from fiberscope.study.compare import published
 
 
-@pytest.mark.parametrize(("name", "most"), [("gamma", 0.06), ("extensor", 0.01)])
+@pytest.mark.parametrize(
+    ("name", "most"), [pytest.param("gamma", 0.06, marks=pytest.mark.slow), ("extensor", 0.01)]
+)
 def test_wiki_vote_comes_near_what_was_published(name, most, monkeypatch, tmp_path):
     """Cycles near the authors' simulator; all traffic within 2 % of it, or of TeAAL's count (Gamma)."""
     monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))  # the shipped matrix, whatever else is at hand

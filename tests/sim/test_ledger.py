@@ -3,7 +3,7 @@
 from array import array
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from networks import Edge, Network, Node, build
 
@@ -44,7 +44,6 @@ def read(ledger, width, time):
     return row
 
 
-@settings(max_examples=60, deadline=None)
 @given(chains(), st.lists(st.integers(1, 400), max_size=6), st.booleans())
 def test_at_every_cycle_each_component_has_spent_all_cycles_before_it_once(network, cycles, sleep):
     kernel, components = build(network, sleep=sleep)

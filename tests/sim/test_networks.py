@@ -14,7 +14,7 @@ from fiberscope.sim import DeadlockError
 from fiberscope.sim.testing import check_accounting
 
 FREQUENCIES = [Fraction(10**9), Fraction(1_500_000_000), Fraction(536_870_912), Fraction(10**9, 3)]
-EXAMPLES = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = settings(suppress_health_check=[HealthCheck.too_slow])
 
 capacities = st.integers(1, 5)
 latencies = st.one_of(st.integers(1, 4), st.sampled_from([30, 255, 256, 257, 400]))
@@ -76,7 +76,7 @@ def check_laws(network, make=make_component):
         assert simulate(network, make=make, **options) == expected, options
 
 
-@settings(EXAMPLES, max_examples=30)
+@EXAMPLES
 @given(networks())
 def test_the_engine_agrees_with_the_model(network):
     check_against_model(network)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from networks import Node
 from watched import SMALL, WatchedSource, funnel, make_watched, watched
@@ -59,14 +59,12 @@ def waveforms(network, *, make=make_watched, **options):
             yield path.read_bytes() + path.with_suffix(".gtkw").read_bytes()
 
 
-@settings(max_examples=60, deadline=None)
 @given(funnels())
 def test_the_waveform_is_the_same_however_the_network_runs(network):
     first, *others = waveforms(network)
     assert [other == first for other in others] == [True] * 4
 
 
-@settings(max_examples=40, deadline=None)
 @pytest.mark.filterwarnings("ignore:the waveform:UserWarning")  # a short run does not reach its window
 @given(funnels(), st.integers(0, 30), st.integers(1, 30))
 def test_so_is_every_window_and_scope_of_it(network, start, length):

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.workloads.fibertree import FiberTree
@@ -69,7 +69,6 @@ def transformed(draw, tree, step):
     return tree.flatten(names[level], names[level + 1], f"flat{step}")
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.data(), tensors())
 def test_any_chain_of_transformations_keeps_the_tensor(data, tensor):
     shape, points = tensor
@@ -86,7 +85,6 @@ def test_planted_a_lost_nonzero_is_found():
     assert points_of(tree, shape) != points
 
 
-@settings(deadline=None)
 @given(tensors(), st.randoms())
 def test_the_order_of_the_nonzeros_does_not_matter(tensor, random):
     shape, points = tensor
@@ -147,7 +145,6 @@ def test_fibers_beyond_one_key_are_cut_where_their_leader_is():
     assert nested(cut) == {m: {m: {0: 1.0, far - 1: 1.0}, far + m: far_pieces[m]} for m in range(8)}
 
 
-@settings(deadline=None)
 @given(tensors(), st.integers(1, 4))
 def test_a_leader_that_follows_itself_is_cut_by_occupancy(tensor, size):
     tree = tree_of(*tensor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -22,7 +22,6 @@ def gemms(draw_of):
     return "gemm:" + ",".join(f"{key}={value}" for key, value in given_keys.items()), given_keys
 
 
-@settings(max_examples=60, deadline=None)
 @given(gemms())
 def test_counts_are_exact_and_the_same_text_draws_the_same(drawn):
     text, keys = drawn
@@ -36,7 +35,6 @@ def test_counts_are_exact_and_the_same_text_draws_the_same(drawn):
     assert draw(text)[0].digest == draw(text)[0].digest != draw(text)[1].digest
 
 
-@settings(max_examples=60, deadline=None)
 @given(gemms(), st.data())
 def test_a_slice_is_that_part_of_the_whole(drawn, data):
     for axis, operand in zip((1, 0), draw(drawn[0]), strict=True):
@@ -115,7 +113,6 @@ def test_operands_that_do_not_go_together_are_refused():
         Gemm(tall)
 
 
-@settings(max_examples=40, deadline=None)
 @given(gemms(), st.sampled_from(["integer", "bf16"]), st.floats(1e-9, 10))
 def test_the_check_passes_the_product_and_nothing_else(drawn, values, wrong):
     operands = draw(f"{drawn[0]},values={values}")

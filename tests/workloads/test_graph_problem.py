@@ -61,7 +61,7 @@ def _graph(size, edges):
     return sparse.csr_array((values, columns, pointers), shape=(size, size))
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(graphs, st.sampled_from(["bfs", "sssp"]), st.sampled_from(["rule", "file", "unit"]), st.data())
 def test_the_synchronous_loop_gives_the_distances_of_scipy(graph, algorithm, weights, data):
     root = data.draw(st.integers(0, graph.shape[0] - 1))

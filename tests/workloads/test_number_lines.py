@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fiberscope.workloads import WorkloadError, read_matrix
@@ -48,7 +48,6 @@ def by_grammar(fields, text):
     return np.array(words).reshape(-1, len(fields))
 
 
-@settings(max_examples=250)
 @given(fields=FIELDS, text=TEXTS)
 @example(["index", "index", "real"], b"1 2 .5e-3\n%\n3 4 5.\n")
 def test_it_takes_what_the_grammar_takes_and_gives_the_same_bits(fields, text):
@@ -70,7 +69,6 @@ def test_the_nearest_double_of_many_numbers():
     assert found.ravel().tolist() == [float(word) for word in words]
 
 
-@settings(max_examples=100)
 @given(
     head=st.sampled_from(
         ["coordinate real general\n9 9 2", "coordinate integer symmetric\n9 9 2", "array real general\n1 2"]

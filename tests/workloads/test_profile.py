@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -15,7 +15,6 @@ from fiberscope.workloads.profile import Profile, measured, profiles, read_profi
 from fiberscope.workloads.surrogate import drawn
 from fiberscope.workloads.wiring import Nodes, directed, undirected
 
-unhurried = settings(deadline=None, max_examples=40)
 LOCALITIES = st.sampled_from([0.001, 0.1, 1.0])
 SEEDS = st.integers(0, 5)
 
@@ -37,7 +36,6 @@ def matrices(draw, densities=(0.0, 0.05, 0.3)):
     return canonical(sparse.csr_array(dense.astype(float)), "drawn")
 
 
-@unhurried
 @given(matrix=matrices(), locality=LOCALITIES, seed=SEEDS)
 def test_what_is_drawn_has_the_same_profile(matrix, locality, seed):
     profile = measured(matrix, "m", "a test").model_copy(update={"locality": locality})
@@ -59,7 +57,6 @@ def test_degrees_are_kept_where_classes_are_not_crowded():
     assert all(measured(drawn(profile, seed), "m", "a test") == profile for seed in range(5))
 
 
-@unhurried
 @given(matrix=matrices(densities=(0.3, 0.8, 1.0)), locality=LOCALITIES, seed=SEEDS)
 def test_however_dense_a_matrix_is_drawn(matrix, locality, seed):
     profile = measured(matrix, "m", "a test").model_copy(update={"locality": locality})
@@ -70,7 +67,6 @@ def test_however_dense_a_matrix_is_drawn(matrix, locality, seed):
     )
 
 
-@unhurried
 @given(size=st.integers(2, 30), density=st.sampled_from([0.1, 0.5, 0.9]), locality=LOCALITIES, seed=SEEDS)
 @pytest.mark.parametrize("wire", [directed, undirected])
 def test_joins_are_distinct_and_as_many_between_classes_as_wanted(wire, size, density, locality, seed):

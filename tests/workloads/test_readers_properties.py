@@ -3,7 +3,7 @@ import io
 
 import numpy as np
 import scipy.io
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -80,7 +80,6 @@ HEADS = st.sampled_from(
 LINES = st.lists(st.text("0123456789 .-+eE\tnaif%#\r\n\x00", max_size=12).map(str.encode), max_size=8)
 
 
-@settings(max_examples=300)
 @given(
     head=HEADS,
     lines=LINES,
@@ -102,7 +101,6 @@ def test_whatever_the_bytes_only_a_workload_error_comes_out(
     matrix.check_format(full_check=True)
 
 
-@settings(max_examples=100)
 @given(cut=st.integers(0, 400), flip=st.integers(0, 400), bit=st.integers(0, 7))
 def test_a_damaged_npz(tmp_path_factory, cut, flip, bit):
     path = tmp_path_factory.mktemp("m") / "a.npz"

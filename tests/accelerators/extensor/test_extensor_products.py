@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from extensor_bench import (
-    EXAMPLES,
     TINY,
     configurations,
     configured,
@@ -16,14 +15,13 @@ from extensor_bench import (
     tiny,
 )
 from extensor_checks import check_all
-from hypothesis import given, settings
+from hypothesis import given
 from whole_machines import cycles
 
 import fiberscope
 from fiberscope.accelerators.machine import Traffic
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(operands(), configurations())
 def test_any_machine_on_any_matrices(pair, parameters):
     check_all(run_extensor(parameters, *pair), *pair)

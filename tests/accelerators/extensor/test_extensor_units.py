@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from extensor_bench import (
-    EXAMPLES,
     configurations,
     operands,
     random_matrix,
@@ -13,7 +12,7 @@ from extensor_bench import (
     small_operands,
     tiny,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from whole_machines import outcome
 
@@ -34,7 +33,6 @@ def units_of(machine: ExTensor) -> list[MaskIntersector]:
     return [part for part in machine.kernel.components if isinstance(part, MaskIntersector)]
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(operands(), configurations(), st.sampled_from([None, 40]))
 def test_units_give_what_the_quick_way_does(given_operands, parameters, tile):
     """Where ``tile`` says so with masks of two words."""

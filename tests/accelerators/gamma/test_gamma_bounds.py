@@ -35,7 +35,7 @@ def bounds(machine):
     return merged, moved / peak * parameters.clock
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @given(parameters=configurations(), pair=operands())
 def test_no_run_is_faster_than_its_bounds(parameters, pair):
     machine = run_gamma(parameters, *pair)

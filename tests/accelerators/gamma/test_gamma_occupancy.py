@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gamma_bench import counted, csr, run_gamma, stored, tiny
 from gamma_checks import check_all
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
@@ -77,7 +77,6 @@ def test_a_fiber_is_no_longer_than_a_row_of_the_product():
     assert state.bound(0) == LENGTH
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 30), max_size=6),
     st.integers(1, 40),

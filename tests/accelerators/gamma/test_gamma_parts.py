@@ -45,7 +45,7 @@ PLAIN = {
 
 
 @given(operands(longest=8))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_parts_that_do_the_same_change_nothing(given_operands):
     a, b = given_operands
     expected = run_gamma(tiny(), a, b)

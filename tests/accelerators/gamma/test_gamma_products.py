@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from gamma_bench import (
     AMPLE,
-    EXAMPLES,
     TINY,
     configurations,
     configured,
@@ -18,18 +17,14 @@ from gamma_bench import (
     tiny,
 )
 from gamma_checks import check_all
-from hypothesis import given, settings
-
-EXHAUSTIVE = settings(max_examples=EXAMPLES, deadline=None)
+from hypothesis import given
 
 
-@EXHAUSTIVE
 @given(operands(), configurations())
 def test_any_machine_on_any_matrices(pair, parameters):
     check_all(run_gamma(parameters, *pair), *pair)
 
 
-@EXHAUSTIVE
 @given(operands(), configurations())
 def test_a_cache_that_holds_all_reads_b_once_and_never_spills(pair, parameters):
     ample = {"size": 1 << 18, "banks": 4, "ways": 16, "line": parameters.fibercache.line}

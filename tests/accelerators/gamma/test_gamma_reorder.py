@@ -73,7 +73,7 @@ def test_the_window_counts_the_fibers_that_are_selected():
     assert window_rows(stored(a), stored(b), 240, 12) == 2
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(rows=MATRICES)
 def test_a_reordered_product_is_the_same(rows):
     a, b = matrix(rows), matrix([{n % 7, n % 5} for n in range(10)], 7)

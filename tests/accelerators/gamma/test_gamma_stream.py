@@ -7,7 +7,7 @@ from array import array
 import numpy as np
 import pytest
 from gamma_bench import csr, stored
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.gamma.layout import A_BASE, A_POINTERS_BASE, NO_PARENT, Sizes
@@ -48,7 +48,6 @@ def needs(a, table, task, sizes):
     return found
 
 
-@settings(deadline=None)
 @given(MATRICES, RADIX, SIZES)
 def test_every_line_of_a_comes_once(a, radix, sizes):
     stream = stream_of(stored(a), table_of(a, radix), sizes)
@@ -58,7 +57,6 @@ def test_every_line_of_a_comes_once(a, radix, sizes):
     assert set(stream.addresses) == expected
 
 
-@settings(deadline=None)
 @given(MATRICES, RADIX, SIZES)
 def test_nonzeros_and_pointers_each_come_in_their_order(a, radix, sizes):
     addresses = np.asarray(stream_of(stored(a), table_of(a, radix), sizes).addresses)
@@ -77,14 +75,12 @@ def check_needed(a, table, stream, sizes):
         assert stream.needed[task] == last
 
 
-@settings(deadline=None)
 @given(MATRICES, RADIX, SIZES)
 def test_what_a_task_needs_has_come(a, radix, sizes):
     table = table_of(a, radix)
     check_needed(a, table, stream_of(stored(a), table, sizes), sizes)
 
 
-@settings(deadline=None)
 @given(MATRICES, RADIX, SIZES)
 def test_the_lines_that_only_earlier_tasks_need(a, radix, sizes):
     table = table_of(a, radix)
@@ -95,7 +91,6 @@ def test_the_lines_that_only_earlier_tasks_need(a, radix, sizes):
         assert stream.merges[task] == (task in list(table.parents))
 
 
-@settings(deadline=None)
 @given(MATRICES, RADIX, st.integers(1, 16))
 def test_rows_that_wait_by_line_of_pointers(a, radix, rows_per_line):
     rows = a.shape[0]

@@ -6,7 +6,7 @@ import gamma_model as model
 import numpy as np
 import pytest
 from gamma_bench import csr, operands
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.gamma.layout import NO_PARENT
@@ -94,7 +94,6 @@ def test_the_last_nonzero_that_a_task_needs(lengths, radix):
     assert list(table.last_nonzeros) == [max(inputs_of(table, task)) for task in range(table.count)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(operands(), RADIX)
 def test_the_tasks_are_those_of_the_plain_model(pair, radix):
     a, b = pair

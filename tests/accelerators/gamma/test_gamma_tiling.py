@@ -8,9 +8,9 @@ from itertools import pairwise
 import gamma_model as model
 import numpy as np
 import pytest
-from gamma_bench import EXAMPLES, configured, csr, operands, run_gamma, stored, tiny
+from gamma_bench import configured, csr, operands, run_gamma, stored, tiny
 from gamma_checks import check_all, check_bounds, check_product
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.gamma.layout import NO_PARENT
@@ -91,13 +91,11 @@ def test_the_tasks_of_subrows_in_any_order(pieces, radix):
     assert len(table.row_lengths) == len(set(rows))
 
 
-@settings(max_examples=EXAMPLES // 3, deadline=None)
 @given(operands(), TILES, st.integers(2, 5))
 def test_every_tiling_makes_the_same_product(pair, tile, radix):
     check_all(run_gamma(tiny(tiling="selective", tile=tile, pe__radix=radix), *pair), *pair)
 
 
-@settings(max_examples=EXAMPLES // 3, deadline=None)
 @given(operands(), TILES, st.integers(2, 5), st.sampled_from(["memory", "cache"]))
 def test_so_it_does_in_affinity_order(pair, tile, radix, output):
     """The order in which the subrows of a row are merged, and so what is merged, depends on theirs."""

@@ -18,7 +18,7 @@ from graphicionado_bench import (
     useful_bytes,
 )
 from graphicionado_model import PlainGraphicionado
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
 from whole_machines import cycles, run_to_end
@@ -27,8 +27,6 @@ from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.graphicionado import Graphicionado
 from fiberscope.sim import mode
 from fiberscope.workloads import load
-
-EXAMPLES = 60 if mode.compiled() else 4
 
 # Of each: useful bytes of graphicionado, graphdyns and csr_like.
 USEFUL = {
@@ -89,7 +87,6 @@ makes = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     makes,
     st.sampled_from(ALGORITHMS),
@@ -144,7 +141,6 @@ small_makes = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(
     small_makes,
     st.sampled_from(ALGORITHMS),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memory_stub import MemoryStub
 
@@ -56,7 +56,6 @@ def test_behind_a_stop_a_line_that_is_held_is_read_anew() -> None:
     assert (reader.lines, reader.served) == (2, 2)
 
 
-@settings(deadline=None)
 @given(
     lines=st.lists(st.integers(0, 3) | st.none(), max_size=30),
     gaps=st.lists(st.integers(0, 12), min_size=1, max_size=7),

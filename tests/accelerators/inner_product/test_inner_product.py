@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inner_product_case import CASE, MACHINE
 from machine_case import random_operands
@@ -40,7 +40,6 @@ def operands(draw):
     return a, b
 
 
-@settings(max_examples=60 if mode.compiled() else 5, deadline=None)
 @given(operands(), st.sampled_from(sorted(CASE.variants)))
 def test_every_run_is_that_of_the_plain_model(given_operands, variant):
     a, b = given_operands

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from outerspace_bench import (
-    EXAMPLES,
     TINY,
     configurations,
     configured,
@@ -23,7 +22,6 @@ from scipy import sparse
 import fiberscope
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(operands(), configurations())
 def test_any_machine_on_any_matrices(pair, parameters):
     check_all(run_outerspace(parameters, *pair), *pair)
@@ -94,7 +92,6 @@ EACH_BY_ITSELF = {
 }
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(operands(), configurations(**EACH_BY_ITSELF))
 def test_bytes_of_t_are_those_of_its_nodes(pair, parameters):
     machine = run_outerspace(parameters, *pair)

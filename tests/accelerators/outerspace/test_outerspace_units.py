@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from outerspace_bench import EXAMPLES, configurations, operands, run_outerspace, small_operands, tiny
+from outerspace_bench import configurations, operands, run_outerspace, small_operands, tiny
 from whole_machines import outcome
 
 from fiberscope.accelerators.configuration import ConfigurationError
@@ -22,7 +22,6 @@ def with_units(parameters):
     return parameters.model_copy(update={"merge": parameters.merge.model_copy(update={"heads": "unit"})})
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     operands(),
     configurations(merge__max_lists=64, merge__comparison_cycles=1, merge__emit_cycles=2),
@@ -40,7 +39,6 @@ def test_units_give_what_the_quick_way_does(given_operands, parameters, emit_cyc
     assert sum(part.rows for part in heads) == units.operations()["rows_merged"]
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(operands(), configurations())
 def test_units_link_nodes_as_the_linker_does(given_operands, parameters):
     alloc = parameters.alloc.model_copy(update={"links": "unit"})

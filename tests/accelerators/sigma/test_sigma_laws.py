@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sigma_bench import EXAMPLES, IDEAL, TINY, built, makes, operands, ran
+from sigma_bench import IDEAL, TINY, built, makes, operands, ran
 from sigma_model import PlainSigma
 from whole_machines import cycles, run_to_end
 
@@ -96,7 +96,6 @@ def sram_bytes(a, b, make, staying):
     return operands + staying * rows * make["value.sum_bytes"]
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
 @given(operands(), makes(), st.sampled_from([0, 1, 4, 20]))
 def test_cycles_counts_and_moved_bytes_are_those_of_the_plain_model(given_operands, make, staying):
     """Of an SRAM with room for the sums of any number of columns."""
@@ -129,7 +128,6 @@ def test_each_bit_of_both_bitmaps_is_scanned_once(columns, more):
     assert machine.kernel.statistics()["sigma.controller"].counters["bits"] == (7 * 4 + 2) * (20 + 15)
 
 
-@settings(max_examples=EXAMPLES // 2, deadline=None)
 @given(operands(), makes())
 def test_each_flex_dpe_loads_or_streams_and_each_sum_comes_once(given_operands, make):
     both, machine = [], None

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from machine_case import random_operands
 from scipy import sparse
@@ -90,7 +90,6 @@ makes = st.fixed_dictionaries(
 
 
 @given(products(), makes)
-@settings(max_examples=60, deadline=None)
 def test_cycles_and_counters_are_those_of_the_plain_model(operands, make):
     for one in operands:
         one.data[one.data == 0] = 1.0
@@ -105,7 +104,6 @@ def test_cycles_and_counters_are_those_of_the_plain_model(operands, make):
 
 
 @given(products(), makes)
-@settings(max_examples=30, deadline=None)
 def test_every_make_multiplies_and_its_bus_carries_what_the_closed_form_says(operands, make):
     machine = ran(*operands, **make)
     parameters = configured(**make)
@@ -128,7 +126,6 @@ def test_beats_carry_every_nonzero_once(operands, acf, words):
 
 
 @given(products(), st.sampled_from(("dense", "csr")), st.sampled_from(B_FORMATS))
-@settings(max_examples=30, deadline=None)
 def test_on_the_bus_alone_a_beat_is_a_cycle(operands, a, b):
     make = {"acf.a": a, "acf.b": b, "match": "bus", "pe.lanes": 16}
     machine = ran(*operands, **make)
@@ -137,7 +134,6 @@ def test_on_the_bus_alone_a_beat_is_a_cycle(operands, a, b):
 
 
 @given(products(), st.sampled_from(B_FORMATS))
-@settings(max_examples=30, deadline=None)
 def test_searching_takes_its_cycles_for_each_id(operands, b):
     machine = ran(*operands, **{"acf.a": "csr", "acf.b": b})
     searching = operands[0].nnz * (2 if b == "dense" else 8)

@@ -6,7 +6,7 @@ import math
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.configuration import ConfigurationError, parse_settings
@@ -37,7 +37,6 @@ def test_all_pairs_are_tried():
     assert len(tensors) == (4 * 3 - 1) * 24  # but for one: none from CSF to dense
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     kernel=st.sampled_from(["spgemm", "spmm", "spttm", "mttkrp"]),
     sizes=st.tuples(*[st.integers(1, 3000)] * 3),

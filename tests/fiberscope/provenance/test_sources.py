@@ -10,7 +10,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rooms import ALLOWED
 
@@ -88,7 +88,6 @@ STATEMENTS = st.one_of(
 
 
 @given(st.lists(STATEMENTS, max_size=6))
-@settings(deadline=None)
 def test_imports_are_found_however_they_are_written(statements: list[str]) -> None:
     source = "\n".join([*statements, ""])
     found = named(source)

@@ -124,7 +124,7 @@ def test_queues_are_counters(written):
     assert found > 500
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])  # a busy host
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a busy host
 @given(st.lists(st.tuples(*[st.integers(0, 5)] * 3).filter(any), max_size=30))
 def test_slices_are_the_intervals_one_after_the_other(intervals):
     states = dict(zip(("busy", "idle", "wait:in"), map(list, zip(*intervals, strict=True)), strict=False))

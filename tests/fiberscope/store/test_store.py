@@ -19,7 +19,7 @@ pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
 import pandas as pd
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fiberscope
@@ -128,7 +128,6 @@ def test_a_failure_stays_until_the_point_has_come_again(
 
 
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 4)), min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None)
 def test_rows_are_there_once_whichever_parts_are_taken_out(steps: list[tuple[int, int]]) -> None:
     """Each step adds rows, and takes a part out; against a plain set of what should be left."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
@@ -200,7 +199,6 @@ VALUES = st.one_of(
 
 
 @given(st.lists(VALUES, min_size=1, max_size=6))
-@settings(max_examples=50, deadline=None)
 def test_values_of_a_parameter_stand_in_one_column_as_they_are_or_all_as_text(values: list[object]) -> None:
     rows = [decoded(encoded({"digest": str(number)}, {"a.b": one})) for number, one in enumerate(values)]
     table = tabulated(rows).sort_by("digest")
@@ -215,7 +213,6 @@ SCHEMAS = st.lists(st.dictionaries(st.sampled_from("abc"), KINDS), min_size=1, m
 
 
 @given(SCHEMAS)
-@settings(max_examples=50, deadline=None)
 def test_schemas_go_together_in_any_order(kinds: list[dict[str, pa.DataType]]) -> None:
     schemas = [pa.schema(each) for each in kinds]
     made = unified(schemas)

@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.dram import DramChannel, DramSpecification, replay, standard
@@ -104,7 +104,6 @@ def test_a_reader_that_takes_nothing_is_a_deadlock_though_refreshes_go_on(refres
     assert "dram waits for space at replies" in waits
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     lines=st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from([READ, WRITE]), st.integers(0, 40)), max_size=150

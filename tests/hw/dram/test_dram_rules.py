@@ -44,7 +44,7 @@ def one_burst(row: str, **options: object) -> DramSpecification:
 
 
 ACTIVE_ROWS = ("HBM2_2000", "HBM3_6400", "DDR4_2133")  # tFAW binds in the last two only: 4 tRRD are shorter
-relaxed = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
 def refreshed(rows: Iterable[str]) -> st.SearchStrategy[tuple[str, str]]:
@@ -71,7 +71,7 @@ def test_every_command_is_that_of_the_plain_model(
     )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     refreshed_row=refreshed(ACTIVE_ROWS),
     scheduler=st.sampled_from(["frfcfs", "row_hit_first"]),

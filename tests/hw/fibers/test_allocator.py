@@ -2,7 +2,7 @@
 
 import pytest
 from fibers import check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.fibers.allocator import GRANTED, NO_NODE, OVERFLOW, BumpAllocator, NodeWriter
@@ -38,7 +38,6 @@ def check_grants(asked, begin, end, **bench):
     return outcome
 
 
-@settings(max_examples=100, deadline=None)
 @given(asked=requests, begin=st.integers(0, 9), room=st.integers(0, 300), size=sizes, seed=stall_seeds)
 def test_gives_out_the_old_pointer(asked, begin, room, size, seed):
     check_grants(asked, begin, begin + room, seed=seed, **size)
@@ -65,7 +64,6 @@ def linked(given_nodes):
     return headers, heads
 
 
-@settings(max_examples=100, deadline=None)
 @given(given_nodes=nodes, size=sizes, seed=stall_seeds)
 def test_links_every_node_before_the_head_of_its_row(given_nodes, size, seed):
     inputs = {"nodes": [(*node, 0.0) for node in given_nodes]}

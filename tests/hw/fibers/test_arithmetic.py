@@ -7,7 +7,7 @@ from operator import add, itemgetter
 
 import pytest
 from fibers import STOP_TOKEN, check_accounting_of, fiber_tokens, values
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier, PairMultiplier
@@ -130,7 +130,6 @@ class TestMultiplier:
         ):
             run_block(multiplier(), {"operands": [(DATA, 0, 3, 1.0)]}, ["products"])
 
-    @settings(max_examples=100, deadline=None)
     @given(tokens=streams, size=sizes, seed=stall_seeds)
     def test_scales_any_stream_under_any_stalls(self, tokens, size, seed):
         check_multiplier(multiplier, tokens, seed=seed, **size)
@@ -156,7 +155,6 @@ class TestMultiplier:
 
 
 class TestPairMultiplier:
-    @settings(max_examples=100, deadline=None)
     @given(
         pairs=st.lists(st.tuples(st.sampled_from([DATA, DATA, STOP]), values(), values()), max_size=40),
         size=sizes,
@@ -217,7 +215,6 @@ class TestAccumulator:
         check_accounting_of(outcome, "accumulator", busy=500, input_stall={}, output_stall={})
         assert outcome.received["sums"][-1][0] == 500 + 2 * latency
 
-    @settings(max_examples=100, deadline=None)
     @given(fibers=sorted_fibers, size=sizes, seed=stall_seeds)
     def test_sums_any_fibers_under_any_stalls(self, fibers, size, seed):
         check_accumulator(accumulator, fibers, seed=seed, **size)

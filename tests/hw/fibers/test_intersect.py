@@ -4,7 +4,7 @@ import random
 
 import pytest
 from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, values
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from intersect_model import extensor_steps, two_finger_steps
 
@@ -122,7 +122,6 @@ class TestTwoFinger:
         assert [cycle for cycle, _ in sinks["matches_a"].received] == [2, 3, 4, 14, 24]
         assert kernel.statistics()["block"].output_stall == {"matches_b": 18}  # from 4 and from 14 on
 
-    @settings(max_examples=100, deadline=None)
     @given(pairs=pairs_of_fibers(), size=sizes, seed=stall_seeds)
     def test_intersects_anything_under_any_stalls(self, pairs, size, seed):
         outcome = check_intersector(two, pairs, seed=seed, **size)
@@ -174,7 +173,6 @@ class TestSkipAhead:
         outcome = run_block(skip(2)(), inputs_of(pairs), OUTPUTS + SKIPS)
         assert outcome.tokens("skips_a") == [(DATA, 9, 3, 0.0)]
 
-    @settings(max_examples=100, deadline=None)
     @given(pairs=pairs_of_fibers(), size=sizes, seed=stall_seeds, window=windows, told=st.booleans())
     def test_intersects_anything_under_any_stalls(self, pairs, size, seed, window, told):
         outputs = OUTPUTS + SKIPS * told
@@ -183,7 +181,6 @@ class TestSkipAhead:
         assert outcome.statistics["block"].counters["intersect"] == steps
         check_laws(skip(window), inputs_of(pairs), outputs, seeds=[seed], **size)
 
-    @settings(max_examples=100, deadline=None)
     @given(pairs=pairs_of_fibers(), seed=stall_seeds)
     def test_with_a_window_of_one_it_takes_the_cycles_of_two_fingers(self, pairs, seed):
         counters = check_intersector(skip(1), pairs, seed=seed).statistics["block"].counters
@@ -196,7 +193,6 @@ class TestSkipAhead:
         assert outcome["block"].input_stall == {"a": 18}
         assert outcome["block"].idle == 2
 
-    @settings(max_examples=60, deadline=None)
     @given(pairs=pairs_of_fibers())
     def test_a_step_a_cycle_where_the_windows_hold_the_fibers(self, pairs):
         held_up = pair_of(range(4), range(4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.fibers.arrays import integers_of, values_of
@@ -54,7 +54,6 @@ def by_arrays(pairs, *, skip, most):
     return both.steps, matches
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     pairs=st.lists(st.tuples(fibers, fibers), min_size=1, max_size=5),
     skip=st.booleans(),
@@ -64,7 +63,6 @@ def test_makes_the_steps_of_the_blocks(pairs, skip, most):
     assert by_arrays(pairs, skip=skip, most=most) == by_block(pairs, skip=skip)
 
 
-@settings(max_examples=80, deadline=None)
 @given(a=fibers, of_b=st.lists(fibers, max_size=5), skip=st.booleans())
 def test_adds_up_the_products_of_values_that_meet(a, of_b, skip):
     b = [c for fiber in of_b for c in fiber]
@@ -131,7 +129,6 @@ def steps_of(a, b, rule):
         yield kind, coordinate
 
 
-@settings(max_examples=80, deadline=None)
 @given(pairs=st.lists(st.tuples(masks, masks), min_size=1, max_size=5), rule=st.sampled_from(RULES))
 def test_a_step_of_masks_is_a_cycle(pairs, rule):
     block = MaskIntersector("block", WORDS, WIDTH, rule)

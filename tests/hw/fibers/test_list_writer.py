@@ -15,7 +15,7 @@ def inputs_of(lengths):
     return {"entries": [t for n in lengths for t in [*[(DATA, i, 0, 0.0) for i in range(n)], STOP_TOKEN]]}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     lengths=st.lists(st.sampled_from([0, 1, 7, 8, 9, 30]), max_size=5), size=st.sampled_from([4, 8, 12, 64]),
     capacity=st.integers(1, 3), seed=st.none() | st.integers(0, 99),

@@ -4,7 +4,7 @@ import random
 
 import pytest
 from fibers import STOP_TOKEN, check_accounting_of, fiber_tokens, values
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.fibers.merge import RADIX, HighRadixMerger, fan_ins, nodes_of
@@ -190,7 +190,6 @@ def test_a_way_that_shows_no_head_holds_up_only_its_node():
     assert statistics.busy == 2 + 7  # elements 1 and 2 leave their way at 1 and 2; 20 to 26
 
 
-@settings(max_examples=100, deadline=None)
 @given(batch=batches(), stages=st.integers(1, 4), size=sizes, seed=stall_seeds)
 def test_merges_anything_under_any_stalls(batch, stages, size, seed):
     radix, merges = batch

@@ -27,7 +27,7 @@ def write(product, lengths):
         np.asarray(product.values)[place] = number + np.arange(length) / 8
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.randoms(use_true_random=False), st.integers(0, 40), st.sampled_from([1, 30, ELEMENTS_A_BLOCK // 4]))
 def test_rows_come_together_in_the_order_of_the_product(random, rows, columns):
     order = random.sample(range(rows), rows)

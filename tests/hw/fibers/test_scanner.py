@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from fibers import ROOM, STOP_TOKEN, check_accounting_of, fiber_tokens, pushed_at, stalls_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from intersect_model import extensor_steps
 from levels import fibers_of_a_level, level_of, scan, scanned, scanned_tokens
@@ -104,7 +104,6 @@ def test_one_element_a_cycle_with_a_capacity_of_latency_plus_one(latency):
     assert outcome.received["elements"][-1][0] == 300 + 2 * latency
 
 
-@settings(max_examples=100, deadline=None)
 @given(scan_of=scans(), size=sizes, seed=stall_seeds, window=st.integers(1, 4))
 def test_scans_anything_under_any_stalls(scan_of, size, seed, window):
     fibers, numbers = scan_of
@@ -166,13 +165,11 @@ class TestSkips:
         assert (counters["late_skips"], counters["skips"], counters["skipped"]) == (1, 1, 8)
         assert len(received) == len(numbers) + 2
 
-    @settings(max_examples=60, deadline=None)
     @given(scan_of=scans(), skips=skip_tokens, size=sizes, seed=stall_seeds, window=st.integers(1, 4))
     def test_neither_sleep_nor_order_changes_anything(self, scan_of, skips, size, seed, window):
         inputs = {"references": references(scan_of[1]), "skips": skips}
         check_laws(scanner(scan_of[0], window), inputs, ["elements"], seeds=[seed], **size)
 
-    @settings(max_examples=100, deadline=None)
     @given(scan_of=scans(), skips=skip_tokens, seed=stall_seeds, window=st.integers(1, 4))
     def test_each_token_leaves_in_the_first_cycle_that_it_can(self, scan_of, skips, seed, window):
         check_timing(scanner(scan_of[0], window), scan, *scan_of, skips, seed, window)
@@ -196,12 +193,10 @@ def check_timing(make, model, fibers, numbers, skips, seed, window):
 
 
 class TestBeforeAnIntersector:
-    @settings(max_examples=100, deadline=None)
     @given(case=intersections(), window=st.integers(1, 5), size=sizes, seed=stall_seeds, told=st.booleans())
     def test_the_matches_and_the_steps_are_the_same_with_skips(self, case, window, size, seed, told):
         check_intersection(*case, window=window, seed=seed, skips=told, **size)
 
-    @settings(max_examples=60, deadline=None)
     @given(case=intersections(), window=st.integers(1, 5), size=sizes, seed=stall_seeds)
     def test_neither_sleep_nor_order_changes_anything(self, case, window, size, seed):
         a, b, pairs = case

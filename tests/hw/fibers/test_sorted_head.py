@@ -4,7 +4,7 @@ import random
 
 import pytest
 from fibers import check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from merge_rows import inputs_of, merged, order, positions, swaps, tokens_out
 
@@ -50,7 +50,6 @@ def test_rows_of_one_list_and_of_none(form):
     assert outcome.statistics["unit"].counters["swaps"] == 0
 
 
-@settings(max_examples=100, deadline=None)
 @given(form=st.sampled_from(FORMS), rows=rows_of_lists, size=sizes, seed=stall_seeds)
 def test_merges_any_rows_under_any_stalls(form, rows, size, seed):
     check(form, rows, seed=seed, **size)
@@ -92,7 +91,6 @@ def test_it_waits_for_the_successor_and_for_space():
     assert statistics.output_stall == {"merged": 3, "successors": 19}
 
 
-@settings(max_examples=100, deadline=None)
 @given(pushed=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30), seed=st.integers(0, 99))
 def test_the_heads_are_an_ordered_list(pushed, seed):
     generator = random.Random(seed)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from adder_tree import network, segmentations
 from fibers import EMPTY_TOKEN, check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rows import by_lane
 
@@ -131,7 +131,6 @@ def test_arrays_know_leaves_without_an_operand_and_many_vectors():
     assert operands.tolist() == np.arange(16.0).reshape(2, 8).tolist()  # as they were
 
 
-@settings(max_examples=100, deadline=None)
 @given(batch=vectors(), size=sizes, seed=stall_seeds)
 def test_sums_any_vectors_under_any_stalls(batch, size, seed):
     leaves, rows = batch

@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pytest
 from fibers import check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rows import by_lane, rows_of
 
@@ -65,7 +65,6 @@ def inputs_of(vectors, count, width, slices):
     return lanes_of("bitmaps", vectors, count, rows)
 
 
-@settings(max_examples=100, deadline=None)
 @given(problem=problems(), size=sizes, seed=stall_seeds)
 def test_keeps_the_bits_that_meet_a_nonzero(problem, size, seed):
     vectors, count, width, slices = problem
@@ -107,7 +106,6 @@ def counts_of(width, sum_width, arrays):
     return summed
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     form=st.sampled_from(FORMS),
     lanes=st.integers(1, 6),

@@ -5,7 +5,7 @@ from itertools import groupby
 import pytest
 from array_bench import arrays_of, check_block, lanes_of, ports, sizes, stall_seeds
 from fibers import check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.lanes.cluster_counter import ClusterCounter
@@ -38,7 +38,6 @@ def check_ranks(lanes, arrays, **bench):
     return outcome
 
 
-@settings(max_examples=120, deadline=None)
 @given(data=st.data(), lanes=st.sampled_from([1, 2, 3, 8]), size=sizes, seed=stall_seeds)
 def test_ranks_of_any_rows(data, lanes, size, seed):
     arrays = data.draw(arrays_of(lanes, st.integers(0, 3)))

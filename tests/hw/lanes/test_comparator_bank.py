@@ -3,7 +3,7 @@
 import pytest
 from array_bench import arrays_of, check_block, lanes_of, ports, sizes, stall_seeds
 from fibers import EMPTY_TOKEN, check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.lanes.comparator_bank import CHANGED, NONZERO, TESTS, ComparatorBank
@@ -62,7 +62,6 @@ def check_bank(test, lanes, arrays, *, left_out="", **bench):
     return outcome
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     data=st.data(),
     test=st.sampled_from(TESTS),

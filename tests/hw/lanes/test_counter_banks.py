@@ -6,7 +6,7 @@ from itertools import accumulate, groupby
 import pytest
 from array_bench import lanes_of, ports, sizes, stall_seeds
 from fibers import EMPTY_TOKEN, check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.lanes.cluster_counter import ClusterCounter
@@ -90,7 +90,6 @@ def programs(draw):
     return (lanes, sweep_lanes, fetch_lanes, banks), inputs, expected, plain
 
 
-@settings(max_examples=100, deadline=None)
 @given(program=programs(), size=sizes, seed=stall_seeds)
 def test_any_commands(program, size, seed):
     lanes, inputs, expected, plain = program
@@ -106,7 +105,6 @@ def test_any_commands(program, size, seed):
     check_laws(make, inputs, list(expected), seeds=[seed], **size)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     indices=st.lists(st.integers(0, 99), max_size=60),
     counters=st.integers(0, 100),

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 from fibers import STOP_TOKEN, check_accounting_of, values
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rows import by_lane, rows_of
 
@@ -144,7 +144,6 @@ def run_paused(arrays, pause):
 
 
 class TestDivisions:
-    @settings(max_examples=100, deadline=None)
     @given(batch=batches(), size=sizes, seed=stall_seeds)
     def test_divides_any_arrays_under_any_stalls(self, batch, size, seed):
         lanes, width, bits_per_stage, arrays = batch
@@ -152,7 +151,6 @@ class TestDivisions:
         check_divider(make, arrays, seed=seed, **size)
         check_laws(make, inputs_of(lanes, arrays), outputs_of(lanes), seeds=[seed], **size)
 
-    @settings(max_examples=60, deadline=None)
     @given(batch=batches(), size=sizes, seed=st.integers(0, 1000))
     def test_without_its_last_register_it_divides_the_same(self, batch, size, seed):
         lanes, width, bits_per_stage, arrays = batch

@@ -52,13 +52,12 @@ def check_packs(inputs, outputs, arrays, **bench):
     return outcome
 
 
-@settings(max_examples=100, deadline=None)
 @given(data=st.data(), inputs=st.integers(1, 6), outputs=st.integers(1, 6), size=sizes, seed=stall_seeds)
 def test_packs_any_arrays(data, inputs, outputs, size, seed):
     check_packs(inputs, outputs, data.draw(gapped_arrays(inputs)), seed=seed, **size)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(data=st.data(), widths=st.sampled_from([(32, 16), (16, 8), (8, 16), (256, 1), (1, 256), (256, 256)]))
 def test_many_lanes(data, widths):
     check_packs(*widths, data.draw(gapped_arrays(widths[0])), laws=False)

@@ -2,7 +2,7 @@
 
 import pytest
 from array_bench import arrays_of, check_block, lanes_of, ports, sizes, stall_seeds
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.lanes.position_multiplier import DEPTH, PositionMultiplier
@@ -27,7 +27,6 @@ def check_products(lanes, width, factors, arrays, **bench):
     )
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     data=st.data(),
     lanes=st.integers(1, 5),

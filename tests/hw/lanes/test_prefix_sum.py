@@ -5,7 +5,7 @@ from itertools import accumulate
 
 import pytest
 from fibers import STOP_TOKEN, check_accounting_of, values
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rows import by_lane, rows_of
 
@@ -165,7 +165,6 @@ def cycles_of(seen, port):
 
 
 class TestStalls:
-    @settings(max_examples=100, deadline=None)
     @given(form=forms, batch=batches(), size=sizes, seed=stall_seeds)
     def test_sums_any_arrays_under_any_stalls(self, form, batch, size, seed):
         lanes, width, arrays = batch
@@ -174,7 +173,6 @@ class TestStalls:
         inputs = by_lane("lanes", lanes, rows_of(lanes, arrays))
         check_laws(make, inputs, outputs_of(lanes), seeds=[seed], **size)
 
-    @settings(max_examples=60, deadline=None)
     @given(form=forms, batch=batches(), size=sizes, seed=st.integers(0, 1000))
     def test_without_its_last_register_it_sums_the_same(self, form, batch, size, seed):
         lanes, width, arrays = batch

@@ -65,13 +65,12 @@ def test_planted_a_network_without_its_last_column_does_not_sort():
 
 
 class TestRows:
-    @settings(max_examples=120, deadline=None)
     @given(data=st.data(), lanes=st.sampled_from([2, 4, 8]), size=sizes, seed=stall_seeds)
     def test_each_row_is_sorted_and_equal_keys_stay_in_order(self, data, lanes, size, seed):
         arrays = data.draw(arrays_of(lanes, st.integers(0, 5) | st.integers(0, (1 << 32) - 1)))
         check_sorts(lambda: SortingNetwork("sorter", lanes), lanes, arrays, seed=seed, **size)
 
-    @settings(max_examples=8, deadline=None)
+    @settings(max_examples=8)
     @given(data=st.data(), lanes=st.sampled_from([64, 256]), width=st.sampled_from([1, 62]))
     def test_many_lanes_and_widths(self, data, lanes, width):
         arrays = [[(data.draw(st.integers(0, (1 << width) - 1)), n, float(n)) for n in range(lanes + 7)]]

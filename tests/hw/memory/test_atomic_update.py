@@ -67,7 +67,7 @@ def test_the_worked_example(mode, expected):
     )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     given_updates=updates | hot, mode=st.sampled_from(MODES), window=latencies,
     capacity=st.integers(1, 4), latency=st.integers(1, 3), seed=st.none() | st.integers(0, 99),
@@ -123,7 +123,7 @@ def test_apply_reads_and_leaves_the_property_neutral():
     assert outcome.tokens("touched") == [(DATA, 5, 0, 0.0), (DATA, 7, 0, 0.0), STOP_TOKEN]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     given_updates=updates, reads=st.lists(st.integers(0, 5), max_size=20), mode=st.sampled_from(MODES),
     window=latencies, capacity=st.integers(1, 3), seed=st.none() | st.integers(0, 99),

@@ -4,7 +4,7 @@ import random
 
 import pytest
 from cache_network import run_cache
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.protocol import CONSUME, FETCH, OPERATIONS, READ, WRITE, WRITE_UNREAD
@@ -58,7 +58,6 @@ def test_a_slow_bank_holds_up_its_requester_and_nobody_else():
     assert outcome.statistics["requests"].output_stall.keys() == {"outputs[0]"}
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     banks=st.integers(1, 5), requesters=st.integers(1, 5), queue=st.integers(2, 4), seed=st.integers(0, 10**6)
 )

@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.misses import MissTable
@@ -133,7 +133,6 @@ class TestMissTable:
         table.close(0)
         assert table.next_target(table.open(11, 0)) == -1
 
-    @settings(max_examples=100, deadline=None)
     @given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 1 << 32))
     def test_targets_come_back_in_order_by_register(self, registers, targets, seed):
         generator = random.Random(seed)

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from cache_bench import run_bank
 from cache_model import served
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.cache import FiberCacheBank
@@ -127,7 +127,6 @@ def check_dirty_lines(outcome, requests):
         assert 1 <= ended[line] + outcome.held.get(line, False) <= count
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     specification=specifications,
     requests=request_lists,
@@ -137,13 +136,11 @@ def test_one_at_a_time_it_holds_and_sends_what_the_model_does(specification, req
     check_contents(FiberCacheBank, specification, requests, latencies)
 
 
-@settings(max_examples=100, deadline=None)
 @given(specification=specifications, requests=request_lists, given=surroundings)
 def test_nothing_is_lost_however_requests_overlap(specification, requests, given):
     check_conservation(Watched, specification, requests, **given)
 
 
-@settings(max_examples=80, deadline=None)
 @given(specification=specifications, requests=request_lists, given=surroundings)
 def test_neither_sleep_nor_order_changes_anything(specification, requests, given):
     expected = run_bank(specification, requests, **given)

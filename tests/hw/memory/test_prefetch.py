@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fibers import STOP_TOKEN
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memory_stub import MemoryStub
 
@@ -92,7 +92,6 @@ jobs_of = st.lists(
 memories = st.sampled_from([(1,), (10,), (3, 25, 1, 9)])
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     jobs=jobs_of, size=st.sampled_from([4, 8, 12, 24, 64]), lines=st.integers(1, 5), latencies=memories,
     capacity=st.integers(1, 4), seed=st.none() | st.integers(0, 99),
@@ -117,7 +116,6 @@ def test_elements_come_in_order_and_each_line_once_a_job(jobs, size, lines, late
     assert ran(sleep=False) == ran(order_seed=1) == found
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     jobs=st.lists(st.tuples(st.integers(0, 300), st.integers(1, 40), st.booleans()), max_size=8),
     size=st.sampled_from([4, 12, 64]), lines=st.integers(1, 5), latencies=memories,

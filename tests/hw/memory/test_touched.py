@@ -45,7 +45,7 @@ def rounds_of(draw):
     return rounds, bits, block
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     case=rounds_of(), width=st.sampled_from(WIDTHS), readers=st.integers(1, 3),
     capacity=st.integers(1, 4), latency=st.integers(1, 3), seed=st.none() | st.integers(0, 99),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.sim import SimulationError
 
 
-@settings(max_examples=100, deadline=None)
 @given(size=st.integers(1, 9), choices=st.lists(st.integers(0, 20), max_size=120))
 def test_counts_answers_in_any_order_without_a_gap(size, choices):
     """A choice sends a request, or answers the one of those waiting that it names."""

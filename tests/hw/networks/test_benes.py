@@ -6,7 +6,7 @@ from itertools import islice, permutations, product
 
 import pytest
 from fibers import EMPTY_TOKEN, check_accounting_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rows import by_lane
 
@@ -187,7 +187,6 @@ def network(form, lanes, stages=0):
     return lambda: BenesNetwork("network", form, lanes, stages)
 
 
-@settings(max_examples=100, deadline=None)
 @given(batch=batches(), size=sizes, seed=stall_seeds)
 def test_moves_any_vectors_under_any_stalls(batch, size, seed):
     form, lanes, stages, tasks = batch

@@ -1,7 +1,7 @@
 """The concentrator: what each requester sends and gets, its turns, and replies that nobody asked for."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT
@@ -45,7 +45,6 @@ def traffic(draw):
     return requests, [reply(goal, number) for number, goal in enumerate(goals)], outputs
 
 
-@settings(max_examples=60, deadline=None)
 @given(traffic(), st.none() | st.integers(0, 9))
 def test_every_request_goes_out_with_its_port_and_every_reply_comes_home(given_traffic, seed):
     requests, replies, outputs = given_traffic
@@ -62,7 +61,6 @@ def test_every_request_goes_out_with_its_port_and_every_reply_comes_home(given_t
     assert counters == {"sent": sum(map(len, requests)), "returned": len(replies)}
 
 
-@settings(max_examples=30, deadline=None)
 @given(traffic())
 def test_the_laws_of_the_engine(given_traffic):
     check_laws(concentrator, *ends(*given_traffic))

@@ -5,7 +5,7 @@ from collections import defaultdict
 import pytest
 from crossbars import check_conservation, output_of, ports, run_crossbar, to, traffic
 from fibers import ROOM, check_accounting_of, pushed_at
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.networks.crossbar import Crossbar, QueuedCrossbar
@@ -191,7 +191,6 @@ def test_an_interleaving_below_a_byte_is_refused(interleave):
         AddressRoute(interleave)
 
 
-@settings(max_examples=100, deadline=None)
 @given(case=traffic(), seed=st.none() | st.integers(0, 1000), latency=st.integers(1, 3))
 def test_arbitrates_any_traffic_as_the_reference_does(case, seed, latency):
     inputs, outputs = case
@@ -199,7 +198,6 @@ def test_arbitrates_any_traffic_as_the_reference_does(case, seed, latency):
     check_fair(crossbar, inputs, outputs, latency)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     case=traffic(),
     seed=st.none() | st.integers(0, 1000),

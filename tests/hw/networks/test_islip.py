@@ -20,7 +20,7 @@ def islip(depth=4):
     return IslipCrossbar("crossbar", PortRoute(), depth)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     case=traffic(), seed=st.none() | st.integers(0, 1000), capacity=st.integers(1, 4),
     latency=st.integers(1, 3), depth=st.integers(1, 5),

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from crossbars import check_conservation, output_of, ports, run_crossbar, to, traffic
 from fibers import ROOM, check_accounting_of, pushed_at
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.networks.crossbar import Crossbar, QueuedCrossbar, crossbar
@@ -137,7 +137,6 @@ def test_a_crossbar_is_made_with_and_without_queues():
     assert (type(made), made.room) == (QueuedCrossbar, 5)
 
 
-@settings(max_examples=120, deadline=None)
 @given(case=traffic(), room=st.integers(1, 6), latency=st.integers(1, 3))
 def test_matches_any_traffic_as_the_reference_does(case, room, latency):
     inputs, outputs = case
@@ -145,7 +144,6 @@ def test_matches_any_traffic_as_the_reference_does(case, room, latency):
     assert outcome.received == matched(inputs, outputs, room, latency)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     case=traffic(),
     seed=st.none() | st.integers(0, 1000),

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, some_quirks
@@ -52,7 +52,6 @@ def streams_of(drawn):
     }
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([VECTOR, MATRIX]), st.booleans())
 def test_an_accumulator_does_as_its_plain_model_in_every_cycle(seed, pair, val_stkn):
     generator = generator_of(seed)
@@ -63,7 +62,6 @@ def test_an_accumulator_does_as_its_plain_model_in_every_cycle(seed, pair, val_s
     check_bounded(pair, streams, generator, quirks - {17}, {"val_stkn": val_stkn})
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_points_become_fibers_as_the_plain_model_has_it(seed):
     generator = generator_of(seed)
@@ -73,7 +71,6 @@ def test_points_become_fibers_as_the_plain_model_has_it(seed):
     check_bounded(CONVERTER, streams, generator)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([PlainVectorReduce, PlainMatrixReduce]))
 def test_the_plain_models_sum_by_coordinate(seed, model):
     generator = generator_of(seed)

@@ -3,7 +3,7 @@
 from itertools import accumulate
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, mask, some_quirks
@@ -71,7 +71,6 @@ def words(generator, count=4, width=64):
     ]
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_a_bit_vector_does_as_its_plain_model_in_every_cycle(seed):
     generator = generator_of(seed)
@@ -81,7 +80,6 @@ def test_a_bit_vector_does_as_its_plain_model_in_every_cycle(seed):
     check_bounded(BIT_VECTOR, streams, generator)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.integers(1, 64), st.integers(1, 130))
 def test_a_chunker_does_as_its_plain_model_in_every_cycle(seed, width, size):
     generator = generator_of(seed)
@@ -91,7 +89,6 @@ def test_a_chunker_does_as_its_plain_model_in_every_cycle(seed, width, size):
     check_bounded(CHUNKER, streams, generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.booleans())
 def test_the_intersection_of_words_does_as_its_plain_model_in_every_cycle(seed, emit_zeros):
     generator = generator_of(seed)
@@ -112,7 +109,6 @@ def numbered(generator, token):
     return (token, token) if isinstance(token, str) else (generator.randint(0, 1000), token)
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds)
 def test_the_plain_model_intersects_sets(seed):
     generator = generator_of(seed)
@@ -132,7 +128,6 @@ def test_the_plain_model_intersects_sets(seed):
         assert tokens_of(found[port]) == [*references, "S0", "D"]
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_an_expander_does_as_its_plain_model_in_every_cycle(seed):
     generator = generator_of(seed)
@@ -162,7 +157,6 @@ def through(blocks, tokens, carries, capacity):
     return [[text(kind, payload, 0.0, CRD) for _, (kind, payload, _, _) in sink.received] for sink in sinks]
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.sampled_from([None, 1, 3]))
 def test_coordinates_come_back_from_their_words(seed, capacity):
     generator = generator_of(seed)
@@ -175,7 +169,6 @@ def test_coordinates_come_back_from_their_words(seed, capacity):
     assert references == [next(counts) if isinstance(token, int) else token for token in crd]
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.sampled_from([None, 1, 3]))
 def test_bit_vectors_expand_to_what_a_compressed_level_is(seed, capacity):
     generator = generator_of(seed)
@@ -202,7 +195,6 @@ def outer_and_inner(generator, depth):
     return outer, inner
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_a_word_dropper_does_as_its_plain_model_in_every_cycle(seed):
     generator = generator_of(seed)
@@ -216,7 +208,6 @@ def test_a_word_dropper_does_as_its_plain_model_in_every_cycle(seed):
         check_bounded(DROPPER, streams, generator, quirks)
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds)
 def test_the_plain_word_dropper_clears_bits(seed):
     generator = generator_of(seed)
@@ -255,7 +246,6 @@ def run_wide(crd, width, size, quirks, capacity, seed=None, order_seed=None):
     return streams, words_of.counters()["out_bv_data"]
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.sampled_from([16, 33, 64]))
 def test_words_of_any_width_are_chunked(seed, width):
     generator = generator_of(seed)

@@ -1,7 +1,7 @@
 """Droppers: against their plain models, against nested lists, and what they refuse."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, some_quirks
@@ -37,7 +37,6 @@ def outer_and_inner(generator, leaf=fiber):
     return depth, outer, inner
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([(DROPPER, fiber), (VALUES, numbers)]))
 def test_a_coordinate_dropper_does_as_its_plain_model_in_every_cycle(seed, pair_and_leaf):
     pair, leaf = pair_and_leaf
@@ -48,7 +47,6 @@ def test_a_coordinate_dropper_does_as_its_plain_model_in_every_cycle(seed, pair_
     check_bounded(pair, streams, generator, generator.choice([(), (19,)]))
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_the_plain_dropper_drops_empty_fibers_from_nested_lists(seed):
     generator = generator_of(seed)
@@ -69,7 +67,6 @@ def kept(outer, inner, depth):
     return [part[0] for part in parts], [part[1] for part in parts]
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([STOPS, EMPTY]))
 def test_droppers_of_stops_do_as_their_plain_models_in_every_cycle(seed, pair):
     generator = generator_of(seed)
@@ -79,7 +76,6 @@ def test_droppers_of_stops_do_as_their_plain_models_in_every_cycle(seed, pair):
     check_bounded(pair, streams, generator)
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds)
 def test_the_plain_empty_fiber_dropper_leaves_the_fibers_that_are_not_empty(seed):
     generator = generator_of(seed)
@@ -88,7 +84,6 @@ def test_the_plain_empty_fiber_dropper_leaves_the_fibers_that_are_not_empty(seed
     assert tokens_of(found["out"]) == flatten([each for each in fibers if each], 1)
 
 
-@settings(deadline=None, max_examples=80)
 @given(seeds)
 def test_a_value_dropper_drops_zeros(seed):
     generator = generator_of(seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import fibers, flatten
 from stream_checks import kind_of
@@ -58,7 +58,6 @@ def joined(block, drawn):
     return run(block, inputs, ["out_crd"])[0]
 
 
-@settings(deadline=None, max_examples=60)
 @given(pairs)
 def test_joiners_count_what_both_have_and_what_one_has(drawn):
     common = sum(len({*left} & {*right}) for left, right in drawn)
@@ -71,7 +70,6 @@ def test_joiners_count_what_both_have_and_what_one_has(drawn):
     assert (found["common"], found["partial"]) == (common, apart)
 
 
-@settings(deadline=None, max_examples=60)
 @given(lists, st.integers(1, 5))
 def test_what_passes_coordinates_counts_fibers_chunks_and_stops(drawn, factor):
     tokens = flatten(drawn, 1)
@@ -84,7 +82,6 @@ def test_what_passes_coordinates_counts_fibers_chunks_and_stops(drawn, factor):
         assert found["dropped"] == tally(tokens)["stops"] - tally(streams["out_stream"])["stops"]
 
 
-@settings(deadline=None, max_examples=60)
 @given(lists)
 def test_a_dropper_counts_the_coordinates_without_a_fiber(drawn):
     inputs = {"in_outer": flatten([list(range(len(drawn)))], 1), "in_inner": flatten([drawn], 2)}
@@ -93,7 +90,6 @@ def test_a_dropper_counts_the_coordinates_without_a_fiber(drawn):
     assert tally(streams["out_outer"])["data"] == sum(bool(fiber) for fiber in drawn)
 
 
-@settings(deadline=None, max_examples=60)
 @given(reals, st.booleans())
 def test_a_reducer_counts_values_and_what_they_come_to(drawn, drop):
     found, _ = run(ScalarReduce("block", drop_empty=drop), {"in_val": flatten(drawn, 1)}, ["out_val"])
@@ -102,7 +98,6 @@ def test_a_reducer_counts_values_and_what_they_come_to(drawn, drop):
     assert (found["zeros"], found["nonzeros"]) == (sums.count(0), len(sums) - sums.count(0))
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.lists(st.floats(-9, 9), max_size=5), max_size=4))
 def test_a_unit_counts_its_operations(drawn):
     tokens = flatten(drawn, 1)
@@ -110,7 +105,6 @@ def test_a_unit_counts_its_operations(drawn):
     assert found["operations"] == sum(map(len, drawn))
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 5), max_size=6)), max_size=5))
 def test_an_accumulator_counts_points_and_sums(drawn):
     points = [(outer, inner) for outer, row in sorted(drawn) for inner in row]

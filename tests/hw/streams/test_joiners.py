@@ -1,7 +1,7 @@
 """Intersect and union: against their plain models, against sets, and what they refuse."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_pairs import Pair, check_pair, some_quirks
@@ -57,7 +57,6 @@ def spoiled(generator, token, empties, wrong):
     return "N" if isinstance(token, int) and generator.random() < empties else token
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([intersect, union]), st.sampled_from([2, 2, 3, 5]))
 def test_a_joiner_does_as_its_plain_model_in_every_cycle(seed, make, ways):
     generator = generator_of(seed)
@@ -71,7 +70,6 @@ def named(crd):
     return f"r{crd}" if isinstance(crd, int) else crd
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.integers(2, 4))
 def test_the_plain_models_are_intersection_and_union_of_sets(seed, ways):
     generator = generator_of(seed)
@@ -88,7 +86,6 @@ def test_the_plain_models_are_intersection_and_union_of_sets(seed, ways):
             assert all(ref == (named(crd) if crd in {*one, "S0", "D"} else "N") for crd, ref in pairs)
 
 
-@settings(deadline=None, max_examples=40)
 @given(seeds)
 def test_every_fiber_ends_with_one_stop_on_each_skip_whatever_space_there_is(seed):
     generator = generator_of(seed)

@@ -1,7 +1,7 @@
 """The locator: the references found, against a plain rule, and its cycles."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten, nested_lists
 from stream_checks import capacities, check_as_hardware, gaps, seeds
@@ -33,7 +33,6 @@ def expected(tokens, references, bases):
     return triples
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     drawn=nested_lists(deepest=2),
     with_base=st.booleans(),

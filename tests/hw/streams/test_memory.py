@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stream_checks import gaps, reference_streams, seeds
 
@@ -107,7 +107,6 @@ def test_segments_that_lie_in_two_lines_need_both():
     assert block.lines == 5
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     tokens=reference_streams(elements=st.integers(0, 60) | st.just("N")),
     gap=gaps,

@@ -1,7 +1,7 @@
 """The parallelizer: what each way gets, and what it refuses."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_trees import change, fiber, generator_of, grow, with_gaps
@@ -17,7 +17,6 @@ def way_of(place, crd, ways, block, span):
     return min(crd // span, ways - 1) if span else place // block % ways
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.integers(1, 4), st.integers(1, 3), st.sampled_from([0, 0, 1, 5]))
 def test_each_way_gets_what_is_dealt_to_it(seed, ways, block, span):
     generator = generator_of(seed)

@@ -1,7 +1,7 @@
 """The repeater: every cycle against the plain model, and nested lists."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_checks import check_every_cycle, gaps, quirk_masks, references
@@ -40,7 +40,6 @@ def repeats(draw):
     )
 
 
-@settings(max_examples=100, deadline=None)
 @given(streams=repeats(), gap=gaps, other=gaps, late=st.integers(0, 9), quirks=quirk_masks)
 def test_every_cycle(streams, gap, other, late, quirks):
     tokens, signals, _repeated = streams
@@ -50,7 +49,6 @@ def test_every_cycle(streams, gap, other, late, quirks):
     check_every_cycle(repeater, PlainRepeater, inputs, quirks)
 
 
-@settings(max_examples=50, deadline=None)
 @given(streams=repeats(), gap=gaps, other=gaps)
 def test_each_reference_is_repeated_as_often_as_is_signalled(streams, gap, other):
     tokens, signals, repeated = streams

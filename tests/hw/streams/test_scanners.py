@@ -61,7 +61,6 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("kind", BLOCKS)
-@settings(max_examples=100, deadline=None)
 @given(tokens=reference_streams(), gap=gaps, quirks=quirk_masks)
 def test_every_cycle(kind, tokens, gap, quirks):
     make, model = BLOCKS[kind]
@@ -70,7 +69,7 @@ def test_every_cycle(kind, tokens, gap, quirks):
 
 
 @pytest.mark.parametrize("kind", ["bit vector", "bit vectors of three words"])  # the others have twins
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tokens=reference_streams(), gap=gaps, seed=seeds, capacity=capacities)
 def test_as_hardware(kind, tokens, gap, seed, capacity):
     make, model = BLOCKS[kind]

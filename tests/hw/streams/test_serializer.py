@@ -1,7 +1,7 @@
 """Merge and serializer: the order comes back whatever the ways lost, and what they refuse."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_trees import fiber, generator_of, grow, with_gaps
@@ -13,7 +13,6 @@ from fiberscope.sim import SimulationError
 seeds = st.integers(0, 2**32)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.integers(1, 4), st.integers(0, 2))
 def test_elements_come_back_in_the_order_of_their_coordinates(seed, ways, depth):
     """Two loops, an element of the inner one a tree of this depth, dealt to ways by chance."""

@@ -1,7 +1,7 @@
 """Intersect with its skips fed back to the scanners: the same matches, no deadlock, fewer elements."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_trees import fiber, generator_of, with_gaps
@@ -53,7 +53,6 @@ def matches(operands):
     return flatten(fibers, 1)
 
 
-@settings(deadline=None, max_examples=120)
 @given(seeds, st.sampled_from([2, 2, 3]))
 def test_the_matches_are_those_of_sets(seed, ways):
     generator = generator_of(seed)

@@ -1,6 +1,6 @@
 """The scanner with a skip port: every cycle against the plain model, and what it may never lose."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stream_checks import capacities, check_every_cycle, gaps, quirk_masks, reference_streams, seeds
 from streams.plain_levels import SkippingScanner as PlainSkipping
@@ -33,7 +33,6 @@ def plain_skipping(quirks):
 
 
 class TestSkips:
-    @settings(max_examples=300, deadline=None)
     @given(tokens=reference_streams(), gap=gaps, skips=skip_streams(), quirks=quirk_masks)
     def test_every_cycle(self, tokens, gap, skips, quirks):
         inputs = {"in_ref": with_gaps(tokens, gap), "in_skip": skips}
@@ -46,7 +45,6 @@ class TestSkips:
             elements = sum(SEGMENTS[at + 1] - SEGMENTS[at] for at in tokens if isinstance(at, int))
             assert counted["skipped"] + counted["out_crd_data"] == elements
 
-    @settings(max_examples=50, deadline=None)
     @given(tokens=reference_streams(), skips=skip_streams(), seed=seeds, capacity=capacities)
     def test_what_is_left_is_in_order_and_no_stop_is_lost(self, tokens, skips, seed, capacity):
         outputs = ["out_crd", "out_ref"]

@@ -1,7 +1,7 @@
 """Split, flatten and hold: against their plain models, against nested lists, and what they refuse."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, some_quirks
@@ -52,7 +52,6 @@ def chunks(crds, factor):
     return [[crd % factor for crd in crds if crd // factor == number] for number in numbers]
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([1, 2, 4, 7]), st.booleans())
 def test_split_does_as_its_plain_model_in_every_cycle(seed, factor, original):
     generator = generator_of(seed)
@@ -64,7 +63,6 @@ def test_split_does_as_its_plain_model_in_every_cycle(seed, factor, original):
     check_bounded(SPLIT, streams, generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([1, 3, 4]))
 def test_flatten_does_as_its_plain_model_in_every_cycle(seed, factor):
     generator = generator_of(seed)
@@ -77,7 +75,6 @@ def test_flatten_does_as_its_plain_model_in_every_cycle(seed, factor):
     check_bounded(FLATTEN, streams, generator, (), {"split_factor": factor})
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from([1, 3, 8]))
 def test_the_plain_models_split_and_flatten_nested_lists(seed, factor):
     generator = generator_of(seed)
@@ -90,7 +87,6 @@ def test_the_plain_models_split_and_flatten_nested_lists(seed, factor):
     assert tokens_of(drive(PlainFlatten((), factor), streams)["crd"]) == flatten(tree, depth)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds)
 def test_hold_does_as_its_plain_model_in_every_cycle(seed):
     generator = generator_of(seed)
@@ -102,7 +98,6 @@ def test_hold_does_as_its_plain_model_in_every_cycle(seed):
     check_bounded(HOLD, streams, generator)
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds)
 def test_the_plain_hold_repeats_each_outer_coordinate(seed):
     generator = generator_of(seed)

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten
 from stream_pairs import Pair, check_bounded, check_pair, some_quirks
@@ -57,7 +57,6 @@ def operands(generator, spoiled):
     return dict(zip(("in1", "in2"), streams, strict=True))
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from(["mul", "add", "sub", "max", "min", "div"]))
 def test_an_alu_does_as_its_plain_model_in_every_cycle(seed, operation):
     generator = generator_of(seed)
@@ -67,7 +66,6 @@ def test_an_alu_does_as_its_plain_model_in_every_cycle(seed, operation):
     check_bounded(ALU, operands(generator, 0.0), generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.sampled_from(["relu", "exp", "neg", "abs", "square", "sqrt", "sin", "cos"]))
 def test_a_unary_alu_does_as_its_plain_model_in_every_cycle(seed, operation):
     generator = generator_of(seed)
@@ -78,7 +76,6 @@ def test_a_unary_alu_does_as_its_plain_model_in_every_cycle(seed, operation):
     check_bounded(UNARY, {"val": tokens}, generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=100)
 @given(seeds, st.sampled_from(["sum", "max", "min"]), st.booleans())
 def test_a_reducer_does_as_its_plain_model_in_every_cycle(seed, operation, drop):
     generator = generator_of(seed)
@@ -93,7 +90,6 @@ def test_a_reducer_does_as_its_plain_model_in_every_cycle(seed, operation, drop)
     check_bounded(REDUCE, {"val": tokens[: tokens.index("D") + 1]}, generator, (), parameters)
 
 
-@settings(deadline=None, max_examples=60)
 @given(seeds, st.booleans())
 def test_the_plain_reducer_sums_fibers(seed, drop):
     generator = generator_of(seed)

@@ -2,7 +2,7 @@
 
 from itertools import accumulate, pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nested_lists import flatten, nested_lists, nested_streams
 from stream_checks import check_every_cycle, gaps, quirk_masks
@@ -17,7 +17,6 @@ from fiberscope.hw.streams.writers import BitVectorWriter, CompressedWriter, Val
 from fiberscope.sim import Kernel
 
 
-@settings(max_examples=100, deadline=None)
 @given(stream=nested_streams(), gap=gaps, quirks=quirk_masks)
 def test_compressed_as_its_model(stream, gap, quirks):
     inputs = {"in_crd": with_gaps(stream[1], gap)}

@@ -14,7 +14,7 @@ _FIRST, _FIRST_LARGE = range(4), (7,)
 # By block, the seeds besides these, small and large, that fill what they leave empty of ``coverage``.
 _MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "adder_network": ((), (4, 5)),
-    "atomic_update": ((6,), (3, 6)),
+    "atomic_update": ((6, 11), (3, 6)),
     "bank": ((13,), (5, 6)),
     "benes": ((), (4, 6)),
     "intersector": ((4, 9), (5,)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tensors import ADVERSARIAL, uniform
 
@@ -41,7 +41,6 @@ def test_adversarial_tensors(form, name):
 SHAPES = st.lists(st.integers(1, 12), min_size=1, max_size=4).map(tuple)
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     shape=SHAPES,
     part=st.sampled_from([0, 0.01, 0.1, 0.5, 0.9, 1]),

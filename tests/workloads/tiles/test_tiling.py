@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -38,7 +38,6 @@ def plain_tiles(tensor, shape, order):
     return {outer: sorted(found[outer]) for outer in sorted(found)}
 
 
-@settings(max_examples=150, deadline=None)
 @given(cut_tensors())
 def test_tiles_hold_what_the_tensor_has_in_the_order_of_a_tree(case):
     tensor, shape, order = case
@@ -51,7 +50,6 @@ def test_tiles_hold_what_the_tensor_has_in_the_order_of_a_tree(case):
     assert tiled.outer().tolist() == [at for at, one in enumerate(plain.values()) for _entry in one]
 
 
-@settings(max_examples=150, deadline=None)
 @given(cut_tensors())
 def test_the_words_of_a_tile_are_the_lengths_of_its_trees_arrays(case):
     tensor, shape, order = case
@@ -64,7 +62,6 @@ def test_the_words_of_a_tile_are_the_lengths_of_its_trees_arrays(case):
         assert tree.values.tolist() == [value for _point, value in plain[number]]
 
 
-@settings(max_examples=50, deadline=None)
 @given(cut_tensors())
 def test_occupancies_count_every_tile_of_the_grid(case):
     tensor, shape, order = case

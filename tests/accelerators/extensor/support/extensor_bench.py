@@ -10,9 +10,6 @@ from scipy import sparse
 from whole_machines import Bench
 
 from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor, ExTensorConfiguration
-from fiberscope.sim import mode
-
-EXAMPLES = 120 if mode.compiled() else 6  # of a property that runs whole machines
 
 # A machine with many small tiles, few processing elements and little of everything else.
 TINY: dict[str, Any] = {

@@ -11,9 +11,6 @@ from whole_machines import Bench
 
 from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
 from fiberscope.hw.fibers.compressed import CompressedRows
-from fiberscope.sim import mode
-
-EXAMPLES = 150 if mode.compiled() else 6  # of a property that runs whole machines
 
 # A machine that is short of everything: partial fibers spill, misses and queues block.
 TINY: dict[str, Any] = {

@@ -11,9 +11,6 @@ from scipy import sparse
 from whole_machines import Bench
 
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace, OuterSpaceConfiguration
-from fiberscope.sim import mode
-
-EXAMPLES = 60 if mode.compiled() else 4  # of a property that runs whole machines
 
 # A machine with few processing elements, little of everything else, and scratchpads that do not do.
 TINY: dict[str, Any] = {

@@ -10,9 +10,6 @@ from whole_machines import run_to_end
 
 from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.sigma import ACCELERATOR, Sigma, SigmaConfiguration
-from fiberscope.sim import mode
-
-EXAMPLES = 40 if mode.compiled() else 8  # of a property that runs whole machines
 
 # A machine with few Flex-DPEs, many folds and little of everything else.
 TINY: dict[str, Any] = {

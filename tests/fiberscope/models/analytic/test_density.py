@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
@@ -63,7 +63,6 @@ sizes = st.one_of(st.integers(1, 60), st.integers(1, 10**9))
 
 
 @given(st.data(), sizes)
-@settings(max_examples=300, deadline=None)
 def test_uniform_as_scipy(data: st.DataObject, elements: int) -> None:
     nonzeros = data.draw(st.integers(0, elements))
     drawn = data.draw(st.one_of(st.integers(0, min(elements, 50)), st.integers(0, elements)))
@@ -84,7 +83,6 @@ def _none_by_sums(elements: int, nonzeros: int, drawn: int) -> float:
 
 
 @given(st.data(), st.one_of(st.integers(1, 60), st.integers(1, 10**6)))
-@settings(max_examples=100, deadline=None)
 def test_hypergeometric_as_scipy(data: st.DataObject, elements: int) -> None:
     nonzeros, drawn = data.draw(st.integers(0, elements)), data.draw(st.integers(0, elements))
     occupancies, probabilities = hypergeometric(elements, nonzeros, drawn)
@@ -138,7 +136,6 @@ def test_a_band_worked_by_hand(tile: tuple[int, int], tiles: dict[int, int]) -> 
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
 def test_a_band_as_counted(data: st.DataObject) -> None:
     tile = data.draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
     parent = tuple(extent * data.draw(st.integers(1, 3)) for extent in tile)
@@ -175,7 +172,6 @@ tensors = st.integers(1, 3).flatmap(
 
 
 @given(tensors)
-@settings(max_examples=200, deadline=None)
 def test_actual_data_by_a_walk_over_all_tiles(
     drawn: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], float, int],
 ) -> None:
@@ -266,7 +262,6 @@ def test_joint_statistics_worked_by_hand() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.tuples(*[st.integers(1, 4)] * 3))
-@settings(max_examples=100, deadline=None)
 def test_joint_statistics_by_a_walk(seed: int, tile: tuple[int, int, int]) -> None:
     random = np.random.default_rng(seed)
     rows, shared, columns = random.integers(1, 9, 3)

@@ -86,7 +86,7 @@ parameters = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(graphs(), parameters, st.none() | st.integers(1, 400))
 def test_reports_are_equal(graph, parameters, limit) -> None:
     both(*graph, parameters, cycle_limit=limit)
@@ -112,7 +112,7 @@ def seen(made, limit):
     return ended, kernel.time, kernel.steps, kernel.statistics(), channels, made.progress(), made.cycles
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(graphs(), parameters, st.lists(st.integers(1, 90), max_size=12))
 def test_machines_are_equal_wherever_they_are_looked_at(graph, parameters, steps) -> None:
     ahead, in_step = (machine_of(*graph, parameters, kernel) for kernel in (AheadKernel(), Kernel()))

@@ -17,7 +17,7 @@ from fiberscope.sim import Kernel
 
 TIMING = {"tasks": 4, "dispatch": "dynamic", "depth": 16, "way": 4, "stages": 6}
 REFUSED = ("visited whole, and cut", "is cut while the loops run", "copies the same for every")
-ANYHOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+ANYHOW = settings(suppress_health_check=list(HealthCheck))
 
 
 class Parameters:
@@ -68,7 +68,7 @@ def held(program):
     return reasons[0]
 
 
-@settings(ANYHOW, max_examples=60)
+@ANYHOW
 @given(programs())
 def test_a_machine_gives_what_every_point_gives_and_counts_as_the_trace(program):
     held(program)
@@ -99,7 +99,7 @@ def elements_merged(specification, trees):
     return count
 
 
-@settings(ANYHOW, max_examples=60)
+@ANYHOW
 @given(merging())
 def test_a_merger_counts_as_the_trace_and_gives_what_every_point_gives(program):
     machine, _cycles = ran(program)

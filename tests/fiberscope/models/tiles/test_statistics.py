@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tiling import examples
 
@@ -87,7 +87,6 @@ def drawn(draw):
     return tensor, tuple(draw(st.integers(1, 20)) for _ in extents)
 
 
-@settings(max_examples=100, deadline=None)
 @given(drawn())
 def test_shares_of_tiles_telescope_and_shares_of_places_add_up_to_the_nonzeros(case):
     tensor, shape = case
@@ -101,7 +100,6 @@ def test_shares_of_tiles_telescope_and_shares_of_places_add_up_to_the_nonzeros(c
     assert np.allclose(by_chain, found.occupied)
 
 
-@settings(max_examples=60, deadline=None)
 @given(drawn(), st.integers(0, 2))
 def test_overlaps_are_those_of_slices_compared_one_by_one(case, rank):
     tensor, shape = case

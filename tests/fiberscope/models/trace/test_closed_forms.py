@@ -165,7 +165,7 @@ def hold(name, examples):
         held += 1
 
     drawing = given(drawn(), parameters)(example(LARGE, large)(count))
-    settings(max_examples=examples, deadline=None)(drawing)()
+    settings(max_examples=examples)(drawing)()
     return held
 
 

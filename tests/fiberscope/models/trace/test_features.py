@@ -96,7 +96,6 @@ def line(tmp_path_factory):
     return of
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_convolution_reads_each_piece_with_its_halo(line, data):
     taps = data.draw(st.integers(1, 4))
@@ -116,7 +115,7 @@ def test_a_convolution_reads_each_piece_with_its_halo(line, data):
     assert counted.get("Memory", {"I": {"read": 0}})["I"]["read"] == read
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.data())
 def test_a_convolution_of_two_ranks_cut_with_halos(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "plane.yaml"

@@ -51,7 +51,7 @@ def drawn(size, edges):
 SLICES = st.sampled_from([8, 16, 64])  # vertices
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(graphs, st.sampled_from(SPECIFICATIONS), st.sampled_from(["bfs", "sssp"]), SLICES)
 def test_counts_are_those_of_a_synchronous_loop(graph, name, algorithm, slice_vertices):
     problem = {"problem.algorithm": algorithm, "problem.weights": "file"}

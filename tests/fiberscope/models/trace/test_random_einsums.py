@@ -207,14 +207,14 @@ def check(program):
     assert outcome.runs[0].verification.reference == "an evaluation of every point"
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_an_einsum_with_any_mapping_gives_what_every_point_gives(program):
     check(program)
 
 
 @pytest.mark.slow
-@settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10_000, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_ten_thousand_einsums(program):
     check(program)
@@ -255,7 +255,7 @@ def heard_in_blocks(program):
         return heard(program)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_trees_that_come_in_blocks_are_read_as_whole_ones(program):
     assert heard_in_blocks(program) == heard(program)
@@ -272,7 +272,7 @@ def test_a_tree_of_three_ranks_that_comes_in_blocks_is_read_as_a_whole_one():
     assert heard_in_blocks(program) == heard(program)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))  # each takes seconds
 @given(programs(), st.integers(0, 1 << 30))
 def test_projections_find_what_the_points_say_and_a_changed_value(program, seed):
     specification, trees = program
