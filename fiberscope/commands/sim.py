@@ -24,7 +24,6 @@ def sim(accelerator: Accelerator, operands: Operands, asked: Simulated, b: Secon
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
       fiberscope sim spec:gamma A=a.mtx B=b.mtx
-      fiberscope sim my.yaml A=a.mtx x=vector.mtx --set K1=512
     """
     from fiberscope.runs import Simulation
     from fiberscope.words import operands_of

@@ -123,7 +123,7 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
             "no component matches the scope lame*",
         ),
         (["sim", "toy", SMALL, "--cycle-limit", "0"], "Invalid value for '--cycle-limit'"),
-        (["sim", "toy"], "Missing argument 'matrix'"),
+        (["sim", "toy"], "Missing argument 'operands'"),
         (["sim", "--colour"], "No such option: --colour"),
         (["simulate"], "No such command 'simulate'"),
         (["info", "wiki-Vot"], "no accelerator or matrix is called wiki-Vot; did you mean wiki-Vote?"),
