@@ -50,6 +50,20 @@ mapping:
 """
 
 
+FOUR = """\
+architecture:
+  Chip:
+    - name: Chip
+      attributes: {clock_frequency: 1 GHz}
+      subtree:
+        - name: PE[4]
+          local: [{name: Multiplier, class: Compute, attributes: {type: mul}}]
+bindings:
+  H: [{config: Chip}, {component: Multiplier, bindings: [{op: mul}]}]
+  Z: [{config: Chip}, {component: Multiplier, bindings: [{op: mul}]}]
+"""
+
+
 def drawn(rows, columns, seed):
     generator = np.random.default_rng(seed)
     return sparse.random_array((rows, columns), density=0.2, rng=generator, format="csr")
@@ -81,6 +95,28 @@ def test_a_cascade_runs_stage_by_stage(tmp_path):
     second = report.components["layers.z.cut"]
     writing = max(one.cycles - one.idle for one in first)
     assert second.idle + second.input_stall > writing  # it waits for all that the first stage writes
+
+
+def test_a_stage_begins_when_what_tasks_gave_is_added_up(tmp_path):
+    path = tmp_path / "layers.yaml"
+    outer = LAYERS.replace("H: [M, K, N]", "H: [K, M, N]")
+    outer = outer.replace("space: [M], time: [K, N]", "space: [K], time: [M, N]")
+    path.write_text(outer + FOUR)
+    layers = {"A": drawn(12, 9, 1), "X": drawn(9, 7, 2), "W": drawn(7, 5, 3)}
+    report = fiberscope.simulate(str(path), tensors=layers, settings={"timing.depth": 0, "timing.tasks": 99})
+    assert report.verification.passed
+    added = report.components["layers.h.tasksum_H"]
+    second = report.components["layers.z.outer.fiberlookup_H0_M.root"]
+    assert second.input_stall >= added.cycles - added.idle
+
+
+def test_tasks_of_two_loops_in_space_have_two_coordinates(tmp_path):
+    path = tmp_path / "both.yaml"
+    text = (EXAMPLES / "inner.yaml").read_text()
+    path.write_text(text.replace("space: [M], time: [N, K]", "space: [M, N], time: [K]"))
+    report = fiberscope.simulate(str(path), A=drawn(8, 6, 1), B=drawn(6, 7, 2))
+    assert report.verification.passed
+    assert report.product.shape == (8, 7)
 
 
 def test_a_vector_is_looked_up_where_it_is_full(tmp_path):
