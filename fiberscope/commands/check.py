@@ -38,7 +38,7 @@ def check(
     Examples:
       fiberscope check gamma wiki-Vote
       fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000
-      fiberscope check spec:gamma A=wiki-Vote B=wiki-Vote
+      fiberscope check spec:gamma uniform:rows=300,cols=300,nonzeros=3000
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.progress import watched
