@@ -7,9 +7,19 @@ from collections.abc import Sequence
 
 from fiberscope.errors import InputError
 
-__all__ = ["operands_of"]
+__all__ = ["check_factors", "operands_of"]
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.*)", re.DOTALL)
+
+
+def check_factors(factors: Sequence[object]) -> None:
+    """Refuse more operands in order than a product has.
+
+    Raises:
+        InputError: there are more than two.
+    """
+    if len(factors) > 2:
+        raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
 
 
 def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:

@@ -43,9 +43,10 @@ def check(
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.progress import watched
     from fiberscope.study.check import check as checked
-    from fiberscope.words import operands_of
+    from fiberscope.words import check_factors, operands_of
 
     factors, tensors = operands_of([*operands, *([] if b is None else [b])])
+    check_factors(factors)
     given = parse_settings(settings or [])
     with watched(quiet) as tell:
         done = checked(accelerator, *factors, tensors=tensors, settings=given, exact=exact, progress=tell)

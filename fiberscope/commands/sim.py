@@ -26,8 +26,9 @@ def sim(accelerator: Accelerator, operands: Operands, asked: Simulated, b: Secon
       fiberscope sim spec:gamma A=a.mtx B=b.mtx
     """
     from fiberscope.runs import Simulation
-    from fiberscope.words import operands_of
+    from fiberscope.words import check_factors, operands_of
 
     factors, tensors = operands_of([*operands, *([] if b is None else [b])])
+    check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     return asked.ended(asked.simulate(partial(Simulation, accelerator, factors, tensors), inputs))

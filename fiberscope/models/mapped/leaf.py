@@ -46,7 +46,6 @@ class Leaf:
         self.timing: Timing = machine.parameters.timing
         self.nodes = {node.name: node for node in nodes}
         self.blocks: dict[str, Component] = {}
-        self.ways: list[FiberWays] = []
         self.roots: list[Component] = []
         self._inputs: dict[tuple[str, str], End] = {}
         self._outputs: dict[tuple[str, str], End] = {}
@@ -101,7 +100,6 @@ class Leaf:
             connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
         connect(merger, "merged", points, "merged", capacity=2)
         self.blocks[node.name] = ways
-        self.ways.append(ways)
         inputs = {"crd": "in_crd", "ref": "in_ref"}
         outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}
         inputs |= {f"carried[{place}]": f"in_carried[{place}]" for place in range(carried)}

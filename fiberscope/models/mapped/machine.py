@@ -121,7 +121,7 @@ class BuiltStage:
         ]
         self.outside = Leaf(machine, f"{prefix}outer.", outside, graph, context)
         names = numbered(f"{prefix}{stage.level}", stage.instances)
-        inside = [node for node in nodes if node.name in graph.leaf and not _unused(node)]
+        inside = [node for node in nodes if node.name in graph.leaf]
         self.leaves = [Leaf(machine, f"{name}.", inside, graph, context) for name in names]
         self.cut = self._add_cut(prefix)
         self.sums = self._add_sums(prefix) if graph.sums else None
@@ -290,11 +290,6 @@ def _written(leaf: Leaf, tasks: int, outer: Mapping[str, Integers], loops: Seque
 
 def _joined(columns: Sequence[Integers]) -> Integers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
-
-
-def _unused(node: Node) -> bool:
-    """Writers of all coordinates write nothing: the size says it all."""
-    return node.primitive.writes and not node.writes_values and node.level.full
 
 
 def _count(found: Counter[str], node: Node, counters: Mapping[str, int], block: Component) -> None:

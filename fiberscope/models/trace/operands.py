@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from fiberscope.errors import InputError
+from fiberscope.words import check_factors
 from fiberscope.workloads import Operand, Problem, Workload, draw, from_scipy, is_gemm
 from fiberscope.workloads import load as load_workload
 from fiberscope.workloads.canonical import CsrArray, digest
@@ -46,8 +47,7 @@ def names_of(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[
     """
     if factors and by_name:
         raise InputError("give operands in order or by name (A=a.mtx B=b.mtx), not both")
-    if len(factors) > 2:
-        raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
+    check_factors(factors)
     return ("A", "B") if factors else tuple(by_name)
 
 

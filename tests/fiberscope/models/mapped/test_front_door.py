@@ -205,6 +205,12 @@ def test_what_cannot_be_built_is_refused_in_a_line(name, said):
         fiberscope.simulate(name, SMALL)
 
 
+@pytest.mark.parametrize("command", ["sim", "check"])
+def test_a_third_operand_in_order_is_refused(command, capsys):
+    assert cli.run([command, "gamma", SMALL, SMALL, SMALL]) == 2
+    assert "3 operands in order; A and B are two" in capsys.readouterr().err
+
+
 def test_operands_are_held_to_the_names_of_the_specification(tmp_path):
     with pytest.raises(WorkloadError, match="cascade has no operand C; known: A, B"):
         fiberscope.simulate("spec:gamma", tensors={"A": SMALL, "C": SMALL})
