@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fiberscope import accelerators
+from fiberscope.models.mapped import PREFIX
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
 
 __all__ = ["find", "is_machine", "specification_of"]
 
-OF_SPECIFICATIONS = "spec:"
 FILES = (".yaml", ".yml")
 
 
@@ -34,7 +34,7 @@ def find(name: str) -> Accelerator[Any]:
 
 def specification_of(name: str) -> str:
     """The specification that a machine is built from, as ``fiberscope.model`` takes it; else empty."""
-    return name.removeprefix(OF_SPECIFICATIONS) if _is_specification(name) else ""
+    return name.removeprefix(PREFIX) if _is_specification(name) else ""
 
 
 def is_machine(name: str) -> bool:
@@ -43,4 +43,4 @@ def is_machine(name: str) -> bool:
 
 
 def _is_specification(name: str) -> bool:
-    return name.startswith(OF_SPECIFICATIONS) or name.endswith(FILES)
+    return name.startswith(PREFIX) or name.endswith(FILES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from fiberscope.models.graphs.storage import StoredTensor, stops_below
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["GraphMachine", "segments_of"]
+__all__ = ["GraphMachine", "block_names", "segments_of"]
 
 
 class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it has no network and no memory
@@ -67,7 +67,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
         self._capacity = parameters.capacity
         context = Context(graph, tensors, parameters.mask)
-        names = _names(self.nodes)
+        names = block_names(self.nodes)
         self.blocks: dict[str, StreamBlock] = {
             node.name: self.kernel.add(node.primitive.make(f"{self.NAME}.{names[node.name]}", node, context))
             for node in self.nodes
@@ -234,9 +234,9 @@ def _unused(node: Node) -> bool:
     return node.primitive.writes and not node.writes_values and node.level.full
 
 
-def _names(nodes: list[Node]) -> dict[str, str]:
+def block_names(nodes: Iterable[Node]) -> dict[str, str]:
     """The names of blocks: what they are; where several are the same, with the node's name."""
-    labels = {node.name: re.sub(r"\W+", "_", node.label) for node in nodes}
+    labels = {node.name: re.sub(r"\W+", "_", re.sub(r"\W+$", "", node.label)) for node in nodes}
     counts = Counter(labels.values())
     return {
         name: label if counts[label] == 1 else f"{label}_{re.sub(r'[^0-9A-Za-z]+', '_', name)}"

@@ -14,7 +14,7 @@ from fiberscope.models.graphs.levels.level import Level
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["StoredTensor", "fitted", "scalar", "stops_below", "store"]
+__all__ = ["StoredTensor", "elements_of", "fitted", "scalar", "stops_below", "store"]
 
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -41,15 +41,21 @@ class StoredTensor:
 
     def entries(self) -> SparseTensor:
         """All that it stores, zeros too, by dimension."""
-        positions = np.zeros(1, np.int64)
-        columns: list[Integers] = []
-        for level in self.levels:
-            owners, coordinates, positions = level.expanded(positions)
-            columns = [column[owners] for column in columns] + [coordinates]
+        columns, positions = elements_of(self.levels)
         by_dimension = [columns[self.format.level_of(d)] for d in range(len(self.shape))]
         if not by_dimension:
             return SparseTensor((), (), self.values)
         return SparseTensor.from_coordinates(self.shape, by_dimension, self.values[positions])
+
+
+def elements_of(levels: Sequence[Level]) -> tuple[list[Integers], Integers]:
+    """The coordinates of all elements below these levels, level by level, and their positions in the last."""
+    positions = np.zeros(1, np.int64)
+    columns: list[Integers] = []
+    for level in levels:
+        owners, coordinates, positions = level.expanded(positions)
+        columns = [column[owners] for column in columns] + [coordinates]
+    return columns, positions
 
 
 def store(tensor: SparseTensor, format: Format) -> StoredTensor:

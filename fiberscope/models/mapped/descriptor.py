@@ -12,6 +12,7 @@ from pydantic import create_model
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.configuration import Configuration, Hertz, leaf_keys
 from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.models.mapped import PREFIX
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.cascade import Cascade
 from fiberscope.models.mapped.machine import MappedMachine
@@ -21,9 +22,8 @@ from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["PREFIX", "machine_of"]
+__all__ = ["machine_of"]
 
-PREFIX = "spec:"
 UNBOUNDED = 2**40  # coordinates of a tile whose size a run chooses
 ONE_GIGAHERTZ = 10**9  # of a specification without an architecture
 SAMPLES = (  # of tensors of no rank, of one and of two

@@ -12,8 +12,6 @@ The rules are those of the compiler of graphs (``fiberscope.models.graphs.compil
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +36,7 @@ from fiberscope.models.graphs.compiler.terms import (
 )
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.mapped.operands import Walked
@@ -100,10 +99,8 @@ class Lowered:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Of each node what its block is called: what it is; of several that are alike with a number."""
-        labels = {node.name: re.sub(r"\W+", "_", node.label).strip("_") for node in self.graph.nodes.values()}
-        counts = Counter(labels.values())
-        return {name: label if counts[label] == 1 else f"{label}_{name}" for name, label in labels.items()}
+        """Of each node what its block is called."""
+        return block_names(self.graph.nodes.values())
 
 
 def lowered(specification: Specification, stage: Stage, walked: Sequence[Walked]) -> Lowered:

@@ -19,6 +19,7 @@ from fiberscope.models.graphs.blocks import CARRIES, Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.machine import segments_of
 from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.models.graphs.storage import elements_of
 from fiberscope.models.mapped.cascade import Made
 from fiberscope.models.mapped.leaf import Leaf
 from fiberscope.models.mapped.lowering import Lowered
@@ -276,11 +277,7 @@ def _written(leaf: Leaf, tasks: int, outer: Mapping[str, Integers], loops: Seque
         block = cast(StreamBlock, by_loop[loop])
         coordinates = np.array(block.coordinates, np.int64)  # type: ignore[attr-defined]
         levels.append(CompressedLevel(segments_of(block, levels), coordinates))
-    columns: list[Integers] = []
-    positions = np.zeros(1, np.int64)
-    for level in levels:
-        owners, coordinates, positions = level.expanded(positions)
-        columns = [column[owners] for column in columns] + [coordinates]
+    columns, _positions = elements_of(levels)
     values = next(leaf.blocks[node.name] for node in writers if node.writes_values)
     task = columns[0]
     found = {loop: column[task] for loop, column in outer.items()}

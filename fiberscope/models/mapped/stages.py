@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.mapped import PREFIX
 from fiberscope.models.trace.model import blocks
 from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import (
@@ -44,7 +45,7 @@ class Stage:
 
 def refuse(specification: Specification, what: str) -> ConfigurationError:
     """What is said of a specification that no machine is built of."""
-    return ConfigurationError(f"spec:{specification.name}: {what}")
+    return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
 
 
 def stages_of(specification: Specification) -> list[Stage]:
