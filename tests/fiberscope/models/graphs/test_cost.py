@@ -14,7 +14,7 @@ from fiberscope.models.graphs.cost import estimated, statistics_of
 from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import accesses_in, expressions_of
 from fiberscope.models.graphs.formats import format_of
-from fiberscope.models.graphs.machine import _names
+from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.rewrites import rewritten
 from fiberscope.models.graphs.storage import store
 from fiberscope.models.graphs.streams import stream_counts
@@ -33,7 +33,7 @@ def both(graph, operands):
     expected = estimated(prepare(graph, operands))
     report = run(graph, operands)
     counts = {(one.block, one.output): one for one in stream_counts(report)}
-    names = _names(list(graph.nodes.values()))
+    names = block_names(graph.nodes.values())
     pairs = {}
     for (name, output), stream in expected.streams.items():
         port = graph.nodes[name].primitive.output_port(graph.nodes[name], output).removeprefix("out_")
