@@ -177,7 +177,7 @@ class Composition(Generic[AnyParameters]):
         Raises:
             ConfigurationError: there is no memory for such requests, which the machine's parameters let pass.
         """
-        memory = self.parameters.memory
+        memory = self.memory_parameters
         try:
             memory.check(request_bytes)
         except ValueError as error:
@@ -193,6 +193,16 @@ class Composition(Generic[AnyParameters]):
         self.add_network(
             "memory", users, self.channels, interleave=memory.interleave, latency=latency, group=group
         )
+
+    @property
+    def memory_parameters(self) -> MemoryParameters:
+        """Those of its channels."""
+        return self.parameters.memory
+
+    @property
+    def tensors(self) -> Mapping[str, Sequence[int]]:
+        """What a report calls the tensors, with the numbers that count for each."""
+        return self.TENSORS
 
     def build(self) -> None:
         """Build the kernel, and find a part without the counters that a report needs before a long run.
@@ -217,11 +227,13 @@ class Composition(Generic[AnyParameters]):
 
     def traffic(self) -> dict[str, Traffic]:
         """Bytes read and written by tensor."""
-        return traffic(self.channels, self.TENSORS)
+        return traffic(self.channels, self.tensors)
 
-    def memory(self) -> MemoryUse:
-        """Row hits, misses and conflicts of all channels."""
-        return memory_use(self.channels, self.parameters.memory)
+    def memory(self) -> MemoryUse | None:
+        """Row hits, misses and conflicts of all channels; None of a machine without any."""
+        if not self.channels:
+            return None
+        return memory_use(self.channels, self.memory_parameters)
 
 
 def count(counter: str, *parts: Component) -> int:

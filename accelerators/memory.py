@@ -30,8 +30,8 @@ SLOWEST, FASTEST = (
 MemoryChannel: TypeAlias = DramChannel | SimpleMemory
 
 
-class MemoryParameters(Configuration):
-    """The memory channels of a machine.
+class ChannelParameters(Configuration):
+    """A memory channel.
 
     ``model`` is ``dram`` (banks, rows and a controller, cycle by cycle) or ``simple`` (``simple_latency`` and
     peak bandwidth). ``bandwidth`` is of one channel, ``width`` its bits; ``interleave`` is how many bytes lie
@@ -39,7 +39,6 @@ class MemoryParameters(Configuration):
     """
 
     model: Literal["dram", "simple"]
-    channels: int = Field(ge=1, le=1024)
     bandwidth: BytesPerSecond = Field(ge=1)
     width: int = Field(ge=8, le=1024)
     standard: str
@@ -73,6 +72,22 @@ class MemoryParameters(Configuration):
             )
         return self
 
+    @property
+    def hertz(self) -> Fraction:
+        """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
+        return Fraction(self.bandwidth * 8, 2 * self.width)
+
+    @property
+    def burst_bytes(self) -> int:
+        """Bytes of one burst of the standard at this width."""
+        return standard_row(self.standard).with_width(self.width).organisation.burst_bytes
+
+
+class MemoryParameters(ChannelParameters):
+    """The memory of a machine: its channels, as many as ``channels`` says."""
+
+    channels: int = Field(ge=1, le=1024)
+
     def check(self, request_bytes: int) -> None:
         """Refuse what a channel for requests of this size cannot be built from.
 
@@ -89,16 +104,6 @@ class MemoryParameters(Configuration):
                 self.dram(request_bytes)
             except ValueError as error:
                 raise ValueError(f"memory.{str(error).removeprefix('DramSpecification: ')}") from error
-
-    @property
-    def hertz(self) -> Fraction:
-        """The memory clock at which a channel of this width, at two transfers a cycle, has its bandwidth."""
-        return Fraction(self.bandwidth * 8, 2 * self.width)
-
-    @property
-    def burst_bytes(self) -> int:
-        """Bytes of one burst of the standard at this width."""
-        return standard_row(self.standard).with_width(self.width).organisation.burst_bytes
 
     def channel(self, name: str, request_bytes: int) -> MemoryChannel:
         """One channel, to be put in a clock domain of ``hertz``."""

@@ -44,7 +44,7 @@ class RequestCheck:
             raise ConfigurationError("the machine has no memory whose requests could be checked")
         self.machine: Composition[Any] = machine
         self.line: int = machine.request_bytes
-        self.unit: int = min(self.line, machine.parameters.memory.burst_bytes)
+        self.unit: int = min(self.line, machine.memory_parameters.burst_bytes)
         self.faults: list[str] = []
         # By unit that is written, or read of what is only read: the cycle and the port of who did so first.
         self._touched: dict[int, tuple[int, int]] = {}

@@ -240,7 +240,7 @@ class Mint(Composition[MintParameters]):
             }
         return super().traffic()
 
-    def memory(self) -> MemoryUse | None:  # type: ignore[override]  # an ideal port has none
+    def memory(self) -> MemoryUse | None:
         """How the memory was used; None without one."""
         return None if self.parameters.port.ideal else super().memory()
 

@@ -286,7 +286,7 @@ class Sigma(Composition[SigmaConfiguration]):
         """Bytes read and written by tensor; none without memory."""
         return {} if self.plan.without_memory else super().traffic()
 
-    def memory(self) -> MemoryUse | None:  # type: ignore[override]  # others always have one
+    def memory(self) -> MemoryUse | None:
         """How the memory was used, None without one."""
         return None if self.plan.without_memory else super().memory()
 

@@ -25,6 +25,8 @@ __all__ = ["Check", "Row", "check"]
 FILE = "check.yaml"
 OF_SPECIFICATIONS = Path(mapped.__file__).parent
 OWN = "timing."  # settings that the trace has not
+IDEAL = "timing.memory"
+LINES = "lines of other bytes; instances that fetch for themselves"
 
 
 class _Rule(BaseModel):
@@ -123,38 +125,52 @@ def check(
     factors = [one for one in (a, b) if one is not None]
     of_trace = {key: one for key, one in (settings or {}).items() if not (built and key.startswith(OWN))}
     trace = model(specification, *factors, **{**given, "settings": of_trace})
-    beyond = {**rules.beyond, **(_without_memory(specification, of_trace) if built else {})}
+    beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
+    parts: Mapping[str, int] = {}
+    if built:
+        ideal = {**given, "settings": {**(settings or {}), IDEAL: "ideal"}}
+        parts = _parts(kind, event, simulate(accelerator, a, b, **ideal))
+    traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(
         event,
         trace,
         tuple(_row(rule, event.operations, _counts(trace)) for rule in rules.counts),
-        tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in rules.traffic),
+        tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if built else rules.traffic)),
         _bound(trace, beyond),
         beyond,
-        _parts(kind, event) if built else {},
+        parts,
     )
 
 
-def _without_memory(specification: str, settings: Mapping[str, object]) -> dict[str, str]:
+def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[str, str]:
     """What the machine of a specification does in other steps, or not at all."""
     reasons = {
         "Merger": "the trace counts a step for each list too",
         "Sequencer": "a cut deals one task a cycle",
+        "DRAM": "the trace's lines are other bytes",
+        "Cache": "its banks are as many as its instances ask for",
+        "Buffet": "it is beside the block that it serves, an element a cycle",
     }
-    memory = dict.fromkeys(("DRAM", "Cache", "Buffet"), "the machine has no memory as yet")
     configurations = specified(specification, settings).configurations.values()
     parts = [part for one in configurations for part in one.components.values()]
-    return {part.name: why for part in parts if (why := {**reasons, **memory}.get(part.kind))}
+    return {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
 
 
-def _parts(kind: Accelerator[Any], event: Report) -> dict[str, int]:
-    """Where the cycles of a machine of instances go: in whole cycles, which add up."""
-    busy = [one.busy for one in members(kind.workers, event.components)]
+def _parts(kind: Accelerator[Any], event: Report, ideal: Report) -> dict[str, int]:
+    """Where the cycles of a machine of instances go: in whole cycles, which add up.
+
+    Args:
+        kind: of the machine.
+        event: the run.
+        ideal: the same with a memory that costs nothing.
+    """
+    busy = [one.busy for one in members(kind.workers, ideal.components)]
     mean = sum(busy) // len(busy)
     return {
         f"{kind.workers} works, on average": mean,
-        "and the busiest longer": max(busy) - mean,
-        "in which that one waits, begins or has ended": event.cycles - max(busy),
+        "and the busiest longer: imbalance": max(busy) - mean,
+        "in which that one waits, begins or has ended: dependences, fill and drain": ideal.cycles - max(busy),
+        "more with memory and networks than without": event.cycles - ideal.cycles,
     }
 
 

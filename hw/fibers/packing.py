@@ -38,8 +38,23 @@ class LinePacker:  # C: final
 
     def line(self) -> int:  # C: noexcept
         """Where the line begins in which the next byte falls, from the first byte on."""
-        return self.bytes // self.line_bytes * self.line_bytes
+        return self.number() * self.line_bytes
+
+    def number(self) -> int:  # C: noexcept
+        """That line, counted from the first."""
+        return self.bytes // self.line_bytes
 
     def add(self) -> None:  # C: noexcept
         """An element joins."""
         self.bytes += self.element_bytes
+
+    def pads(self, row_bytes: int) -> bool:  # C: noexcept
+        """Whether a row of so many bytes, of which a line has a whole number, ends a line that was begun."""
+        return self.begun() and self._row_end(row_bytes) % self.line_bytes == 0
+
+    def pad(self, row_bytes: int) -> None:  # C: noexcept
+        """The next element begins such a row."""
+        self.bytes = self._row_end(row_bytes)
+
+    def _row_end(self, row_bytes: int) -> int:  # C: noexcept
+        return (self.bytes + row_bytes - 1) // row_bytes * row_bytes

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from array import array
 
-from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.kept import NO_LINE
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import DATA, DONE
@@ -14,8 +15,6 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY
-
-NO_LINE = -1
 
 
 class Fetch(StreamBlock):
@@ -49,6 +48,7 @@ class Fetch(StreamBlock):
         entries: that each reference names; 2 for segments.
         window: tokens held.
         outstanding: lines on their way.
+        port: its number at the network of who brings them.
 
     Raises:
         ValueError: if one of the numbers is below 1.
@@ -83,6 +83,7 @@ class Fetch(StreamBlock):
         entries: int = 1,
         window: int = 16,
         outstanding: int = 8,
+        port: int = 0,
     ) -> None:
         super().__init__(name)
         numbers = {"entry_bytes": entry_bytes, "line_bytes": line_bytes, "entries": entries}
@@ -95,6 +96,7 @@ class Fetch(StreamBlock):
         self.entries = entries
         self.window = window
         self.outstanding = outstanding
+        self.tag_base = port << PORT_SHIFT
         self.line = NO_LINE  # asked for last
         self.lines = self.come = self.reused = 0  # lines asked for; those before which all have come
         self.held = self._head = 0
@@ -185,7 +187,8 @@ class Fetch(StreamBlock):
         """Ask for the next line, if there may be one more on its way."""
         if self.lines - self.come >= self.outstanding or not self.requests.can_push():
             return False
-        self.requests.push(READ, self.lines % self.outstanding, self._next * self.line_bytes)
+        tag = self.tag_base | self.lines % self.outstanding
+        self.requests.push(READ, tag, self._next * self.line_bytes)
         self.line = self._next
         self.lines += 1
         self._next += 1

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from fiberscope.hw.fibers.packing import LinePacker
-from fiberscope.hw.memory.protocol import REQUEST, WRITE
+from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, WRITE
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 from fiberscope.sim.channel import Channel
@@ -17,8 +17,9 @@ class LineWriter(StreamBlock):
 
     It is one more consumer of the stream that a writer takes, and stalls it where memory does not keep up.
 
-    Interface: ``in_stream``; ``requests`` writes lines. An entry is written for each element (N is one), or
-    for each stop, as for segments; done writes what is left of a line.
+    Interface: ``in_stream``; ``requests`` writes lines, which a cache acknowledges on ``replies``. An entry
+    is written for each element (N is one), or for each stop from a level on, as for segments; done writes
+    what is left of a line. Behind a stop the next entry begins a row, if lines are made of rows.
 
     Timing: a token a cycle; the request of a line leaves in the cycle of the token that fills it, or of done.
 
@@ -32,27 +33,64 @@ class LineWriter(StreamBlock):
             (``fiberscope.hw.memory.protocol``).
         entry_bytes: of an entry, up to a line.
         line_bytes: of a request, the memory's.
-        of_stops: whether stops have entries, not elements.
+        of_stops: whether stops have entries, not elements,
+        level: and which, the lowest.
+        row: entries of a row, if a line is made of ``rows`` of these and not of bytes; 0: it is not.
+        rows: of a line.
+        page_lines: lines behind one another in a page; those of several who write lie in turn.
+        pages: as many as write so.
+        port: its number at the network of who acknowledges.
 
     Raises:
         ValueError: if an entry is larger than a line.
     """
 
-    PORTS = (Input("in_stream", ANY), Output("requests", REQUEST))
+    PORTS = (
+        Input("in_stream", ANY),
+        Input("replies", REPLY, optional=True),
+        Output("requests", REQUEST),
+    )
     COUNTERS = ("entries", "lines")
     SIGNALS = (*StreamBlock.SIGNALS, Signal("entries", 48), Signal("lines", 48))
 
     in_stream: Channel
+    replies: Channel | None
     requests: Channel
 
     def __init__(
-        self, name: str, base: int, entry_bytes: int, *, line_bytes: int = 64, of_stops: bool = False
+        self,
+        name: str,
+        base: int,
+        entry_bytes: int,
+        *,
+        line_bytes: int = 64,
+        of_stops: bool = False,
+        level: int = 0,
+        row: int = 0,
+        rows: int = 1,
+        page_lines: int = 1,
+        pages: int = 1,
+        port: int = 0,
     ) -> None:
         super().__init__(name)
         self.base = base
-        self.packer = LinePacker(line_bytes, entry_bytes)
-        self.of_stops = of_stops
+        self.packer = LinePacker(row * rows, 1) if row else LinePacker(line_bytes, entry_bytes)
+        self.line_bytes = line_bytes
+        self.of_stops, self.level = of_stops, level
+        self.row = row or 1
+        self.page_lines, self.pages = page_lines, pages
+        self.tag = port << PORT_SHIFT
         self.entries = self.lines = 0
+
+    def tick(self, now: int) -> int:
+        """Hear what is acknowledged, and take a token."""
+        if self.replies is not None and self.replies.can_pop():
+            self.replies.pop()
+            if self.done:
+                return self.idle()
+            self.update(now)
+            return self.busy(now + 1)
+        return StreamBlock.tick(self, now)
 
     def update(self, now: int) -> int:
         """Take a token, and write the line that it fills or ends."""
@@ -62,17 +100,30 @@ class LineWriter(StreamBlock):
         if self._writes(kind):
             if not self.requests.can_push():
                 return self.wait_output(self.requests)
-            self.requests.push(WRITE, 0, self.base + self.packer.line())
+            self.requests.push(WRITE, self.tag, self._address(self.packer.number()))
             self.lines += 1
         if self._has_entry(kind):
             self.packer.add()
             self.entries += 1
+        if kind == STOP and not self.of_stops:
+            self.packer.pad(self.row)
         self.in_stream.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
+    def _address(self, line: int) -> int:  # C: noexcept
+        page = line // self.page_lines
+        place = page * self.page_lines * self.pages + line % self.page_lines
+        return self.base + place * self.line_bytes
+
     def _has_entry(self, kind: int) -> bool:  # C: noexcept
-        return kind == STOP if self.of_stops else kind in (DATA, EMPTY)
+        if self.of_stops:
+            return kind == STOP and self.in_stream.coordinate() >= self.level
+        return kind in (DATA, EMPTY)
 
     def _writes(self, kind: int) -> bool:  # C: noexcept
         """Whether a line is full with this token, or is the last."""
-        return self.packer.begun() if kind == DONE else self._has_entry(kind) and self.packer.fills()
+        if kind == DONE:
+            return self.packer.begun()
+        if kind == STOP and not self.of_stops:
+            return self.packer.pads(self.row)
+        return self._has_entry(kind) and self.packer.fills()

@@ -4,20 +4,26 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 
 import numpy.typing as npt
 
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.merge import MERGE_TASK
+from fiberscope.hw.memory.protocol import REPLY, REQUEST
 from fiberscope.hw.stream import STREAM
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing import Growing
 from fiberscope.hw.streams.merge_lists import MERGE, PARTIAL, POINTS, Lists
 from fiberscope.hw.streams.queue import Queue
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP
+from fiberscope.hw.streams.way_lines import ArrayLines, WayLines
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port, Signal
 from fiberscope.sim.errors import SimulationError
+
+SLOTS = 2  # merges: one whose elements are handed on, and the next, whose lines are asked for already
+PORTS_OF_MEMORY = ("requests", "replies")
 
 
 class FiberWays(StreamBlock):
@@ -28,14 +34,17 @@ class FiberWays(StreamBlock):
     empty fiber is no list. A task's lists are merged ``radix`` at a time, in their order, and what that gives
     again, until one is left: ``tasks`` tells the merger how many ways take part, ``groups`` who follows it
     where that goes, and ``partials`` brings word of each partial fiber that is whole. Elements leave on
-    ``ways``, the number of their list as reference, and the stop behind them.
+    ``ways``, the number of their list as reference, and the stop behind them. Where the level's arrays lie in
+    memory, ``requests[i]`` asks for lines of the i-th, which come on ``replies[i]``, in any order.
 
-    Timing: in each cycle a list is taken, and an element or a stop handed to each way that has room. A merge
-    begins when its task's lists have all come and the elements of the one before have been handed on; one of
-    partial fibers, when these are whole. Up to ``waiting`` tasks wait.
+    Timing: in each cycle a list is taken, of each array a line asked for and a line taken, and an element or
+    a stop handed to each way that has room, an element when its lines are here. A merge begins when its
+    task's lists have all come and that before the last has handed on its elements; one of partial fibers,
+    when these are whole. The lines of the next are asked for when none of the present one's can be. Up to
+    ``waiting`` tasks wait, and each way has up to ``ahead`` lines of an array.
 
     Counts: ``lists``; ``merged`` elements, of tasks with several lists, once a round; ``partial`` of these
-    that had been merged before; ``merges``.
+    that had been merged before; ``merges``; ``lines`` asked for.
 
     Source: Gamma (ASPLOS 2021) merges up to 64 fibers at once, and the partial fibers of longer tasks again;
     the order of the rounds is that which TeAAL (MICRO 2023) counts. That a way takes an element a cycle is a
@@ -46,13 +55,15 @@ class FiberWays(StreamBlock):
         radix: ways of the merger.
         segments, coordinates, values: of the level's fibers: where each begins, and their elements.
         lists: shared with who follows the merger.
+        arrays: of the level that lie in memory.
+        ahead: lines.
         waiting: tasks whose lists have come.
 
     Raises:
         SimulationError: in the run, if the streams differ in shape.
     """
 
-    COUNTERS = ("lists", "merged", "partial", "merges")
+    COUNTERS = ("lists", "merged", "partial", "merges", "lines")
     SIGNALS = (*StreamBlock.SIGNALS, Signal("fan_in", 16), Signal("unfinished", 16))
 
     PORTS = (
@@ -63,6 +74,8 @@ class FiberWays(StreamBlock):
         Output("tasks", MERGE_TASK),
         Output("groups", MERGE),
         Output("ways", STREAM, array=True),
+        Output("requests", REQUEST, array=True, optional=True),
+        Input("replies", REPLY, array=True, optional=True),
     )
 
     in_crd: Channel
@@ -72,6 +85,8 @@ class FiberWays(StreamBlock):
     tasks: Channel
     groups: Channel
     ways: list[Channel]
+    requests: list[Channel]
+    replies: list[Channel]
 
     def __init__(
         self,
@@ -81,6 +96,9 @@ class FiberWays(StreamBlock):
         coordinates: npt.ArrayLike,
         values: npt.ArrayLike,
         lists: Lists,
+        arrays: Sequence[ArrayLines] = (),
+        *,
+        ahead: int = 4,
         waiting: int = 2,
     ) -> None:
         super().__init__(name)
@@ -89,6 +107,8 @@ class FiberWays(StreamBlock):
         self.coordinates = integers_of(coordinates)  # C: long[::1]
         self.values = values_of(values)  # C: double[::1]
         self.table = lists
+        self.arrays = [WayLines(where, SLOTS * radix, ahead) for where in arrays]
+        self.memories = len(self.arrays)
         self.fibers = Growing()  # of each list its fiber
         self.closed = Queue()  # tasks whose lists have all come: the number of these
         self.came = 0  # lists of the task that comes
@@ -101,18 +121,38 @@ class FiberWays(StreamBlock):
         self.place = 0  # of them that have been given a way
         self.left = 0  # merges of the round that have not begun
         self.whole = 0  # partial fibers that the last round has made
-        self.fan_in = self.unfinished = 0  # ways of the present merge, and those that lack something
-        self.next_element = array("q", bytes(8 * radix))
-        self.last_element = array("q", bytes(8 * radix))
-        self.source = array("q", bytes(8 * radix))
+        self.slot = self.begun = 0  # whose elements are handed on, and the slots that have a merge
+        self.taking = array("q", bytes(8 * SLOTS))  # ways of each merge,
+        self.lacking = array("q", bytes(8 * SLOTS))  # those that lack something,
+        self.areas = array("q", bytes(8 * SLOTS))  # and what they read
+        self.counted = bytearray(SLOTS)  # whether it is of several lists
+        self.next_element = array("q", bytes(8 * SLOTS * radix))
+        self.last_element = array("q", bytes(8 * SLOTS * radix))
+        self.source = array("q", bytes(8 * SLOTS * radix))
         self.lists = self.merged = self.partial = self.merges = 0
 
+    @property
+    def lines(self) -> int:
+        """Lines asked for, of all arrays."""
+        return sum(lines.lines for lines in self.arrays)
+
+    @property
+    def fan_in(self) -> int:
+        """Ways of the present merge."""
+        return self.taking[self.slot] if self.begun > 0 else 0
+
+    @property
+    def unfinished(self) -> int:
+        """Those of them that lack something."""
+        return self.lacking[self.slot] if self.begun > 0 else 0
+
     def fetch(self, port: Port) -> object:
-        """As of ``StreamBlock``; the ways are no stream to several consumers."""
-        return self.channels(port.name) if port.name == "ways" else super().fetch(port)
+        """As of ``StreamBlock``; the ways are no stream to several consumers, nor are requests."""
+        plain = port.name in ("ways", *PORTS_OF_MEMORY)
+        return self.channels(port.name) if plain else super().fetch(port)
 
     def tick(self, now: int) -> int:
-        """Take a list, hand an element to each way, begin a merge."""
+        """Take a list and lines, hand an element to each way, begin a merge, ask for lines."""
         if self.done:
             return self.idle()
         moved = self._take(now)
@@ -120,17 +160,23 @@ class FiberWays(StreamBlock):
             self.partials.pop()
             self.whole += 1
             moved = True
-        if self.unfinished > 0 and self._feed():
+        for place in range(self.memories):
+            lines: WayLines = self.arrays[place]
+            moved |= lines.receive(self.replies[place])
+        if self.begun > 0 and self._feed():
             moved = True
-        if self.unfinished == 0 and self._begin():
+        if self.begun > 0 and self.lacking[self.slot] == 0:
+            self.slot = 1 - self.slot
+            self.begun -= 1
+        if self.begun < SLOTS and self._begin():
             moved = True
-        if moved:
-            return self.busy(now + 1)
-        return self._waits(now)
+        if self.begun > 0 and self._ask():
+            moved = True
+        return self.busy(now + 1) if moved else self._waits(now)
 
     def _waits(self, now: int) -> int:
-        if self.unfinished > 0:
-            return self.wait_any_output(self.ways)
+        if self.begun > 0:
+            return self._waits_for_elements()
         if self.left > 0:
             if self._lacks_partials():
                 return self.wait_input(self.partials)
@@ -142,9 +188,21 @@ class FiberWays(StreamBlock):
         self.groups.push(DONE)
         return self.finish(now)
 
+    def _waits_for_elements(self) -> int:
+        """The ways have no room, unless each of them lacks a line."""
+        first = self.slot * self.radix
+        for way in range(first, first + self.taking[self.slot]):
+            if self.next_element[way] <= self.last_element[way] and self._is_here(way):
+                return self.wait_any_output(self.ways)
+        for place in range(self.memories):
+            lines: WayLines = self.arrays[place]
+            if lines.waiting > 0:
+                return self.wait_input(self.replies[place])
+        return self.wait_any_output(self.requests)
+
     def _missing(self) -> Channel:
-        for channel in self.inputs:
-            if not channel.can_pop() and channel is not self.partials:
+        for channel in (self.in_crd, self.in_ref, *self.in_carried):
+            if not channel.can_pop():
                 return channel
         return self.in_crd
 
@@ -196,8 +254,13 @@ class FiberWays(StreamBlock):
         return True
 
     def _lacks_partials(self) -> bool:
-        """Whether the round waits for what the last one makes."""
-        return self.place == 0 and self.area != POINTS and self.whole < self.count
+        """Whether the round waits for what the last one makes, or for who still reads where it writes."""
+        if self.place > 0:
+            return False
+        read = self.areas[self.slot] if self.begun > 0 else POINTS
+        return (self.area != POINTS and self.whole < self.count) or (
+            read != POINTS and read == self._target()
+        )
 
     def _turn(self) -> bool:
         """Turn to the next round, or to the first of the next task."""
@@ -233,11 +296,15 @@ class FiberWays(StreamBlock):
         if target != POINTS and self.place == 0:
             self.table.clear(target)
             self.whole = 0
+        slot = (self.slot + self.begun) % SLOTS
         for way in range(fan_in):
-            self._set_up(way, self.place + way)
+            self._set_up(slot * self.radix + way, self.place + way)
         self.place += fan_in
         self.left -= 1
-        self.fan_in = self.unfinished = fan_in
+        self.begun += 1
+        self.taking[slot] = self.lacking[slot] = fan_in
+        self.areas[slot] = self.area
+        self.counted[slot] = self.several
         self.merges += 1
         self.tasks.push(0, fan_in, self.task)
         self.groups.push(DATA, target)
@@ -248,19 +315,46 @@ class FiberWays(StreamBlock):
             self.next_element[way] = self.segments[fiber]
             self.last_element[way] = self.segments[fiber + 1]
             self.source[way] = self.first + place
+            for number in range(self.memories):
+                lines: WayLines = self.arrays[number]
+                lines.begin(way, fiber, self.next_element[way], self.last_element[way])
         else:
             ends: Growing = self.table.ends[self.area]
             self.next_element[way] = 0 if place == 0 else ends.integer(place - 1)
             self.last_element[way] = ends.integer(place)
 
+    def _ask(self) -> bool:
+        """Ask for a line of each array, of the present merge if it has one left, else of the next."""
+        asked = False
+        for place in range(self.memories):
+            lines: WayLines = self.arrays[place]
+            for later in range(self.begun if lines.left > 0 else 0):
+                slot = (self.slot + later) % SLOTS
+                if lines.ask(self.requests[place], slot * self.radix, self.taking[slot]):
+                    asked = True
+                    break
+        return asked
+
+    def _is_here(self, way: int) -> bool:  # C: noexcept
+        """Whether a way's next element, or what ends it, is here."""
+        element = self.next_element[way]
+        if element == self.last_element[way] or self.areas[way // self.radix] != POINTS:
+            return True
+        for place in range(self.memories):
+            lines: WayLines = self.arrays[place]
+            if element >= lines.come[way]:
+                return False
+        return True
+
     def _feed(self) -> bool:
         """Hand an element, or the stop, to each way that has room."""
         moved = False
-        for way in range(self.fan_in):
-            if self.next_element[way] <= self.last_element[way]:
+        first = self.slot * self.radix
+        for way in range(self.taking[self.slot]):
+            if self.next_element[first + way] <= self.last_element[first + way]:
                 channel: Channel = self.ways[way]
-                if channel.can_push():
-                    self._hand(way, channel)
+                if channel.can_push() and self._is_here(first + way):
+                    self._hand(first + way, channel)
                     moved = True
         return moved
 
@@ -269,18 +363,18 @@ class FiberWays(StreamBlock):
         self.next_element[way] = element + 1
         if element == self.last_element[way]:
             channel.push(STOP)
-            self.unfinished -= 1
+            self.lacking[self.slot] -= 1
             return
-        self.merged += self.several
-        if self.area == POINTS:
+        self.merged += self.counted[self.slot]
+        if self.areas[self.slot] == POINTS:
             channel.push(DATA, self.coordinates[element], self.source[way], self.values[element])
         else:
             self._hand_partial(element, channel)
 
     def _hand_partial(self, element: int, channel: Channel) -> None:
-        table, area = self.table, self.area
-        elements: Growing = table.elements[area]
-        sources: Growing = table.sources[area]
-        values: Growing = table.values[area]
+        area = self.areas[self.slot]
+        elements: Growing = self.table.elements[area]
+        sources: Growing = self.table.sources[area]
+        values: Growing = self.table.values[area]
         self.partial += 1
         channel.push(DATA, elements.integer(element), sources.integer(element), values.value(element))

@@ -169,7 +169,7 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         """None."""
         return 0
 
-    def memory(self) -> MemoryUse | None:  # type: ignore[override] # as any model without a memory
+    def memory(self) -> MemoryUse | None:
         """None."""
         return None
 

@@ -117,7 +117,8 @@ def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  #
     dumped, found = parameters.model_dump(mode="json"), {}
     for key in leaf_keys(type(parameters)):
         value: Any = reduce(lambda section, name: section[name], key.split("."), dumped)
-        own = key.startswith("timing.") or (key == "clock" and isinstance(parameters, MappedParameters))
+        alone = isinstance(parameters, MappedParameters)  # it has nothing of a machine's
+        own = key.startswith("timing.") or (alone and key not in symbols)
         if not own and not (key in symbols and value is None):
             found[key] = value
     return found

@@ -19,7 +19,7 @@ from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.nests import accumulated
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.mapped.lowering import Lowered
+from fiberscope.models.mapped.memory import StageMemory
 from fiberscope.models.mapped.settings import Timing
 from fiberscope.sim import Component
 
@@ -34,15 +34,23 @@ class Leaf:
     Args:
         machine: that they are of.
         name: of the instance.
+        number: of it.
         nodes: that they stand for.
-        graph: that these are of.
+        memory: of the stage.
         context: what they are made from.
     """
 
     def __init__(
-        self, machine: Composition[Any], name: str, nodes: Sequence[Node], graph: Lowered, context: Context
+        self,
+        machine: Composition[Any],
+        name: str,
+        number: int,
+        nodes: Sequence[Node],
+        memory: StageMemory,
+        context: Context,
     ) -> None:
-        self.machine, self.name, self.context = machine, name, context
+        self.machine, self.name, self.number = machine, name, number
+        self.memory, self.context = memory, context
         self.timing: Timing = machine.parameters.timing
         self.nodes = {node.name: node for node in nodes}
         self.blocks: dict[str, Component] = {}
@@ -51,7 +59,20 @@ class Leaf:
         self._outputs: dict[tuple[str, str], End] = {}
         self._consumers: Counter[End] = Counter()
         for node in nodes:
-            self._make(node, f"{name}{graph.names[node.name]}")
+            self._make(node, self.called(node))
+            self._wait_for_coordinates(node)
+
+    def called(self, node: Node) -> str:
+        """What a node's block is called."""
+        return f"{self.name}{self.memory.graph.names[node.name]}"
+
+    def _wait_for_coordinates(self, node: Node) -> None:
+        """Behind a scanner what it sends waits until it has come from memory."""
+        fetch = self.memory.behind(self.name, node, self.called(node))
+        if fetch is not None:
+            for port in ("ref", "crd"):
+                self._wire(self.output(node, port), (fetch, f"in_{port}"))
+                self._outputs[node.name, port] = fetch, f"out_{port}"
 
     def _make(self, node: Node, name: str) -> None:
         if node.type == "swap":
@@ -89,7 +110,22 @@ class Leaf:
         carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
         radix, lists, add, timing = int(node["radix"]), Lists(carried), self.machine.add, self.timing
         segments, coordinates = integers_of(level.segments), integers_of(level.coordinates)
-        ways = add(FiberWays, f"{name}.ways", radix, segments, coordinates, tensor.values, lists)
+        arrays = self.memory.ways(node)
+        lines = [array for _chain, array in arrays]
+        ways = add(
+            FiberWays,
+            f"{name}.ways",
+            radix,
+            segments,
+            coordinates,
+            tensor.values,
+            lists,
+            lines,
+            ahead=timing.ahead,
+            waiting=timing.tasks,
+        )
+        for place, (chain, _lines) in enumerate(arrays):
+            self.memory.memory.reads(chain, self.name, ways, f"[{place}]")
         merger = add("merger", f"{name}.merger", radix, timing.stages)
         points = add(MergedPoints, f"{name}.points", lists)
         connect = self.machine.kernel.connect
@@ -111,9 +147,14 @@ class Leaf:
         self.machine.kernel.connect(*source, *target, capacity=self.timing.capacity)
 
     def input(self, node: Node, port: str) -> End:
-        """Where a stream into a block goes."""
+        """Where a stream into a block goes: to it, or to what makes its references wait for memory."""
         known = self._inputs.get((node.name, port))
-        return known or (self.blocks[node.name], node.primitive.input_port(node, port))
+        end = known or (self.blocks[node.name], node.primitive.input_port(node, port))
+        fetch = self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")
+        if fetch is None:
+            return end
+        self._wire((fetch, "out_ref[0]"), end)
+        return fetch, "in_ref"
 
     def output(self, node: Node, port: str) -> End:
         """The port for one more consumer of an output."""
@@ -139,3 +180,7 @@ class Leaf:
             if stream.source in self.nodes and stream.target in self.nodes:
                 source, target = self.nodes[stream.source], self.nodes[stream.target]
                 self._wire(self.output(source, stream.output), self.input(target, stream.input))
+                if target.primitive.writes:
+                    called = self.called(target)
+                    for writer in self.memory.writers(self.name, self.number, target, called):
+                        self._wire(self.output(source, stream.output), (writer, "in_stream"))

@@ -41,12 +41,13 @@ from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.mapped.operands import Walked
 from fiberscope.models.mapped.stages import Stage, refuse
-from fiberscope.models.trace.plan import Mapped
+from fiberscope.models.trace.levels import output_levels
+from fiberscope.models.trace.plan import Mapped, uses_of
 from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import Access, Expression
 
-__all__ = ["Lowered", "lowered"]
+__all__ = ["Lowered", "base_name", "lowered"]
 
 SWAPPED = 2  # ranks that a merger exchanges
 
@@ -80,6 +81,7 @@ class Lowered:
         loops: of the output, that each instance writes, in the order of its levels.
         mapped: the loops of the Einsum that writes.
         tensors: what the graph reads, by name.
+        orders: of each of these, and of the output, the ranks as its tree has them.
     """
 
     einsum: Einsum
@@ -91,6 +93,7 @@ class Lowered:
     loops: tuple[str, ...]
     mapped: Mapped
     tensors: Mapping[str, StoredTensor]
+    orders: Mapping[str, tuple[str, ...]]
 
     @property
     def name(self) -> str:
@@ -101,6 +104,11 @@ class Lowered:
     def names(self) -> dict[str, str]:
         """Of each node what its block is called."""
         return block_names(self.graph.nodes.values())
+
+
+def base_name(tensor: str) -> str:
+    """The name that a specification has for a tensor of a graph, which may be read twice."""
+    return tensor.partition("'")[0]
 
 
 def lowered(specification: Specification, stage: Stage, walked: Sequence[Walked]) -> Lowered:
@@ -205,7 +213,15 @@ class _Lowering:
             written,
             self._writing.mapped,
             {name: one for each in reversed(self._walked) for name, one in each.tensors.items()},
+            self._orders(),
         )
+
+    def _orders(self) -> dict[str, tuple[str, ...]]:
+        mapped, output = self._writing.mapped, self._writing.mapped.einsum.output
+        read = {one.tensor: one.variables for each in reversed(self._walked) for one in each.accesses}
+        tensor = self._specification.tensors[output]
+        uses = uses_of(mapped.equation.output, tensor.ranks)
+        return {**read, output: tuple(level.rank.name for level in output_levels(mapped, uses, tensor.empty))}
 
     def _loop(self, term: Term, variable: str, loops: Sequence[Loop]) -> Loop:
         iteration = iteration_of(term, variable)
@@ -314,7 +330,7 @@ class _Lowering:
             name = operand.access.tensor
             if name == handed:
                 continue
-            before = others.get(name.partition("'")[0])
+            before = others.get(base_name(name))
             if before is None or set(before.access.variables) != set(operand.access.variables):
                 raise self._refusal(f"{name} is read behind a merger, and was not met in front of it")
             found.setdefault(before.access.tensor, []).append(operand)

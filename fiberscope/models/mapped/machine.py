@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory
-from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskSum
@@ -21,10 +23,13 @@ from fiberscope.models.graphs.machine import segments_of
 from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.models.graphs.storage import elements_of
 from fiberscope.models.mapped.cascade import Made
+from fiberscope.models.mapped.chains import Chains, chains_of
 from fiberscope.models.mapped.leaf import Leaf
 from fiberscope.models.mapped.lowering import Lowered
+from fiberscope.models.mapped.memory import MappedMemory, StageMemory
 from fiberscope.models.mapped.settings import MappedParameters
 from fiberscope.models.mapped.stages import Stage
+from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
@@ -36,7 +41,7 @@ __all__ = ["MappedMachine"]
 Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
 
 
-class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # it has no network, no memory
+class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # its memory may say no channels
     """The machine of a specification, its operands loaded.
 
     Args:
@@ -47,8 +52,11 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         kernel: what runs it.
     """
 
-    PARTS: ClassVar[Mapping[str, PartFactory]] = {"merger": HighRadixMerger}
-    TENSORS: ClassVar[Mapping[str, Sequence[int]]] = {}
+    PARTS: ClassVar[Mapping[str, PartFactory]] = {
+        **Composition.PARTS,
+        "merger": HighRadixMerger,
+        "bank": FiberCacheBank,
+    }
 
     def __init__(
         self,
@@ -64,11 +72,16 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         super().__init__(parameters, parts, kernel)
         self.specification = specification
         several = len(stages) > 1
+        ideal = parameters.timing.memory == "ideal"
+        chains = [{} if ideal else chains_of(specification, stage, graph.orders) for stage, graph in stages]
+        self.instances = max(stage.instances for stage, _graph in stages)
+        self.stores = MappedMemory(self, [chain for each in chains for chain in each.values()])
         self.stages: list[BuiltStage] = []
-        for stage, graph in stages:
+        for (stage, graph), each in zip(stages, chains, strict=True):
             prefix = f"{graph.name}." if several else ""
             before = self.stages[-1] if self.stages else None
-            self.stages.append(BuiltStage(self, stage, graph, prefix, before))
+            self.stages.append(BuiltStage(self, stage, graph, each, prefix, before))
+        self.stores.build()
         self.build()
 
     def result(self) -> Made:
@@ -82,17 +95,40 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
             found.update(stage.operations())
         return dict(found)
 
-    def traffic(self) -> dict[str, Traffic]:
-        """None: levels and values are beside the blocks that read them."""
-        return {}
+    @property
+    def tensors(self) -> Mapping[str, Sequence[int]]:
+        """Those that are moved; of more than there are numbers, the last is all others."""
+        return {name: (number,) for name, number in self.stores.tensors.items()}
+
+    @property
+    def memory_parameters(self) -> MemoryParameters:
+        """Those of the machine that the file refers to, or channels for the file's bandwidth."""
+        given = self.parameters.memory
+        if isinstance(given, MemoryParameters):
+            return given
+        memory = next(one for one in self._components() if one.kind == "DRAM")
+        asked = int((memory.bandwidth or 8 * given.bandwidth) / 8)
+        channels = -(-asked // given.bandwidth)
+        line = self.stores.line
+        changed = {"bandwidth": asked // channels, "interleave": -(-given.interleave // line) * line}
+        return MemoryParameters(channels=channels, **{**given.model_dump(), **changed})
+
+    def component(self, name: str) -> Unit:
+        """One of the architecture's by its name."""
+        return next(one for one in self._components() if one.name == name)
+
+    def _components(self) -> Iterator[Unit]:
+        for stage in self.stages:
+            config = stage.stage.einsums[0].bindings.config
+            yield from self.specification.configurations[config].components.values()
+
+    def layouts(self) -> Sequence[Layout]:
+        """Operands, and an area of each output's arrays for each instance."""
+        return self.stores.layouts
 
     def traffic_minimum_bytes(self) -> int:
-        """None."""
-        return 0
-
-    def memory(self) -> MemoryUse | None:  # type: ignore[override] # as any model without a memory
-        """None."""
-        return None
+        """The arrays of the operands, each once; what is written is known when it has been."""
+        return sum(one.size for one in self.stores.layouts if one.role is Role.OPERAND)
 
     def progress(self) -> tuple[int, int]:
         """Tasks that have ended, and those that have been dealt."""
@@ -107,23 +143,34 @@ class BuiltStage:
         machine: that it is of.
         stage: what runs.
         graph: as blocks.
+        chains: of what it moves.
         prefix: of the names of its components.
         before: the stage that must have ended.
     """
 
     def __init__(
-        self, machine: MappedMachine, stage: Stage, graph: Lowered, prefix: str, before: BuiltStage | None
+        self,
+        machine: MappedMachine,
+        stage: Stage,
+        graph: Lowered,
+        chains: Chains,
+        prefix: str,
+        before: BuiltStage | None,
     ) -> None:
         self.machine, self.stage, self.graph = machine, stage, graph
         context = Context(graph.graph, graph.tensors, 0)
+        self.memory = StageMemory(machine.stores, stage, graph, chains, context.nests)
         nodes = graph.graph.nodes.values()
         outside = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
         ]
-        self.outside = Leaf(machine, f"{prefix}outer.", outside, graph, context)
+        self.outside = Leaf(machine, f"{prefix}outer.", 0, outside, self.memory, context)
         names = numbered(f"{prefix}{stage.level}", stage.instances)
         inside = [node for node in nodes if node.name in graph.leaf]
-        self.leaves = [Leaf(machine, f"{name}.", inside, graph, context) for name in names]
+        self.leaves = [
+            Leaf(machine, f"{name}.", number, inside, self.memory, context)
+            for number, name in enumerate(names)
+        ]
         self.cut = self._add_cut(prefix)
         self.sums = self._add_sums(prefix) if graph.sums else None
         self._connect()
@@ -200,6 +247,10 @@ class BuiltStage:
                 used[number] += 1
                 target = leaf.input(leaf.nodes[stream.target], stream.input)
                 self.machine.kernel.connect(self.cut, port, *target, capacity=None)
+        for number, crossing in enumerate(self.graph.crossings if self.sums is None else ()):
+            for writer in self.memory.task_writers(leaf.name, place, crossing.loop):
+                port = f"out_{number}_{place}[{used[number]}]"
+                self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 
     def _end(self, place: int, leaf: Leaf) -> None:
         """What tells the cut that a task of an instance has ended: the stop behind its last value."""

@@ -7,7 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from fiberscope.accelerators.configuration import Configuration
+from fiberscope.accelerators.composition import Network
+from fiberscope.accelerators.configuration import Bytes, Configuration, within
+from fiberscope.accelerators.memory import ChannelParameters
+from fiberscope.hw.memory.cache_geometry import LIMITS
 
 __all__ = ["SHIPPED", "MappedParameters", "Timing"]
 
@@ -22,6 +25,16 @@ class Timing(Configuration):
     depth: int = Field(ge=0, le=2**24)
     way: int = Field(ge=1, le=2**16)
     stages: int = Field(ge=1, le=8)
+    memory: Literal["modelled", "ideal"]
+    line: Bytes = Field(ge=0, le=LIMITS["line_bytes"][1])
+    page: Bytes = Field(ge=1)
+    window: int = Field(ge=1, le=2**16)
+    ahead: int = Field(ge=1, le=2**10)
+    queue: int = Field(ge=2, le=2**10)
+    banks: int = Field(ge=0, le=LIMITS["banks"][1])
+    ways: int = within(LIMITS["ways"])
+    cache_stages: int = within(LIMITS["stages"])
+    network_latency: int = Field(ge=1, le=1000)
 
     @property
     def capacity(self) -> int | None:
@@ -30,6 +43,8 @@ class Timing(Configuration):
 
 
 class MappedParameters(Configuration):
-    """The parameters of every machine that is built from a specification."""
+    """The parameters of a machine that is built from a specification, if that refers to no machine."""
 
     timing: Timing
+    network: Network
+    memory: ChannelParameters

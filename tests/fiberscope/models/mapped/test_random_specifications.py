@@ -1,39 +1,38 @@
 """Machines from random specifications: they compute what every point gives, and count as the trace does."""
 
 import pytest
+import yaml
 from drawn_specifications import merging, programs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import create_model
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.machine import MappedMachine
-from fiberscope.models.mapped.settings import Timing
+from fiberscope.models.mapped.settings import SHIPPED, MappedParameters
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.verify import verify
 from fiberscope.sim import Kernel
 
-TIMING = {"tasks": 4, "dispatch": "dynamic", "depth": 16, "way": 4, "stages": 6}
+SHIPPED_SETTINGS = yaml.safe_load(SHIPPED.read_text())
 REFUSED = ("visited whole, and cut", "is cut while the loops run", "copies the same for every")
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
 
 
-class Parameters:
-    """Of a machine that nobody configures."""
-
-    clock = 10**9
-
-    def __init__(self, **timing):
-        self.timing = Timing(**{**TIMING, **timing})
+def parameters(**timing):
+    """Those that ship, but for some of the timing."""
+    given = {"clock": 10**9, **SHIPPED_SETTINGS, "timing": {**SHIPPED_SETTINGS["timing"], **timing}}
+    return create_model("Drawn", __base__=MappedParameters, clock=(int, ...))(**given)
 
 
 def ran(program, kernel=None, **timing):
     """The machine of a program, run to its end, and the cycles that it took."""
     specification, trees = program
     graphs = graphs_of(specification, trees)
-    machine = MappedMachine(Parameters(**timing), specification, graphs, "drawn", kernel=kernel)
+    machine = MappedMachine(parameters(**timing), specification, graphs, "drawn", kernel=kernel)
     ended = machine.kernel.run()
     assert ended.complete
     return machine, ended.cycles

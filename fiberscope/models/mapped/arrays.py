@@ -1,0 +1,112 @@
+"""Where what a specification binds lies in memory: an array for the coordinates or payloads of each rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fiberscope.hw.streams.kept import NO_LINE
+from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zero
+from fiberscope.models.graphs.levels.dense import DenseLevel
+from fiberscope.models.graphs.levels.level import Level
+from fiberscope.models.graphs.storage import StoredTensor
+from fiberscope.models.trace.specification import RankFormat
+from fiberscope.workloads.canonical import Integers
+
+__all__ = ["Rows", "StoredArray", "bits_of", "stored_array"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How entries lie: in rows, each as wide as a line of the store that holds them, and these in requests.
+
+    Args:
+        entries: of a row; none lies in two.
+        rows: of a request.
+        line_bytes: of a request.
+    """
+
+    entries: int
+    rows: int
+    line_bytes: int
+
+    def bytes_of(self, rows: int) -> int:
+        """Of the requests in which so many rows lie."""
+        return -(-rows // self.rows) * self.line_bytes
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """An array of an operand.
+
+    Args:
+        rows: how its entries lie.
+        first: of each fiber the row in which it begins, and the row behind the last.
+        lines: of each position of the level the request that brings its entry, ``NO_LINE`` if it has none.
+        base: byte address of its first row.
+    """
+
+    rows: Rows
+    first: Integers
+    lines: Integers
+    base: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.rows.bytes_of(int(self.first[-1]))
+
+    def at(self, base: int) -> StoredArray:
+        """The same at a place in memory."""
+        return replace(self, base=base)
+
+
+def bits_of(stored: RankFormat, kind: str) -> int:
+    """Bits of an entry; 0 if the format stores none."""
+    return {"coord": stored.cbits, "payload": stored.pbits, "elem": stored.cbits + stored.pbits}[kind]
+
+
+def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows) -> StoredArray:
+    """The array of a rank.
+
+    Args:
+        tensor: as the blocks read it.
+        place: of the rank among its levels.
+        whole: whether the format has an entry for every coordinate (U), not only for those that are present.
+        rows: how entries lie.
+    """
+    level = tensor.levels[place]
+    fibers, within = _places(level, tensor.shape[place])
+    if whole:
+        entries = np.full(level.fibers, tensor.shape[place])
+    else:
+        present = _present(tensor, place)
+        entries = np.bincount(fibers[present], minlength=level.fibers)
+        before: Integers = np.cumsum(present) - present
+        within = before - (np.cumsum(entries) - entries)[fibers]
+    first = from_zero(-(-entries // rows.entries))
+    lines = (first[fibers] + within // rows.entries) // rows.rows
+    return StoredArray(rows, first, lines if whole else np.where(present, lines, NO_LINE))
+
+
+def _places(level: Level, size: int) -> tuple[Integers, Integers]:
+    """Of each position its fiber and its coordinate."""
+    if isinstance(level, CompressedLevel):
+        return np.repeat(np.arange(level.fibers), level.counts), level.coordinates
+    positions = np.arange(level.fibers * size)
+    return positions // size, positions % size
+
+
+def _present(tensor: StoredTensor, place: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether there is anything at each position."""
+    level = tensor.levels[place]
+    if isinstance(level, CompressedLevel):
+        return np.ones(level.children, np.bool_)
+    if place + 1 == len(tensor.levels):
+        return np.asarray(tensor.values != 0)
+    below = tensor.levels[place + 1]
+    if isinstance(below, CompressedLevel):
+        return below.counts > 0
+    assert isinstance(below, DenseLevel)
+    return np.asarray(_present(tensor, place + 1).reshape(below.fibers, below.size).any(axis=1))

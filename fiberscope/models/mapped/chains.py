@@ -1,0 +1,85 @@
+"""Through which stores what a specification binds is moved, and how long the one beside a leaf keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fiberscope.models.mapped.arrays import bits_of
+from fiberscope.models.mapped.lowering import base_name
+from fiberscope.models.mapped.stages import Stage
+from fiberscope.models.trace.specification import Component, RankFormat, Specification, StorageBinding
+
+__all__ = ["Chain", "Chains", "chains_of"]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """How the coordinates, the payloads or the elements of a rank come from memory.
+
+    Args:
+        format: of the rank.
+        bits: of an entry.
+        width: bits of a line of the store next to memory.
+        shared: the store that all instances share, if one is on the way.
+        kept: whether a buffer of the instance keeps what has come.
+        evict_on: the loop whose iterations let it go; empty if none does.
+    """
+
+    format: RankFormat
+    bits: int
+    width: int
+    shared: str
+    kept: bool
+    evict_on: str
+
+
+Chains: TypeAlias = Mapping[tuple[str, str, str], Chain]  # by tensor, rank and kind
+
+
+def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, tuple[str, ...]]) -> Chains:
+    """The chains of a stage, by tensor, rank and kind (``coord``, ``payload``, ``elem``).
+
+    What is bound to memory alone, or to none, is not moved, as in the trace; nor is a tensor that is read or
+    written in another order than its format's.
+
+    Args:
+        specification: that the stage is of.
+        stage: what runs.
+        orders: of each tensor, by the names that the graph has for it, its ranks as its tree has them.
+    """
+    found: dict[tuple[str, str, str], list[StorageBinding]] = {}
+    bindings = [one for einsum in stage.einsums for one in einsum.bindings.storage]
+    for name, order in orders.items():
+        for one in bindings:
+            stored = specification.tensors[one.tensor].formats[one.format]
+            if one.tensor == base_name(name) and stored.rank_order == order:
+                found.setdefault((name, one.rank, one.kind), []).append(one)
+    chains = {what: _chain(specification, stage, bindings) for what, bindings in found.items()}
+    return {what: chain for what, chain in chains.items() if chain is not None and chain.bits}
+
+
+def _chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
+    components = specification.configurations[stage.einsums[0].bindings.config].components
+    by_name = {one.component: one for one in reversed(bindings)}
+    path = [component for name, component in components.items() if name in by_name]
+    if path[0].kind != "DRAM" or len(path) == 1:
+        return None
+    first = bindings[0]
+    stored = specification.tensors[first.tensor].formats[first.format].ranks[first.rank]
+    last = by_name[path[-1].name]
+    return Chain(
+        format=stored,
+        bits=bits_of(stored, first.kind),
+        width=path[1].width,
+        shared=next((one.name for one in reversed(path) if _is_shared(one, stage)), ""),
+        kept=not _is_shared(path[-1], stage),
+        evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
+    )
+
+
+def _is_shared(component: Component, stage: Stage) -> bool:
+    """Whether a store serves all instances: a cache, or a buffer that is above them."""
+    above = component.kind == "Buffet" and component.all_instances < stage.instances
+    return component.kind == "Cache" or above
