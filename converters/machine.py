@@ -9,7 +9,7 @@ from typing import ClassVar
 from fiberscope.accelerators.composition import Composition, PartFactory, count
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.layout import Layout as Place
-from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.machine import Traffic
 from fiberscope.converters.arrays import Source, Target
 from fiberscope.converters.blocks import BLOCKS, latency
 from fiberscope.converters.configuration import MintParameters
@@ -239,10 +239,6 @@ class Mint(Composition[MintParameters]):
                 "Z": Traffic(0, LINE_BYTES * count("lines", self.writer)),
             }
         return super().traffic()
-
-    def memory(self) -> MemoryUse | None:
-        """How the memory was used; None without one."""
-        return None if self.parameters.port.ideal else super().memory()
 
     def traffic_minimum_bytes(self) -> int:
         """Source and target once, in whole lines."""

@@ -12,7 +12,6 @@ from scipy import sparse
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.layout import Layout
-from fiberscope.accelerators.machine import MemoryUse
 from fiberscope.accelerators.sigma.accumulators import Accumulators
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.controller import FETCHES, Controller
@@ -285,10 +284,6 @@ class Sigma(Composition[SigmaConfiguration]):
     def traffic(self) -> dict[str, Any]:
         """Bytes read and written by tensor; none without memory."""
         return {} if self.plan.without_memory else super().traffic()
-
-    def memory(self) -> MemoryUse | None:
-        """How the memory was used, None without one."""
-        return None if self.plan.without_memory else super().memory()
 
     def traffic_minimum_bytes(self) -> int:
         """Both bitmaps, the nonzeros, and all of Z, each once."""

@@ -291,7 +291,7 @@ class Concentrator(Component):
         Input("inputs", REQUEST, array=True),
         Output("requests", REQUEST),
         Input("replies", REPLY),
-        Output("outputs", REPLY, array=True),
+        Output("outputs", REPLY, array=True, optional=True),
     )
     COUNTERS = ("sent", "returned")
     SIGNALS = (Signal("sent", 48), Signal("returned", 48))

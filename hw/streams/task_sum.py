@@ -20,9 +20,10 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
     """Adds up what the tasks of all instances give, task by task, in the order in which they were dealt.
 
     Interface: instance i brings points on ``in_0_i`` and so on, their coordinates, and ``in_val_i``, all of
-    one shape; a stop of the task's level, or higher, ends a task. ``turns`` tells which instance has each
+    one shape but for stops within a task; one of the task's level, or higher, ends it. ``turns`` tells which instance has each
     task, and at last done. A value N is none. To a point's coordinates belong those that its task has
-    (``outer``). When all is added up, ``out_over`` tells.
+    (``outer``). Points that are new leave on ``out_element``, for who writes them. When all is added up,
+    ``out_over`` tells.
 
     Timing: a token a cycle, an addition among it.
 
@@ -45,6 +46,7 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
 
     turns: Channel
     out_over: OutputStream
+    out_element: OutputStream
 
     def __init__(self, name: str, instances: int, ways: int, level: int, outer: list[Growing]) -> None:
         super().__init__(name)
@@ -54,7 +56,11 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
         self.base: tuple[int, ...] = ()  # its own coordinates
         self.started = False
         self.additions = self.elements = 0
-        self.ports: tuple[Port, ...] = (Input("turns", TURN), output_stream("out_over", TURN))
+        self.ports: tuple[Port, ...] = (
+            Input("turns", TURN),
+            output_stream("out_over", TURN),
+            output_stream("out_element", CRD),
+        )
         for instance in range(instances):
             self.ports += tuple(Input(f"in_{way}_{instance}", CRD) for way in range(ways))
             self.ports += (Input(f"in_val_{instance}", VAL),)
@@ -74,8 +80,18 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
         for channel in heads:
             if not channel.can_pop():
                 return self.wait_input(channel)
-        self._take(heads, now)
+        if not self._passes_stops(heads):
+            self._take(heads, now)
         return self.busy(now + 1)
+
+    def _passes_stops(self, heads: list[Channel]) -> bool:
+        """Take stops within a task, which coordinates lack where these were dropped; whether there was one."""
+        passed = False
+        for channel in heads:
+            if channel.control() == STOP and channel.coordinate() < self.level:
+                channel.pop()
+                passed = True
+        return passed
 
     def _end(self, now: int) -> int:
         """Take done, which all instances send."""
@@ -85,6 +101,7 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
         for channel in self.inputs:
             channel.pop()
         self.out_over.push(DONE)
+        self.out_element.push(DONE)
         return self.finish(now)
 
     def _take(self, heads: list[Channel], now: int) -> None:
@@ -114,4 +131,5 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
             self.sums[point] += value
         else:
             self.elements += 1
+            self.out_element.push(DATA, inner[self.ways - 1] if self.ways > 0 else 0)
             self.sums[point] = value

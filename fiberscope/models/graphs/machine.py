@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 
 from fiberscope.accelerators.composition import Composition
-from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.hw.streams.ahead import AheadKernel
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.droppers import StopDropper
@@ -161,17 +160,9 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
                 counts["intersect"] = counts.get("intersect", 0) + counters["matches"]
         return counts
 
-    def traffic(self) -> dict[str, Traffic]:
-        """None: levels and values are beside the blocks that read them."""
-        return {}
-
     def traffic_minimum_bytes(self) -> int:
         """None."""
         return 0
-
-    def memory(self) -> MemoryUse | None:
-        """None."""
-        return None
 
     def progress(self) -> tuple[int, int]:
         """How many writers are done, and how many there are."""

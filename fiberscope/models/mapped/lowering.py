@@ -221,7 +221,10 @@ class _Lowering:
         read = {one.tensor: one.variables for each in reversed(self._walked) for one in each.accesses}
         tensor = self._specification.tensors[output]
         uses = uses_of(mapped.equation.output, tensor.ranks)
-        return {**read, output: tuple(level.rank.name for level in output_levels(mapped, uses, tensor.empty))}
+        return {
+            **read,
+            output: tuple(level.rank.name for level in output_levels(mapped, uses, tensor.empty) if uses),
+        }
 
     def _loop(self, term: Term, variable: str, loops: Sequence[Loop]) -> Loop:
         iteration = iteration_of(term, variable)

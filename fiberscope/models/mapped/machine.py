@@ -111,7 +111,7 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         channels = -(-asked // given.bandwidth)
         line = self.stores.line
         changed = {"bandwidth": asked // channels, "interleave": -(-given.interleave // line) * line}
-        return MemoryParameters(channels=channels, **{**given.model_dump(), **changed})
+        return MemoryParameters(channels=channels, **{**given.model_dump(mode="json"), **changed})
 
     def component(self, name: str) -> Unit:
         """One of the architecture's by its name."""
@@ -196,7 +196,10 @@ class BuiltStage:
         name = f"{prefix}{self.graph.names[self._output.name]}"
         ways, level = graph.arity(self._output), self._last_level()
         sums = self.machine.add(TaskSum, name, self.stage.instances, ways, level, outer)
-        self.machine.kernel.connect(self.cut, "turns", sums, "turns", capacity=None)
+        connect, capacity = self.machine.kernel.connect, self.machine.parameters.timing.capacity
+        connect(self.cut, "turns", sums, "turns", capacity=None)
+        for place, writer in enumerate(self.memory.sum_writers(name)):
+            connect(sums, f"out_element[{place}]", writer, "in_stream", capacity=capacity)
         return sums
 
     @property
@@ -248,7 +251,7 @@ class BuiltStage:
                 target = leaf.input(leaf.nodes[stream.target], stream.input)
                 self.machine.kernel.connect(self.cut, port, *target, capacity=None)
         for number, crossing in enumerate(self.graph.crossings if self.sums is None else ()):
-            for writer in self.memory.task_writers(leaf.name, place, crossing.loop):
+            for writer in self.memory.task_writers(leaf.name, place, crossing.loop) if crossing.loop else ():
                 port = f"out_{number}_{place}[{used[number]}]"
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 

@@ -90,7 +90,7 @@ class MappedMemory:
         return self.bases[what]
 
     def area(self, what: Array, chain: Chain, number: int) -> int:
-        """Where an instance begins to write what it makes of an output's array: pages of theirs lie in turn."""
+        """Where an instance begins to write an array of an output: pages of all lie in turn."""
         if what not in self.bases:
             self.bases[what] = self.place(what[0], WRITTEN, Role.PRODUCT)
             self.held[chain.shared] += self.line
@@ -296,7 +296,9 @@ class StageMemory:
         output = self.graph.einsum.output
         ranks = self.graph.orders[output]
         if node.writes_values:
-            yield from self._writers(leaf, number, ranks[-1:], ("payload", "elem"), f"{name}.payloads")
+            level = 0 if self.graph.loops else NEVER  # else the values of tasks are one fiber
+            kinds = ("payload", "elem")
+            yield from self._writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
             return
         place = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
         yield from self._writers(leaf, number, ranks[place : place + 1], ("coord",), f"{name}.coordinates")
@@ -307,6 +309,12 @@ class StageMemory:
         """What writes the coordinates of tasks."""
         name = f"{leaf}tasks.{loop}"
         yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
+
+    def sum_writers(self, name: str) -> Iterator[LineWriter]:
+        """What writes the elements that tasks gave in parts, each once."""
+        for kinds in (("coord", "elem"), ("payload",)):
+            ranks = self.graph.orders[self.graph.einsum.output][-1:]
+            yield from self._writers(name, 0, ranks, kinds, f"{name}.{kinds[0]}s", level=NEVER)
 
     def _writers(
         self,

@@ -144,6 +144,19 @@ def test_tasks_are_added_up_in_the_order_in_which_they_were_dealt():
     assert found["out_over"] == [(6, "D")]  # three tokens of each task, and done
 
 
+def test_stops_within_a_task_are_passed_over_where_its_tasks_are_added_up():
+    """Where nothing was to be added, coordinates were dropped with their fiber; values keep its stop."""
+    inputs = {
+        "turns": now(0, "D"),
+        "in_0_0": now(3, 5, "S2", "D"),
+        "in_val_0": now("S0", 1.0, 2.0, "S1", "S0", "S2", "D"),
+    }
+    block = TaskSum("sum", 1, 1, 2, [])
+    found = run_streams(block, inputs, ["out_element"], checked=False)
+    assert block.sums == {(3,): 1.0, (5,): 2.0}
+    assert [token for _cycle, token in found["out_element"]] == [3, 5, "D"]
+
+
 def test_a_root_waits_for_what_comes_before_it():
     found = run_streams(Root("root"), {"after": [(4, 0)]}, ["out_ref"])
     assert found["out_ref"] == [(4, 0), (5, "D")]
