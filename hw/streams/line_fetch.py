@@ -65,7 +65,6 @@ class LineFetch(Fetch):
         self.kept = kept
         self.lets_go = lets_go
         self.buffer: Lines = set()
-        self.most = 0  # lines that it has held at once
 
     def _look(self) -> None:
         line = self.table[self.in_ref.coordinate()]
@@ -77,7 +76,6 @@ class LineFetch(Fetch):
             self.reused += 1
         elif self.kept:
             self.buffer.add(line)
-            self.most = max(self.most, len(self.buffer))
 
     def _hold(self, needs: int) -> None:
         if self.in_ref.control() == STOP and self.in_ref.coordinate() >= self.lets_go:

@@ -20,7 +20,7 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
     """Adds up what the tasks of all instances give, task by task, in the order in which they were dealt.
 
     Interface: instance i brings points on ``in_0_i`` and so on, their coordinates, and ``in_val_i``, all of
-    one shape but for stops within a task; one of the task's level, or higher, ends it. ``turns`` tells which instance has each
+    one shape; a stop of the task's level, or higher, ends a task. ``turns`` tells which instance has each
     task, and at last done. A value N is none. To a point's coordinates belong those that its task has
     (``outer``). Points that are new leave on ``out_element``, for who writes them. When all is added up,
     ``out_over`` tells.
@@ -80,18 +80,8 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
         for channel in heads:
             if not channel.can_pop():
                 return self.wait_input(channel)
-        if not self._passes_stops(heads):
-            self._take(heads, now)
+        self._take(heads, now)
         return self.busy(now + 1)
-
-    def _passes_stops(self, heads: list[Channel]) -> bool:
-        """Take stops within a task, which coordinates lack where these were dropped; whether there was one."""
-        passed = False
-        for channel in heads:
-            if channel.control() == STOP and channel.coordinate() < self.level:
-                channel.pop()
-                passed = True
-        return passed
 
     def _end(self, now: int) -> int:
         """Take done, which all instances send."""

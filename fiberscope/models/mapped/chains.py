@@ -23,6 +23,7 @@ class Chain:
         bits: of an entry.
         width: bits of a line of the store next to memory.
         shared: the store that all instances share, if one is on the way.
+        cached: whether that is a cache, which takes what is written.
         kept: whether a buffer of the instance keeps what has come.
         evict_on: the loop whose iterations let it go; empty if none does.
     """
@@ -31,6 +32,7 @@ class Chain:
     bits: int
     width: int
     shared: str
+    cached: bool
     kept: bool
     evict_on: str
 
@@ -74,6 +76,7 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
         bits=bits_of(stored, first.kind),
         width=path[1].width,
         shared=next((one.name for one in reversed(path) if _is_shared(one, stage)), ""),
+        cached=any(one.kind == "Cache" for one in path),
         kept=not _is_shared(path[-1], stage),
         evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
     )

@@ -143,8 +143,9 @@ class Leaf:
         self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
         self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
 
-    def _wire(self, source: End, target: End) -> None:
-        self.machine.kernel.connect(*source, *target, capacity=self.timing.capacity)
+    def _wire(self, source: End, target: End, *, bounded: bool = True) -> None:
+        capacity = self.timing.capacity if bounded else None
+        self.machine.kernel.connect(*source, *target, capacity=capacity)
 
     def input(self, node: Node, port: str) -> End:
         """Where a stream into a block goes: to it, or to what makes its references wait for memory."""
@@ -179,7 +180,11 @@ class Leaf:
         for stream in streams:
             if stream.source in self.nodes and stream.target in self.nodes:
                 source, target = self.nodes[stream.source], self.nodes[stream.target]
-                self._wire(self.output(source, stream.output), self.input(target, stream.input))
+                bounded = (
+                    target.primitive.input("outer") is None
+                )  # a coordinate waits there for its fiber's end
+                end = self.input(target, stream.input)
+                self._wire(self.output(source, stream.output), end, bounded=bounded)
                 if target.primitive.writes:
                     called = self.called(target)
                     for writer in self.memory.writers(self.name, self.number, target, called):

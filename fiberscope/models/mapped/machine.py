@@ -16,6 +16,7 @@ from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.cut import Cut, TaskEnd
+from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.task_sum import TaskSum
 from fiberscope.models.graphs.blocks import CARRIES, Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -266,8 +267,12 @@ class BuiltStage:
             for stream in graph.streams_into(self._output):
                 port = stream.input.removeprefix("crd[").removesuffix("]")
                 end = leaf.output(leaf.nodes[stream.source], stream.output)
-                capacity = self.machine.parameters.timing.capacity
-                connect(*end, self.sums, f"in_{port}_{place}", capacity=capacity)
+                points = self.machine.add(
+                    StopDropper, f"{leaf.name}{port}_points", CARRIES[stream.kind], kept=self._last_level()
+                )
+                connect(*end, points, "in_stream", capacity=self.machine.parameters.timing.capacity)
+                waiting = self.machine.parameters.timing.partials
+                connect(points, "out_stream[0]", self.sums, f"in_{port}_{place}", capacity=waiting)
 
     def operations(self) -> dict[str, int]:
         """Of the blocks of all its instances."""

@@ -109,8 +109,8 @@ class MappedMemory:
             self.ports.setdefault(leaf, _Port()).readers.append(user)
 
     def writes(self, chain: Chain, leaf: str, block: Block) -> None:
-        """Have a block write to that store; a shared one acknowledges."""
-        if chain.shared:
+        """Have a block write to that store: a cache acknowledges, past a buffer it goes on to memory."""
+        if chain.cached:
             self.reads(chain, leaf, block)
         else:
             self.ports.setdefault(leaf, _Port()).writers.append((block, "requests", ""))
@@ -347,7 +347,7 @@ class StageMemory:
                     rows=rows.rows,
                     page_lines=memory.page_lines,
                     pages=memory.machine.instances,
-                    port=memory.port(chain),
+                    port=memory.port(chain) if chain.cached else 0,
                 )
                 memory.writes(chain, leaf, writer)
                 yield writer

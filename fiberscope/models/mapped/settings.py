@@ -23,6 +23,7 @@ class Timing(Configuration):
     tasks: int = Field(ge=1, le=2**16)
     dispatch: Literal["dynamic", "static"]
     depth: int = Field(ge=0, le=2**24)
+    partials: int = Field(ge=1, le=2**24)
     way: int = Field(ge=1, le=2**16)
     stages: int = Field(ge=1, le=8)
     memory: Literal["modelled", "ideal"]

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.fetch import Fetch
+from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
+from fiberscope.hw.streams.line_fetch import LineFetch
 from fiberscope.hw.streams.line_writer import LineWriter
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
@@ -220,3 +223,82 @@ class TestLineWriter:
     def test_an_entry_larger_than_a_line_is_refused(self):
         with pytest.raises(ValueError, match="an element of 8 bytes should fit a line of 4 bytes"):
             LineWriter("writer", 0, 8, line_bytes=4)
+
+
+def lines_of(*lines):
+    return memoryview(np.array(lines, np.int64))
+
+
+def test_a_buffer_keeps_lines_until_a_stop_of_its_level():
+    """References 0 to 3 lie in lines 0, 0, 1 and 5; a stop of level 1 empties the buffer, of 0 not."""
+    memory = Shuffler("memory", (3,))
+    fetch = LineFetch("fetch", 128, lines_of(0, 0, 1, 5), kept=True, lets_go=1)
+    streams, block = fetched(with_gaps([0, 2, 1, "S0", 3, 2, "S1", 2, 3, "D"]), memory, fetch=fetch)
+    assert tokens_of(streams["out_ref"]) == [0, 2, 1, "S0", 3, 2, "S1", 2, 3, "D"]
+    assert memory.asked == [128, 192, 448, 192, 448]
+    assert (block.lines, block.reused) == (5, 2)
+
+
+def test_without_a_buffer_the_line_asked_for_last_is_kept():
+    memory = Shuffler("memory", (3,))
+    fetch = LineFetch("fetch", 0, lines_of(0, 0, 1), line_bytes=8)
+    fetched(with_gaps([0, 1, 2, 1, "D"]), memory, fetch=fetch)
+    assert memory.asked == [0, 8, 0]
+
+
+def test_what_is_known_to_be_absent_is_not_asked_for_and_a_buffer_may_keep_nothing():
+    memory = Shuffler("memory", (3,))
+    fetch = LineFetch("fetch", 0, lines_of(0, NO_LINE, 0), line_bytes=8, kept=True, lets_go=EACH)
+    streams, block = fetched(with_gaps([0, 1, 2, "D"]), memory, fetch=fetch)
+    assert tokens_of(streams["out_ref"]) == [0, 1, 2, "D"]
+    assert memory.asked == [0, 0]
+    assert block.reused == 1
+
+
+@given(
+    tokens=reference_streams(elements=st.integers(0, 9)),
+    table=st.lists(st.integers(0, 5) | st.just(NO_LINE), min_size=10, max_size=10),
+    level=st.sampled_from([0, 1, EACH, NEVER]),
+    latencies=st.lists(st.integers(1, 30), max_size=7),
+)
+def test_lines_are_those_of_a_plain_buffer(tokens, table, level, latencies):
+    asked, kept = [], set()
+    for token in tokens:
+        if isinstance(token, int):
+            kept = set() if level == EACH else kept
+            if table[token] not in (NO_LINE, *kept):
+                asked.append(16 * table[token])
+                kept.add(table[token])
+        elif token[0] == "S" and level != EACH and int(token[1:]) >= level:
+            kept = set()
+    memory = Shuffler("memory", latencies)
+    fetch = LineFetch("fetch", 0, lines_of(*table), line_bytes=16, kept=True, lets_go=level, outstanding=3)
+    streams, _block = fetched(with_gaps(tokens), memory, fetch=fetch)
+    assert tokens_of(streams["out_ref"]) == tokens
+    assert memory.asked == asked
+
+
+def lines_written(stream, **options):
+    """Addresses of the lines that a writer asks to write, and the cycle in which it is done."""
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    source = kernel.add(TimedSource("source", CRD, with_gaps(stream)))
+    writer = kernel.add(LineWriter("writer", 64, 1, line_bytes=8, **options))
+    sink = kernel.add(StreamSink("sink"))
+    kernel.connect(source, "out", writer, "in_stream", capacity=None)
+    kernel.connect(writer, "requests", sink, "in", capacity=None)
+    kernel.run()
+    return [reference for _cycle, (_control, _tag, reference, _value) in sink.received]
+
+
+def test_each_fiber_begins_a_row_and_a_row_that_is_begun_can_end_a_line():
+    """Rows of two entries, two in a line: of fibers of 3, 1 and 2 the first fills a line by its last row."""
+    assert lines_written([1, 2, 3, "S0", 4, "S0", 5, 6, "S1", "D"], row=2, rows=2) == [64, 72]
+    assert lines_written([1, 2, 3, "S0", 4, "S0", 5, "S1", "D"], row=2, rows=2) == [64, 72]
+    assert lines_written([1, "S0", 4, "S0", 5, "S1", "D"], row=2, rows=2) == [64, 72]
+
+
+def test_stops_of_a_level_have_entries_and_pages_of_several_lie_in_turn():
+    assert lines_written([1, "S0", "S1", "S0", "S1", "D"], of_stops=True, level=1, row=1, rows=1) == [64, 72]
+    stream = [1, 2, 3, 4, 5, "S0", "D"]
+    assert lines_written(stream, row=1, rows=1, page_lines=2, pages=3) == [64, 72, 112, 120, 160]

@@ -138,23 +138,11 @@ def test_tasks_are_added_up_in_the_order_in_which_they_were_dealt():
     for instance, first in ((0, 1.0), (1, 10.0)):
         inputs[f"in_0_{instance}"] = now(1, 2, "S1", "D")
         inputs[f"in_val_{instance}"] = now(first, "N" if instance else 2.0, "S1", "D")
-    found = run_streams(block, inputs, ["out_over"], checked=False)
+    found = run_streams(block, inputs, ["out_over", "out_element"], checked=False)
     assert block.sums == {(7, 1): 11.0, (7, 2): 2.0}
+    assert [token for _cycle, token in found["out_element"]] == [1, 2, "D"]
     assert (block.counters()["additions"], block.counters()["elements"]) == (1, 2)
     assert found["out_over"] == [(6, "D")]  # three tokens of each task, and done
-
-
-def test_stops_within_a_task_are_passed_over_where_its_tasks_are_added_up():
-    """Where nothing was to be added, coordinates were dropped with their fiber; values keep its stop."""
-    inputs = {
-        "turns": now(0, "D"),
-        "in_0_0": now(3, 5, "S2", "D"),
-        "in_val_0": now("S0", 1.0, 2.0, "S1", "S0", "S2", "D"),
-    }
-    block = TaskSum("sum", 1, 1, 2, [])
-    found = run_streams(block, inputs, ["out_element"], checked=False)
-    assert block.sums == {(3,): 1.0, (5,): 2.0}
-    assert [token for _cycle, token in found["out_element"]] == [3, 5, "D"]
 
 
 def test_a_root_waits_for_what_comes_before_it():

@@ -1,56 +1,17 @@
 """Machines from random specifications: they compute what every point gives, and count as the trace does."""
 
 import pytest
-import yaml
 from drawn_specifications import merging, programs
+from drawn_storage import stored_merging
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import create_model
+from mapped_runs import compare, ran
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.models.mapped.build import graphs_of
-from fiberscope.models.mapped.machine import MappedMachine
-from fiberscope.models.mapped.settings import SHIPPED, MappedParameters
-from fiberscope.models.trace.evaluate import run
-from fiberscope.models.trace.plan import rank_shapes
-from fiberscope.models.trace.reference import Computation
-from fiberscope.models.trace.verify import verify
 from fiberscope.sim import Kernel
 
-SHIPPED_SETTINGS = yaml.safe_load(SHIPPED.read_text())
 REFUSED = ("visited whole, and cut", "is cut while the loops run", "copies the same for every")
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
-
-
-def parameters(**timing):
-    """Those that ship, but for some of the timing."""
-    given = {"clock": 10**9, **SHIPPED_SETTINGS, "timing": {**SHIPPED_SETTINGS["timing"], **timing}}
-    return create_model("Drawn", __base__=MappedParameters, clock=(int, ...))(**given)
-
-
-def ran(program, kernel=None, **timing):
-    """The machine of a program, run to its end, and the cycles that it took."""
-    specification, trees = program
-    graphs = graphs_of(specification, trees)
-    machine = MappedMachine(parameters(**timing), specification, graphs, "drawn", kernel=kernel)
-    ended = machine.kernel.run()
-    assert ended.complete
-    return machine, ended.cycles
-
-
-def compare(program, machine):
-    """Its output with every point, its operations with the trace's."""
-    specification, trees = program
-    outcome = run(specification, trees)
-    last = specification.einsums[-1]
-    tensors = {**outcome.tensors, **trees}
-    shapes = rank_shapes(specification, last, tensors)
-    found = verify(Computation(specification, last, tensors, shapes), machine.result().outputs["Z"])
-    assert found.reference == "an evaluation of every point"
-    assert found.passed
-    operations, counted = machine.operations(), outcome.runs[-1].operations
-    assert operations["multiply"] == counted.get("mul", 0)
-    assert operations["add"] == counted.get("add", 0) + counted.get("sub", 0)
 
 
 def held(program):
@@ -107,7 +68,7 @@ def test_a_merger_counts_as_the_trace_and_gives_what_every_point_gives(program):
 
 
 @settings(ANYHOW, max_examples=25)
-@given(programs() | merging(), st.integers(0, 1 << 30))
+@given(programs() | merging() | stored_merging(), st.integers(0, 1 << 30))
 def test_nothing_depends_on_the_order_of_ticks_or_on_sleep(program, seed):
     try:
         _machine, cycles = ran(program)
@@ -127,7 +88,7 @@ def accounts(machine):
 
 
 @settings(ANYHOW, max_examples=25)
-@given(programs() | merging(), st.sampled_from([1, 2, 7]), st.sampled_from([1, 2, 0]))
+@given(programs() | merging() | stored_merging(), st.sampled_from([1, 2, 7]), st.sampled_from([1, 2, 0]))
 def test_tasks_in_turn_and_short_queues_give_the_same_in_other_cycles(program, tasks, way):
     try:
         machine, _cycles = ran(program, dispatch="static", tasks=tasks, way=max(1, way))

@@ -1,0 +1,45 @@
+"""Runs of machines that nobody configures, and what they are held to."""
+
+import yaml
+from pydantic import create_model
+
+from fiberscope.models.mapped.build import graphs_of
+from fiberscope.models.mapped.machine import MappedMachine
+from fiberscope.models.mapped.settings import SHIPPED, MappedParameters
+from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.plan import rank_shapes
+from fiberscope.models.trace.reference import Computation
+from fiberscope.models.trace.verify import verify
+
+SHIPPED_SETTINGS = yaml.safe_load(SHIPPED.read_text())
+
+
+def parameters(**timing):
+    """Those that ship, but for some of the timing."""
+    given = {"clock": 10**9, **SHIPPED_SETTINGS, "timing": {**SHIPPED_SETTINGS["timing"], **timing}}
+    return create_model("Drawn", __base__=MappedParameters, clock=(int, ...))(**given)
+
+
+def ran(program, kernel=None, **timing):
+    """The machine of a program, run to its end, and the cycles that it took."""
+    specification, trees = program
+    graphs = graphs_of(specification, trees)
+    machine = MappedMachine(parameters(**timing), specification, graphs, "drawn", kernel=kernel)
+    ended = machine.kernel.run()
+    assert ended.complete
+    return machine, ended.cycles
+
+
+def compare(program, machine):
+    """Its output with every point, its operations with the trace's."""
+    specification, trees = program
+    outcome = run(specification, trees)
+    last = specification.einsums[-1]
+    tensors = {**outcome.tensors, **trees}
+    shapes = rank_shapes(specification, last, tensors)
+    found = verify(Computation(specification, last, tensors, shapes), machine.result().outputs["Z"])
+    assert found.reference == "an evaluation of every point"
+    assert found.passed
+    operations, counted = machine.operations(), outcome.runs[-1].operations
+    assert operations["multiply"] == counted.get("mul", 0)
+    assert operations["add"] == counted.get("add", 0) + counted.get("sub", 0)

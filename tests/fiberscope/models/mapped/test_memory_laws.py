@@ -1,0 +1,89 @@
+"""Machines from random specifications move what the trace says that their buffers take."""
+
+from collections import Counter
+
+import pytest
+from drawn_storage import stored_merging, stored_programs
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from mapped_runs import compare, ran
+
+from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.model import Model
+from fiberscope.models.trace.options import Effects
+
+ANYHOW = settings(suppress_health_check=list(HealthCheck))
+MOST_EQUAL = 2  # factors; of three, what one has at a loop is read although another lacks a later one
+
+
+def bits_of_the_trace(specification, trees):
+    """Bits that each tensor's buffers take, an instance at a time."""
+    model = Model(specification, Effects(instances=True))
+    outcome = run(specification, trees, model.observe)
+    told = model.metrics(outcome)["Z"].get("DRAM", {})
+    return {name: told[name]["read"] if name in told else 0 for name in trees}
+
+
+def held(program):
+    """Hold what a machine reads to what the trace says of it."""
+    specification, trees = program
+    machine, _cycles = ran(program, line="0 B", dispatch="static")
+    compare(program, machine)
+    assume(machine.stages[0].cut.empty == 0)  # of tasks that are passed over nothing is read
+    traffic = machine.traffic()
+    few = len(specification.einsums[0].inputs) <= MOST_EQUAL
+    for name, bits in bits_of_the_trace(specification, trees).items():
+        read = 8 * traffic[name].read_bytes if name in traffic else 0
+        assert read == bits if few else read <= bits
+
+
+@ANYHOW
+@given(stored_programs())
+def test_what_comes_from_memory_is_what_the_trace_says_that_buffers_take(program):
+    held(program)
+
+
+@pytest.mark.slow
+@settings(ANYHOW, max_examples=2000)
+@given(stored_programs())
+def test_two_thousand_machines_with_memory(program):
+    held(program)
+
+
+def lines_of_rows(trees, line):
+    """Lines of B, of so many bytes, that hold what rows of A select: pointers, coordinates and values."""
+    width = 8  # bytes of a row of entries, which each fiber begins
+    a, b = trees["A"].swizzle(("K", "M")), trees["B"].swizzle(("K", "N"))
+    selected = {int(k) for k in a.columns()[0]}
+    counts = Counter(int(k) for k in b.columns()[0])
+    touched = {("pointer", k * 4 // width * width // line) for k in selected}
+    for entry, what in ((4, "coordinate"), (8, "value")):
+        begin = 0
+        for k in sorted(counts):
+            rows = -(-counts[k] * entry // width)
+            if k in selected:
+                touched |= {(what, (begin + row) * width // line) for row in range(rows)}
+            begin += rows
+    return len(touched)
+
+
+@settings(ANYHOW, max_examples=40)
+@given(stored_merging(), st.sampled_from([8, 16, 64]), st.sampled_from([1, 3]))
+def test_a_cache_brings_each_line_that_a_merger_reads_once_and_all_is_written(program, line, ahead):
+    machine, _cycles = ran(program, line=f"{line} B", ahead=ahead)
+    compare(program, machine)
+    traffic = machine.traffic()
+    if machine.stages[0].cut.dealt:
+        assert traffic["B"].read_bytes == line * lines_of_rows(program[1], line)
+    written = machine.result().outputs["Z"].nonzeros
+    assert traffic["Z"].write_bytes >= written * 12
+
+
+@settings(ANYHOW, max_examples=25)
+@given(stored_merging())
+def test_a_memory_that_costs_nothing_gives_the_same_sooner(program):
+    machine, cycles = ran(program)
+    ideal, sooner = ran(program, memory="ideal")
+    assert str(ideal.result().outputs["Z"]) == str(machine.result().outputs["Z"])
+    assert (ideal.traffic(), ideal.memory()) == ({}, None)
+    assert sooner <= cycles
