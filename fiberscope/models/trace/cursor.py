@@ -54,6 +54,8 @@ class Cursor:  # C: final
         self.empty = 0.0  # C: public
         self.looked: list[Recorder] = []  # C: public; told of every element looked at
         self.used: list[Recorder] = []  # C: public; told of those whose body runs
+        self.placed = False  # C: public; whether they are told of coordinates, as of what is visited whole
+        self.sought = 0  # the coordinate that was looked up last
         self.reached: list[Recorder] = []  # C: public; told of fibers: their subtrees are moved whole
         self.records = False  # whether there are any of the first two
         self.fiber = 0
@@ -239,14 +241,20 @@ class Cursor:  # C: final
     def look(self) -> int:  # C: cdef
         """Tell of the head's coordinate."""
         if self.records:
-            self.tell(self.looked, self.at if self.whole else self.head - self.first)
+            self.tell(self.looked, self._place())
         return 0
 
     def use(self) -> int:  # C: cdef
         """Tell of the head's payload: the body runs for it."""
         if self.records:
-            self.tell(self.used, self.at if self.whole else self.head - self.first)
+            self.tell(self.used, self._place())
         return 0
+
+    def _place(self) -> int:  # C: noexcept
+        """Where the head's element lies in its fiber."""
+        if self.whole:
+            return self.at
+        return self.coordinates[self.head] if self.placed else self.head - self.first
 
     def tell(self, recorders: list[Recorder], position: int) -> int:  # C: cdef
         """Record a read at a position of the fiber."""
@@ -261,8 +269,9 @@ class Cursor:  # C: final
         place = self.find(coordinate, self.first, self.last)
         found = place < self.last and self.coordinates[place] == coordinate
         self.head = place
+        self.sought = coordinate
         if self.records:
-            self.tell(self.looked, place - self.first)
+            self.tell(self.looked, coordinate if self.placed else place - self.first)
         if found:
             self.enter(place)
         else:
@@ -272,7 +281,7 @@ class Cursor:  # C: final
     def use_looked_up(self) -> int:  # C: cdef
         """Tell of the payload of the element that was looked up: the body runs for it."""
         if self.records and (self.present or self.whole):
-            self.tell(self.used, self.head - self.first)
+            self.tell(self.used, self.sought if self.placed else self.head - self.first)
         return 0
 
 

@@ -46,6 +46,7 @@ class Attachment:
         recorder: that is told.
         root: of an eager binding, the rank of the fibers that are moved with all that is below. Of an input,
             the recorder is told of these fibers alone; of an output, of every element of ``rank`` in them.
+        placed: whether an element of an input lies at its coordinate.
     """
 
     tensor: str
@@ -53,6 +54,7 @@ class Attachment:
     kind: str
     recorder: Recorder
     root: str | None = None
+    placed: bool = False
 
 
 def attach(nest: Nest, attachment: Attachment) -> None:
@@ -64,6 +66,7 @@ def attach(nest: Nest, attachment: Attachment) -> None:
             continue
         for level in levels:
             if operand.formatted.get(level.name, level.name) == (attachment.root or attachment.rank):
+                level.cursor.placed |= attachment.placed
                 if attachment.root is not None:
                     level.cursor.reached.append(attachment.recorder)
                 elif attachment.kind == "payload":

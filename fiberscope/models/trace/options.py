@@ -21,6 +21,8 @@ class Effects:
         multicast: what several instances read in one round is read once.
         headers: the headers of fibers are moved.
         on_chip: the last buffer of each path serves compute, element by element.
+        places: an element of a rank that is stored whole (U) lies at its coordinate, whoever comes to it;
+            else only where loops visit the whole rank, and elsewhere among those that are present.
         imbalance: units side by side take as long as the one with the most bodies.
     """
 
@@ -30,6 +32,7 @@ class Effects:
     multicast: bool = False
     headers: bool = False
     on_chip: bool = False
+    places: bool = False
     imbalance: bool = False
 
 
@@ -49,6 +52,7 @@ class Options(BaseModel):
     multicast: bool | None = Field(default=None, description="one read for several instances")
     headers: bool | None = Field(default=None, description="headers of fibers")
     on_chip: bool | None = Field(default=None, description="what the last buffers serve to compute")
+    places: bool | None = Field(default=None, description="entries of whole ranks by coordinate")
     imbalance: bool | None = Field(default=None, description="the busiest instance counts")
 
     @property

@@ -79,6 +79,7 @@ class Bound:
         headers: who counts headers of fibers; None where they are not counted.
         header_bits: of a fiber.
         served: who counts what is served to compute; None where that is not counted.
+        placed: whether an element lies at its coordinate.
     """
 
     binding: StorageBinding
@@ -88,6 +89,7 @@ class Bound:
     headers: Buffet | None = None
     header_bits: int = 0
     served: Served | None = None
+    placed: bool = False
 
     def attachments(self) -> Iterator[Attachment]:
         """The recorders, with what they are to be told of."""
@@ -98,7 +100,8 @@ class Bound:
             yield self._attached(self.served, None)
 
     def _attached(self, recorder: Recorder, root: str | None) -> Attachment:
-        return Attachment(self.binding.tensor, self.binding.rank, self.binding.kind, recorder, root)
+        what = self.binding
+        return Attachment(what.tensor, what.rank, what.kind, recorder, root, self.placed)
 
     def header_traffic(self) -> Traffic:
         """What the headers take."""
@@ -275,8 +278,10 @@ class Storage:
         told = told_of(recorders, self.space, self.effects.multicast)
         headers = self._headers(binding)
         served = Served() if self.effects.on_chip and binding.component == path[-1] else None
-        bits, header_bits = self._bits(binding), self._rank_format(binding).fhbits
-        buffer.bound.append(Bound(binding, bits, recorders, told, headers, header_bits, served))
+        stored = self._rank_format(binding)
+        placed = self.effects.places and stored.kind == "U"
+        bits = self._bits(binding)
+        buffer.bound.append(Bound(binding, bits, recorders, told, headers, stored.fhbits, served, placed))
 
     def _buffer(self, name: str) -> Buffer:
         if name not in self.buffers:

@@ -6,22 +6,9 @@ import pytest
 from drawn_storage import stored_merging, stored_programs
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from mapped_runs import compare, ran
-
-from fiberscope.models.trace.evaluate import run
-from fiberscope.models.trace.model import Model
-from fiberscope.models.trace.options import Effects
+from mapped_runs import MOST_EQUAL, bits_of_the_trace, compare, ran
 
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
-MOST_EQUAL = 2  # factors; of three, what one has at a loop is read although another lacks a later one
-
-
-def bits_of_the_trace(specification, trees):
-    """Bits that each tensor's buffers take, an instance at a time."""
-    model = Model(specification, Effects(instances=True))
-    outcome = run(specification, trees, model.observe)
-    told = model.metrics(outcome)["Z"].get("DRAM", {})
-    return {name: told[name]["read"] if name in told else 0 for name in trees}
 
 
 def held(program):

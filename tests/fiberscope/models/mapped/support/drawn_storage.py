@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.trace.specification import Component, Format, RankFormat, StorageBinding
-from fiberscope.workloads.expressions.expression import operators_of
+from fiberscope.workloads.expressions.expression import Take, operators_of
 
 BITS = st.sampled_from([0, 8, 16])
 POINTERS = RankFormat("U", "contiguous", 0, 32)
@@ -20,8 +20,9 @@ def stored_programs(draw):
     """A specification whose buffers tell what comes from memory, its tensors, and its graph.
 
     Left out are: ranks that are visited whole, where nothing is read that is known to be absent; leaders;
-    coordinates that are intersected, of which the trace does not read those behind the last match; several
-    loops in space on several instances, which trace and machine deal otherwise.
+    coordinates that are intersected, of which the trace does not read those behind the last match; values
+    that a take does not take; several loops in space on several instances, which trace and machine deal
+    otherwise.
     """
     specification, trees = draw(programs())
     specification = plain(specification)
@@ -68,6 +69,8 @@ def kinds_held(einsum, orders, name, rank, *, inner):
     sharing = sum(rank in orders[one] for one in einsum.inputs)
     together = sharing == 1 or set(operators_of(expression)) & set("+-")
     kinds = ("coord", "payload") if together else ("payload",)
+    if isinstance(expression, Take) and expression.operands[expression.selected].tensor != name:
+        kinds = tuple(kind for kind in kinds if kind == "coord" or rank != orders[name][-1])
     return kinds if inner else ()
 
 

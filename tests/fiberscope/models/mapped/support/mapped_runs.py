@@ -7,16 +7,24 @@ from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.models.mapped.settings import SHIPPED, MappedParameters
 from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.model import Model
+from fiberscope.models.trace.options import Effects
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.verify import verify
 
+MOST_EQUAL = 2  # factors; of three, what one has at a loop is read although another lacks a later one
 SHIPPED_SETTINGS = yaml.safe_load(SHIPPED.read_text())
 
 
-def parameters(**timing):
-    """Those that ship, but for some of the timing."""
-    given = {"clock": 10**9, **SHIPPED_SETTINGS, "timing": {**SHIPPED_SETTINGS["timing"], **timing}}
+def parameters(of_memory=None, **timing):
+    """Those that ship, but for some of the timing and of the memory."""
+    given = {
+        "clock": 10**9,
+        **SHIPPED_SETTINGS,
+        "timing": {**SHIPPED_SETTINGS["timing"], **timing},
+        "memory": {**SHIPPED_SETTINGS["memory"], **(of_memory or {})},
+    }
     return create_model("Drawn", __base__=MappedParameters, clock=(int, ...))(**given)
 
 
@@ -43,3 +51,11 @@ def compare(program, machine):
     operations, counted = machine.operations(), outcome.runs[-1].operations
     assert operations["multiply"] == counted.get("mul", 0)
     assert operations["add"] == counted.get("add", 0) + counted.get("sub", 0)
+
+
+def bits_of_the_trace(specification, trees):
+    """Bits that each tensor's buffers take, an instance at a time."""
+    model = Model(specification, Effects(instances=True))
+    outcome = run(specification, trees, model.observe)
+    told = model.metrics(outcome)["Z"].get("DRAM", {})
+    return {name: told[name]["read"] if name in told else 0 for name in trees}

@@ -1,0 +1,163 @@
+"""Where all but one component cost nothing, a machine takes the time that the trace says of that one."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import fiberscope
+
+PARTS = """
+architecture:
+  Chip:
+    - name: Chip
+      attributes: {clock_frequency: 1 GHz}
+      local:
+        - {name: DRAM, class: DRAM, attributes: {bandwidth: 8000000000}}
+      subtree:
+        - name: PE[${PES}]
+          local:
+            - {name: Multiplier, class: Compute, attributes: {type: mul}}
+            - {name: Intersect, class: Intersector, attributes: {type: two-finger}}
+            - {name: Buffer, class: Buffet, attributes: {width: 64}}
+            - name: Merger
+              class: Merger
+              attributes:
+                inputs: ${RADIX}
+                comparator_radix: ${RADIX}
+                order: fifo
+"""
+PRODUCTS_OF_ROWS = """
+symbols: {PES: 1, RADIX: 2}
+einsum:
+  declaration: {A: [M, K], x: [K], Z: [M]}
+  expressions: ["Z[m] = A[m, k] * x[k]"]
+mapping:
+  rank-order: {A: [M, K], x: [K], Z: [M]}
+  uncompressed: {x: [K]}
+  loop-order: {Z: [M, K]}
+  spacetime: {Z: {space: [M], time: [K]}}
+bindings:
+  Z:
+    - config: Chip
+    - {component: Multiplier, bindings: [{op: mul}]}
+"""
+READ = """
+format:
+  A:
+    default:
+      rank-order: [M, K]
+      M: {format: C, cbits: 32, pbits: 32}
+      K: {format: C, cbits: 32, pbits: 64}
+"""
+READ_BINDINGS = """
+    - component: DRAM
+      bindings:
+        - {tensor: A, rank: M, type: payload, format: default}
+        - {tensor: A, rank: K, type: coord, format: default}
+        - {tensor: A, rank: K, type: payload, format: default}
+    - component: Buffer
+      bindings:
+        - {tensor: A, rank: M, type: payload, format: default, evict-on: root}
+        - {tensor: A, rank: K, type: coord, format: default, evict-on: M}
+        - {tensor: A, rank: K, type: payload, format: default, evict-on: M}
+"""
+INTERSECTIONS = PRODUCTS_OF_ROWS.replace("  uncompressed: {x: [K]}\n", "").replace(
+    "    - {component: Multiplier, bindings: [{op: mul}]}",
+    "    - {component: Intersect, bindings: [{rank: K}]}",
+)
+MERGES = """
+symbols: {PES: 1, RADIX: 2}
+einsum:
+  declaration: {A: [M, K], B: [K, N], T: [M, K, N], Z: [M, N]}
+  expressions: ["T[m, k, n] = take(A[m, k], B[k, n], 1)", "Z[m, n] = T[m, k, n] * A[m, k]"]
+mapping:
+  rank-order: {A: [M, K], B: [K, N], T: [M, K, N], Z: [M, N]}
+  loop-order: {T: [M, K, N], Z: [M, N, K]}
+  spacetime: {T: {space: [M], time: [K, N]}, Z: {space: [M], time: [N, K]}}
+bindings:
+  T: [{config: Chip}]
+  Z:
+    - config: Chip
+    - component: Merger
+      bindings: [{tensor: T, init-ranks: [M, K, N], final-ranks: [M, N, K]}]
+"""
+
+
+def close(cycles, wanted):
+    """Within 2 % and 200 cycles, which it takes to begin and to end."""
+    return abs(cycles - wanted) <= 0.02 * wanted + 200
+
+
+def matrix(seed, rows, columns, density):
+    """A matrix without an empty row."""
+    drawn = np.random.default_rng(seed).random((rows, columns))
+    drawn[:, 0] = 0.5
+    drawn[:, 1:] *= drawn[:, 1:] < density
+    return sparse.csr_array(drawn)
+
+
+def ones(size):
+    """A full vector."""
+    return sparse.csr_array(np.ones((size, 1)))
+
+
+def machine_and_trace(tmp_path, text, settings, **tensors):
+    """Cycles, and seconds by component of the trace."""
+    path = tmp_path / "machine.yaml"
+    path.write_text(text + PARTS)
+    run = fiberscope.simulate(str(path), tensors=tensors, settings={**settings, "timing.dispatch": "static"})
+    told = fiberscope.model(str(path), tensors=tensors, settings=settings).teaal.by_einsum["Z"]
+    return run.cycles, {name: 1e9 * one["time"] for name, one in told.items()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_time_of_a_multiplier_is_its_multiplications(tmp_path, seed):
+    a = matrix(seed, 2 + 5 * seed, 500, 0.9)
+    cycles, told = machine_and_trace(tmp_path, PRODUCTS_OF_ROWS, {}, A=a, x=ones(500))
+    assert told["Multiplier"] == pytest.approx(a.nnz)
+    assert close(cycles, told["Multiplier"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("count", [2, 5])
+def test_several_take_the_time_of_the_one_with_the_most(tmp_path, seed, count):
+    a = matrix(seed, 3 + 5 * seed, 700, 0.5 + seed / 8)
+    cycles, _told = machine_and_trace(tmp_path, PRODUCTS_OF_ROWS, {"PES": count}, A=a, x=ones(700))
+    lengths = np.diff(a.indptr)
+    assert close(cycles, max(lengths[first::count].sum() for first in range(count)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_time_of_an_intersector_is_its_steps(tmp_path, seed):
+    a, x = matrix(seed, 1 + seed, 2000, 0.3), matrix(seed + 9, 1, 2000, 0.4)
+    cycles, told = machine_and_trace(tmp_path, INTERSECTIONS, {}, A=a, x=sparse.csr_array(x.T))
+    assert told["Intersect"] > a.nnz
+    assert close(cycles, told["Intersect"])
+
+
+@pytest.mark.parametrize("radix", [2, 4, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_time_of_a_merger_is_the_elements_that_pass_it(tmp_path, seed, radix):
+    """The trace has a step for each list too."""
+    a, b = matrix(seed, 1 + seed, 8, 0.9), matrix(seed + 9, 8, 300, 0.9)
+    cycles, told = machine_and_trace(tmp_path, MERGES, {"RADIX": radix}, A=a, B=b)
+    rounds = {2: 3, 4: 2, 8: 1}[radix]
+    assert told["Merger"] >= (a != 0).astype(int).dot((b != 0).astype(int)).sum()
+    assert close(cycles, told["Merger"] - rounds * a.nnz)
+
+
+@pytest.mark.parametrize(("seed", "count"), [(0, 1), (1, 1), (2, 3), (3, 3)])
+def test_the_time_of_a_memory_is_that_of_its_bits(tmp_path, seed, count):
+    """A byte a cycle; the last lines are on their way for 60 ns."""
+    text = READ + PRODUCTS_OF_ROWS + READ_BINDINGS.lstrip("\n")
+    a = matrix(seed, 30, 400, 0.2 + seed / 8)
+    given = {"PES": count}
+    path = tmp_path / "machine.yaml"
+    path.write_text(text + PARTS)
+    tensors = {"A": a, "x": ones(400)}
+    enough = {"timing.ahead": 64, "timing.window": 64, "timing.tasks": 16}  # to hide how long each line takes
+    settings = {**given, **enough, "timing.dispatch": "static", "timing.line": "0 B"}
+    run = fiberscope.simulate(str(path), tensors=tensors, settings=settings)
+    told = fiberscope.model(str(path), tensors=tensors, settings={**given, "instances": True})
+    assert run.traffic["A"].read_bytes == told.traffic["A"].read_bytes
+    assert close(run.cycles, run.traffic["A"].read_bytes)
