@@ -107,10 +107,11 @@ def layers(
     shipped: Path,
     *,
     name: str,
+    preset: Mapping[str, Entry] | None = None,
     file: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> dict[str, Entry]:
-    """What ``load`` reads, by dotted key, before anything is checked.
+    """What ``load`` reads, by dotted key, before anything is checked; ``preset`` lies over what is shipped.
 
     Raises:
         ConfigurationError: a file that cannot be read.
@@ -118,6 +119,7 @@ def layers(
     entries = dict(
         _shipped(shipped, f"{name}/{shipped.name}", shipped.stat().st_mtime_ns if shipped.is_file() else 0)
     )
+    entries |= preset or {}
     if file is not None:
         entries |= read_yaml(Path(file))
     for key, value in (settings or {}).items():

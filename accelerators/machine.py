@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
+from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import family_name
 from fiberscope.workloads import Problem, Spgemm
@@ -162,6 +163,7 @@ class Accelerator(Generic[AnyConfiguration]):
         configuration: the model its ``config.yaml`` is read into.
         folder: where ``config.yaml`` is.
         defaults: files of further parameters that it has.
+        preset: values of parameters, by dotted key, that lie over those of the files.
         models: makes a model of the machine for a problem, by fidelity; ``event`` makes a ``Machine``, any
             other an ``Estimate``. Called with the machine's parameters and ``Problem.given()`` (of
             ``Spgemm`` A and B, both canonical CSR of doubles).
@@ -208,6 +210,7 @@ class Accelerator(Generic[AnyConfiguration]):
     reads: Mapping[str, str] = field(default_factory=dict)
     iterations: Callable[[Any], Sequence[Iteration]] = lambda _model: ()
     defaults: tuple[Path, ...] = ()
+    preset: Mapping[str, Entry] = field(default_factory=dict)
 
     @property
     def shipped(self) -> Path:

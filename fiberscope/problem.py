@@ -41,7 +41,7 @@ def configure(
     entries: dict[str, Entry] = {}
     for defaults in kind.defaults:
         entries |= layers(defaults, name=kind.name)
-    entries |= layers(kind.shipped, name=kind.name, file=file, settings=settings)
+    entries |= layers(kind.shipped, name=kind.name, preset=kind.preset, file=file, settings=settings)
     of_problem = {key: entries.pop(key) for key in list(entries) if key.startswith(SECTION)}
     configured: Configuration = validated(kind.configuration, entries, kind.name)
     return configured, ProblemMaker(kind, of_problem)

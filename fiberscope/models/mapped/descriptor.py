@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import create_model
+from yaml import MappingNode
 
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.configuration import Configuration, Hertz, leaf_keys
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.yaml_layer import Entry, construct
 from fiberscope.models.mapped import PREFIX
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.cascade import Cascade
@@ -20,6 +23,7 @@ from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
+from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["machine_of"]
@@ -60,11 +64,36 @@ def machine_of(name: str) -> Accelerator[Any]:
         configuration=_configuration(drafted, outline),
         folder=machine.folder if machine else SHIPPED.parent,
         defaults=(SHIPPED,) if machine else (),
+        preset=_preset(drafted, outline),
+        channels="memory.channel",
         models={EVENT: partial(_built, called, frozenset(drafted.given))},
         parts=MappedMachine.PARTS,
         workers=_workers(outline),
         solves=(type("Cascade", (Cascade,), told),),
     )
+
+
+def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
+    """The section ``timing`` of the file: keys, by themselves or below a component or a level of it.
+
+    Raises:
+        ConfigurationError: no component and no level has such a name.
+    """
+    units = [part for one in outline.configurations.values() for part in one.components.values()]
+    names = {name for unit in units for name in unit.path}
+    found = {}
+    for key, node in drafted.source.section("timing").items():
+        if isinstance(node, MappingNode):
+            if key not in names:
+                place = f"{drafted.source.file}:{node.start_mark.line + 1}"
+                raise ConfigurationError(f"{place}: there is no component {key}; {nearest(key, names)}")
+            inner = {str(name.value): value for name, value in node.value}
+        else:
+            inner = {key: node}
+        for name, value in inner.items():
+            origin = f"{drafted.source.file}:{value.start_mark.line + 1}"
+            found[f"timing.{name}"] = Entry(construct(value), origin)
+    return found
 
 
 def _workers(outline: Specification) -> str:

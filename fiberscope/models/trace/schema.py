@@ -196,3 +196,4 @@ class SpecificationSchema(Section):
     format: dict[str, dict[str, FormatSchema]] = {}
     architecture: dict[str, list[LevelSchema]] = {}
     bindings: dict[str, list[StepSchema]] = {}
+    timing: dict[str, object] = {}  # of the machine alone

@@ -216,3 +216,35 @@ def test_operands_are_held_to_the_names_of_the_specification(tmp_path):
         fiberscope.simulate("spec:gamma", tensors={"A": SMALL, "C": SMALL})
     with pytest.raises(fiberscope.InputError, match="gamma reads tensor B, which is not given"):
         fiberscope.simulate("spec:gamma", A=SMALL)
+
+
+BOTH = {"A": SMALL, "B": f"{SMALL},seed=1"}
+OWN_TIMING = "timing: {tasks: 2, PE: {dispatch: static}, Multiplier: {depth: 3}}\n"
+
+
+def test_a_file_says_the_timing_of_its_machine(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(Path(FILES[0]).read_text() + OWN_TIMING)
+    of_file = fiberscope.simulate(str(path), tensors=BOTH)
+    timing = of_file.config["timing"]
+    assert (timing["tasks"], timing["dispatch"], timing["depth"]) == (2, "static", 3)
+    told = {"timing.tasks": 2, "timing.dispatch": "static", "timing.depth": 3}
+    assert of_file.cycles == fiberscope.simulate(FILES[0], tensors=BOTH, settings=told).cycles
+    over = fiberscope.simulate(str(path), tensors=BOTH, settings={"timing.tasks": 5})
+    assert over.config["timing"]["tasks"] == 5
+    assert fiberscope.model(str(path), tensors=BOTH).operations["multiply"] == of_file.operations["multiply"]
+
+
+@pytest.mark.parametrize(
+    ("timing", "said"),
+    [
+        ("{tasks: 0}", "own.yaml:25: timing.tasks is 0"),
+        ("{PEE: {tasks: 1}}", "own.yaml:25: there is no component PEE; did you mean PE"),
+        ("{PE: {task: 1}}", "own.yaml:25: .*timing.task; did you mean timing.tasks"),
+    ],
+)
+def test_a_timing_that_cannot_be_is_told_with_its_line(tmp_path, timing, said):
+    path = tmp_path / "own.yaml"
+    path.write_text(f"{Path(FILES[0]).read_text()}timing: {timing}\n")
+    with pytest.raises(ConfigurationError, match=said):
+        fiberscope.simulate(str(path), tensors=BOTH)
