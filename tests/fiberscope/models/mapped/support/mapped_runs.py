@@ -13,7 +13,7 @@ from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.verify import verify
 
-MOST_EQUAL = 2  # factors; of three, what one has at a loop is read although another lacks a later one
+MOST_EQUAL = 2  # factors
 SHIPPED_SETTINGS = yaml.safe_load(SHIPPED.read_text())
 
 
