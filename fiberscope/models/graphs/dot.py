@@ -1,21 +1,32 @@
-"""Reads the text of a graph file into its statements, by ``dot.lark``; every word knows its place."""
+"""Reads the text of a graph file into its statements; every word knows its place.
+
+As much of Graphviz DOT as graphs of the Sparse Abstract Machine use. Source: graphviz.org/doc/info/lang.html
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
-from typing import Any
-
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from typing import NoReturn
 
 from fiberscope.errors import InputError
 
 __all__ = ["Digraph", "EdgeStatement", "NodeStatement", "Place", "parse"]
 
 _SHOWN = 20  # characters of what cannot be read
+_GRAPH = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'
+
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r\n\f]+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
+    |"(?P<quoted>(?:\\.|[^"\\])*)"
+    |(?P<bare>-?[\w.*+:]+(?:-(?!>)[\w.*+:]+)*)
+    |(?P<mark>->|[][{}=,;])
+    |(?P<other>[^\n]+)""",
+    re.S | re.X,
+)
+_WORDS = ("bare", "quoted")
 
 
 @dataclass(frozen=True)
@@ -65,75 +76,85 @@ def parse(text: str, file: str) -> Digraph:
     Raises:
         InputError: the text is no such file; with line and column.
     """
-    try:
-        tree = _parser().parse(text)
-    except UnexpectedInput as error:
-        raise InputError(_refused(error, text, file)) from error
-    found: Digraph = _Statements(file).transform(tree)
-    return found
+    return _Reader(text, file).graph()
 
 
-@cache
-def _parser() -> Lark:
-    grammar = files(__package__).joinpath("dot.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start="graph", parser="lalr", propagate_positions=True)
+class _Reader:
+    """Takes the tokens of a text one after the other."""
 
-
-def _refused(error: UnexpectedInput, text: str, file: str) -> str:
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        return f"{file}:{text.count(chr(10)) + 1}: the file ends within the graph; it should end with }}"
-    if isinstance(error, UnexpectedCharacters):
-        found = text[error.pos_in_stream or 0 :][:_SHOWN].splitlines()[0]
-    else:
-        found = str(getattr(error, "token", ""))[:_SHOWN]
-    wanted = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'
-    return f"{file}:{error.line}:{error.column}: cannot read {found!r}; a graph file is {wanted}"
-
-
-class _Statements(Transformer[Token, Digraph]):
-    """Makes statements of the tree."""
-
-    def __init__(self, file: str) -> None:
-        super().__init__()
+    def __init__(self, text: str, file: str) -> None:
         self._file = file
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]  # where they begin
+        self._tokens = [match for match in _TOKEN.finditer(text) if match.lastgroup != "blank"]
+        self._next = 0
 
-    def quoted(self, children: Sequence[Token]) -> Token:
-        token = children[0]
-        text = str(token)[1:-1].replace('\\"', '"').replace("\\n", "\n")
-        return Token.new_borrow_pos(token.type, text, token)
-
-    def bare(self, children: Sequence[Token]) -> Token:
-        return children[0]
-
-    def attribute(self, children: Sequence[Token]) -> tuple[str, str]:
-        return str(children[0]), str(children[1])
-
-    def attributes(self, children: Sequence[tuple[str, str]]) -> dict[str, str]:
-        return dict(children)
-
-    def setting(self, children: Sequence[Token]) -> tuple[str, str]:
-        return str(children[0]), str(children[1])
-
-    def node(self, children: Sequence[Any]) -> NodeStatement:
-        name, attributes = children[0], children[1] if len(children) > 1 else {}
-        return NodeStatement(str(name), attributes, self._place(name))
-
-    def edge(self, children: Sequence[Any]) -> list[EdgeStatement]:
-        attributes = children[-1] if isinstance(children[-1], dict) else {}
-        names = [child for child in children if isinstance(child, Token)]
-        place = self._place(names[0])
-        return [EdgeStatement(str(a), str(b), attributes, place) for a, b in pairwise(names)]
-
-    def graph(self, children: Sequence[Any]) -> Digraph:
+    def graph(self) -> Digraph:
+        """All statements of the text."""
         found = Digraph()
-        for child in children:
-            if isinstance(child, NodeStatement):
-                found.nodes.append(child)
-            elif isinstance(child, list):
-                found.edges += child
-            elif isinstance(child, tuple):
-                found.settings[child[0]] = child[1]
+        self._accept("strict")
+        self._expect("digraph")
+        if not self._accept("{"):
+            self._word()
+            self._expect("{")
+        while not self._accept("}"):
+            self._statement(found)
+            self._accept(";")
+        if self._next < len(self._tokens):
+            self._refuse()
         return found
 
-    def _place(self, token: Token) -> Place:
-        return Place(self._file, token.line or 0, token.column or 0)
+    def _statement(self, found: Digraph) -> None:
+        place, name = self._place(), self._word()
+        if self._accept("="):
+            found.settings[name] = self._word()
+            return
+        names = [name]
+        while self._accept("->"):
+            names.append(self._word())
+        attributes = self._attributes()
+        if len(names) == 1:
+            found.nodes.append(NodeStatement(name, attributes, place))
+        found.edges += [EdgeStatement(*ends, attributes, place) for ends in pairwise(names)]
+
+    def _attributes(self) -> dict[str, str]:
+        found = {}
+        while self._accept("["):
+            while not self._accept("]"):
+                name = self._word()
+                self._expect("=")
+                found[name] = self._word()
+                self._accept(",", ";")
+        return found
+
+    def _accept(self, *texts: str) -> bool:
+        """Take the next token if it is one of these."""
+        found = self._next < len(self._tokens) and self._tokens[self._next][0] in texts
+        self._next += found
+        return found
+
+    def _expect(self, text: str) -> None:
+        if not self._accept(text):
+            self._refuse()
+
+    def _word(self) -> str:
+        """Take the next token, which has to be a word."""
+        token = self._tokens[self._next] if self._next < len(self._tokens) else None
+        if token is None or token.lastgroup not in _WORDS:
+            self._refuse()
+        self._next += 1
+        quoted = token["quoted"]
+        return token[0] if quoted is None else quoted.replace('\\"', '"').replace("\\n", "\n")
+
+    def _place(self) -> Place:
+        """Where the next token is; at the end, of the last line."""
+        at = self._tokens[self._next].start() if self._next < len(self._tokens) else self._lines[-1]
+        line = bisect_right(self._lines, at)
+        return Place(self._file, line, at - self._lines[line - 1] + 1)
+
+    def _refuse(self) -> NoReturn:
+        place = self._place()
+        if self._next == len(self._tokens):
+            end = f"{place.file}:{place.line}"
+            raise InputError(f"{end}: the file ends within the graph; it should end with }}")
+        found = self._tokens[self._next][0][:_SHOWN]
+        raise InputError(f"{place}: cannot read {found!r}; a graph file is {_GRAPH}")
