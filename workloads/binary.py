@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-import scipy
-from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.unpacked import check_deflated, check_members
 
 __all__ = ["MAGIC", "read_binary"]
@@ -74,7 +73,9 @@ def _mat(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
     check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), where)
     stream.seek(0)
-    held = scipy.io.loadmat(cast(Any, stream))
+    from scipy.io import loadmat  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
+
+    held = loadmat(cast(Any, stream))
     if _COLLECTION in held:
         held = {"A": held[_COLLECTION]["A"][0, 0]}
     matrices = {

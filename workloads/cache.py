@@ -14,8 +14,6 @@ import tarfile
 import zlib
 from pathlib import Path
 
-import platformdirs
-
 from fiberscope.workloads.download import DownloadError, Progress, download, file_digest
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.readers import SUFFIXES
@@ -44,7 +42,12 @@ def data_folders() -> list[Path]:
 
 def cache_folder() -> Path:
     """``FIBERSCOPE_CACHE``, or ``fiberscope`` in the user's cache folder; it need not exist."""
-    return Path(os.environ.get("FIBERSCOPE_CACHE") or platformdirs.user_cache_dir("fiberscope"))
+    given = os.environ.get("FIBERSCOPE_CACHE")
+    if given:
+        return Path(given)
+    import platformdirs  # noqa: PLC0415  (most runs ask for no cache)
+
+    return Path(platformdirs.user_cache_dir("fiberscope"))
 
 
 def offline() -> bool:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gemm import SLICE, Sliced, sliced
 from fiberscope.workloads.problem import MatrixProduct
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, largest_error
 
 __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]

@@ -16,10 +16,10 @@ from typing import Annotated, Literal, Protocol, TypeAlias
 
 import numpy as np
 from pydantic import Field
-from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray, Integers, Values, canonical
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.spec import Size, Spec, full_text, parsed
 from fiberscope.workloads.workload import Workload
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field
-from scipy import sparse
 
 from fiberscope.workloads import synchronous
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.problem import Problem, ProblemParameters
 from fiberscope.workloads.program_file import read_program, try_out
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.verification import Comparison
 from fiberscope.workloads.vertex_program import BFS, PAGERANK, SSSP, VertexProgram

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import BinaryIO
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray, Integers, canonical, check_shape
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["read_smtx"]
 

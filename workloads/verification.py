@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["TOLERANCE", "Comparison", "compare", "largest_error", "overflow"]
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.workloads import cache, parsed, registry, spec
 from fiberscope.workloads.canonical import CsrArray, Duplicates, canonical, digest
@@ -17,6 +16,7 @@ from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graph_view import full_view, graph_view, is_graph_view, seen
 from fiberscope.workloads.readers import SUFFIXES
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Workload", "file_of", "from_scipy", "load"]

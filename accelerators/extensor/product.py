@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fiberscope.accelerators.extensor.merging import held_within, merged
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
+from fiberscope.workloads.sparse import sparse
 
 ShortIntegers: TypeAlias = npt.NDArray[np.uint16]
 

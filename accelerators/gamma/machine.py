@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
@@ -39,6 +38,7 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
 
 UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.reorder import affinity_order, window_rows
 from fiberscope.accelerators.gamma.tiling import subrows
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["Preprocessed", "preprocess"]
 

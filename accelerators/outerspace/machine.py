@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
 from fiberscope.accelerators.configuration import ConfigurationError
@@ -44,6 +43,7 @@ from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
 
 
 class OuterSpace(Composition[OuterSpaceConfiguration]):

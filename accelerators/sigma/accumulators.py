@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fiberscope.accelerators.sigma.flex_dpe import PartialSums
 from fiberscope.accelerators.sigma.plan import Pass, Plan
@@ -17,6 +16,7 @@ from fiberscope.hw.fibers.memory_stream import JOB
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.workloads.dense_product import accumulate
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["Accumulators"]
 

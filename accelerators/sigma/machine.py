@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
 from fiberscope.accelerators.errors import ConfigurationError
@@ -31,6 +30,7 @@ from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.gemm import Sliced, sliced
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["Sigma"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["Beat", "beats", "capacity", "count_beats"]
 

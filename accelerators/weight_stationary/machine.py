@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.accelerators.composition import PartFactory, count
 from fiberscope.accelerators.machine import MemoryUse, Traffic
@@ -19,6 +18,7 @@ from fiberscope.accelerators.weight_stationary.pe import ProcessingElement
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["WeightStationary", "bus_beats"]
 

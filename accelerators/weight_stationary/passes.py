@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.accelerators.weight_stationary.configuration import WeightStationaryConfiguration
 from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["Pass", "passes"]
 

@@ -10,10 +10,10 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import scipy
 
 from fiberscope.report import parts
 from fiberscope.report.parts import Environment
@@ -71,7 +71,7 @@ def environment() -> Environment:
     return Environment(
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         numpy=np.__version__,
-        scipy=scipy.__version__,
+        scipy=version("scipy"),
         compiled=compiled,
         build=_build(Path(str(sys.modules["fiberscope.sim.kernel"].__file__)).parent) if compiled else None,
     )

@@ -8,7 +8,6 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.api import simulate
@@ -22,6 +21,7 @@ from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.models.trace.api import model
 from fiberscope.report.document import Report
 from fiberscope.workloads import Workload, from_scipy, load
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["LARGEST", "MATRICES", "PUBLISHED", "NotRun", "Ran", "Words", "ran", "words"]

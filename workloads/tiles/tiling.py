@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import MOST_PLACES, SparseTensor, coordinates_at
 from fiberscope.workloads.tiles.metrics import METRICS, Metric
 

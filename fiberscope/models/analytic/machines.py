@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from fiberscope.errors import InputError
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
@@ -36,6 +35,7 @@ from fiberscope.models.trace.source import names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
 from fiberscope.models.trace.specification import RankFormat as StoredRank
 from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.sparse import sparse
 
 __all__ = ["check_machine", "is_machine", "machine_case"]
 

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.errors import InputError
 from fiberscope.models.tiles.base import Prediction, Shape, cut_one
@@ -25,6 +24,7 @@ from fiberscope.models.tiles.output import kept_over
 from fiberscope.models.tiles.overlaps import Numbers, with_last
 from fiberscope.models.tiles.probability import Known, corrs
 from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import metric_called
 from fiberscope.workloads.tiles.tiling import Tiled, first_of_each

@@ -13,13 +13,13 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
 
 from fiberscope.errors import InputError
 from fiberscope.models.tiles.base import cut, pack_all
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.walk import Fetched, Overflow, walk
 from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
