@@ -6,15 +6,16 @@ import gzip
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from fiberscope.accelerators.memory import hearing
 from fiberscope.errors import InputError
-from fiberscope.hw.dram import DramChannel, SimpleMemory
 from fiberscope.hw.memory.protocol import READ, READ_BURST, WRITE_BURST
 from fiberscope.report.files import check_writable
 from fiberscope.sim import Kernel
 from fiberscope.sim.partial import Partial, remove_abandoned
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.memory import MemoryChannel
 
 __all__ = ["MemoryTrace", "tracing"]
 
@@ -66,6 +67,8 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
     if path is None:
         yield lambda: None
         return
+    from fiberscope.accelerators.memory import hearing  # noqa: PLC0415  (it brings all models of memory)
+
     channels = _channels(kernel)
     if path.exists() and not path.is_file():
         raise InputError(f"the memory trace {path} cannot be written: it is no file")
@@ -84,7 +87,9 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
         made.discard()
 
 
-def _channels(kernel: Kernel) -> list[DramChannel | SimpleMemory]:
+def _channels(kernel: Kernel) -> list[MemoryChannel]:
+    from fiberscope.hw.dram import DramChannel, SimpleMemory  # noqa: PLC0415  (as above)
+
     channels = [one for one in kernel.components if isinstance(one, DramChannel | SimpleMemory)]
     if not channels:
         raise InputError("the machine has no memory channel whose requests could be written")

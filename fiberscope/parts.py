@@ -9,13 +9,15 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.built import used
-from fiberscope.accelerators.composition import PartFactory
 from fiberscope.errors import InputError
 from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.composition import PartFactory
 
 __all__ = ["checked", "origin", "parse_parts"]
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,14 +61,15 @@ class Table:
 
     def html(self) -> str:
         """As a table of HTML, for a notebook."""
+        from html import escape
+
         head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
-        rows = "".join(f"<tr>{''.join(self._cells(row))}</tr>" for row in self.rows)
+        rows = "".join(f"<tr>{''.join(self._cells(map(escape, row)))}</tr>" for row in self.rows)
         return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>"
 
-    def _cells(self, row: Sequence[str]) -> list[str]:
-        sides = ["left" if place < self.labels else "right" for place in range(len(row))]
-        cells = zip(sides, map(escape, row), strict=True)
-        return [f'<td style="text-align:{side}">{cell}</td>' for side, cell in cells]
+    def _cells(self, row: Iterable[str]) -> Iterator[str]:
+        for place, cell in enumerate(row):
+            yield f'<td style="text-align:{"left" if place < self.labels else "right"}">{cell}</td>'
 
     def markdown(self) -> str:
         """As Markdown, with the title as a line above."""

@@ -49,6 +49,8 @@ UNASKED = {
 
 _GRAPH = ["graph", "compile", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:s"]
 _RUN = ["sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2", "--quiet"]
+_FILE = str(Path(__file__).parents[2] / "examples/graphs/points.gv")
+_GRAPH_RUN = ["graph", "run", _FILE, "B=sam-random:shape=2x2,sparsity=0.5", "--quiet"]
 
 
 def loaded_by(arguments: list[str]) -> tuple[int, set[str]]:
@@ -71,8 +73,9 @@ def loaded_by(arguments: list[str]) -> tuple[int, set[str]]:
         (["info", "wiki-Vote"], {"scipy", "fiberscope.hw.dram", "lark"} | REST),
         (["list"], MATRICES | {"fiberscope.accelerators.machine", "lark"} | REST),
         (_RUN, UNASKED | REST),
+        (_GRAPH_RUN, UNASKED | REST | {"scipy", "fiberscope.hw.dram", "fiberscope.models.graphs.compiler"}),
     ],
-    ids=["help", "sim-help", "graph-compile", "info", "list", "sim"],
+    ids=["help", "sim-help", "graph-compile", "info", "list", "sim", "graph-run"],
 )
 def test_a_command_imports_nothing_heavy_that_it_does_not_need(
     arguments: list[str], absent: set[str]

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.check import check
-from fiberscope.models.graphs.compiler.compile import Compiled, compile_expression
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.read import graph_from_text, read_gv
 from fiberscope.models.graphs.write import gv_text, write_gv
 from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
+    from fiberscope.models.graphs.compiler.compile import Compiled, compile_expression
     from fiberscope.models.graphs.execution import run
 
 __all__ = [
@@ -33,5 +33,11 @@ __all__ = [
     "write_gv",
 ]
 
-# what runs a graph takes the machines along
-__getattr__ = imported_at_first_use(__name__, {"run": "fiberscope.models.graphs.execution"})
+_COMPILER = "fiberscope.models.graphs.compiler.compile"
+_HOMES = {
+    "Compiled": _COMPILER,
+    "compile_expression": _COMPILER,
+    "run": "fiberscope.models.graphs.execution",  # takes the machines along
+}
+
+__getattr__ = imported_at_first_use(__name__, _HOMES)

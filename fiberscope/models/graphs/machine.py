@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fiberscope.accelerators.composition import Composition
+from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.hw.streams.ahead import AheadKernel
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.droppers import StopDropper
@@ -22,17 +22,19 @@ from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level, WrittenFormat
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.result import Written
-from fiberscope.models.graphs.scratchpad import ScratchpadLoop
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.models.graphs.splits import cut_variables
 from fiberscope.models.graphs.storage import StoredTensor, stops_below
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.scratchpad import ScratchpadLoop
+
 __all__ = ["GraphMachine", "block_names", "segments_of"]
 
 
-class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it has no network and no memory
+class GraphMachine:
     """One phase of a graph.
 
     Args:
@@ -47,7 +49,6 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
     """
 
     NAME = "graph"
-    TENSORS: ClassVar[Mapping[str, Sequence[int]]] = {}
     work = "multiply"  # what a report follows over time
 
     def __init__(
@@ -61,7 +62,8 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
         kernel: Kernel | None = None,
         observe: Callable[[GraphMachine], None] | None = None,
     ) -> None:
-        super().__init__(parameters, None, kernel or AheadKernel())
+        self.parameters, self.kernel = parameters, kernel or AheadKernel()
+        self.kernel.clock("core", parameters.clock)
         self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
         self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
         self._capacity = parameters.capacity
@@ -88,13 +90,15 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
             self._loop.close()
         if observe is not None:
             observe(self)
-        self.build()
+        self.kernel.build()
 
     def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
         """The memory in the loop, if there is one."""
         given = parameters.scratchpad
         if not given.latency:
             return None
+        from fiberscope.models.graphs.scratchpad import ScratchpadLoop  # noqa: PLC0415  (memory comes with it)
+
         return ScratchpadLoop(self.kernel, given, int(parameters.clock), self._capacity)
 
     def _feed_root(self, node: Node) -> None:
@@ -159,6 +163,14 @@ class GraphMachine(Composition[GraphParameters]):  # type: ignore[type-var] # it
             if "matches" in counters:
                 counts["intersect"] = counts.get("intersect", 0) + counters["matches"]
         return counts
+
+    def traffic(self) -> dict[str, Traffic]:
+        """None: levels and values are beside the blocks that read them."""
+        return {}
+
+    def memory(self) -> MemoryUse | None:
+        """None."""
+        return None
 
     def traffic_minimum_bytes(self) -> int:
         """None."""

@@ -93,13 +93,20 @@ def _entries(dense: Dense) -> SparseTensor:
 
 
 def _random(spec: _Random) -> SparseTensor:
-    whole, alone = np.random.RandomState(spec.seed), random.Random(spec.seed)
+    whole, alone = np.random.RandomState(spec.seed), _as_python_draws(spec.seed)
     dense = np.zeros(_shape(spec), np.int64)
     for sparsity in map(float, spec.sparsity.split("/")):
         dense = whole.randint(0, MOST_VALUE, size=dense.shape)
-        kept = [alone.random() >= sparsity for _ in range(dense.size)]
-        dense = dense * np.array(kept).reshape(dense.shape)
+        dense = dense * (alone.random_sample(dense.shape) >= sparsity)
     return _entries(dense)
+
+
+def _as_python_draws(seed: int) -> np.random.RandomState:
+    """What draws the numbers that ``random.Random`` does, which is the same generator, many at a time."""
+    *key, position = random.Random(seed).getstate()[1]
+    draws = np.random.RandomState()
+    draws.set_state(("MT19937", np.array(key, np.uint32), position, 0, 0.0))
+    return draws
 
 
 @dataclass
