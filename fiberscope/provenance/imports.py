@@ -20,8 +20,9 @@ _IMPORT = re.compile(  # in a line
     r"|c?import[ \t]+(?P<modules>\w[^;]*))"
     r"|import_module\([ \t]*[\"'](?P<literal>[.\w]+)[\"']"
 )
-_ENDINGS = (".csv", ".json", ".lark", ".npy", ".npz", ".txt", ".yaml", ".yml")  # of data
-_DATA = re.compile(rf"[\"']([\w-]+(?:{'|'.join(map(re.escape, _ENDINGS))}))[\"']")
+_ENDING = r"\.(?:csv|json|lark|npy|npz|txt|yaml|yml)"
+_ENDS = re.compile(rf"{_ENDING}[\"']")  # found in a tenth of the time: it begins with one character
+_DATA = re.compile(rf"[\"']([\w-]+{_ENDING})[\"']")
 _CYTHON = "cython.cimports."
 
 
@@ -49,7 +50,7 @@ class Named(NamedTuple):
 
 def named(text: str) -> Named:
     """What the text of a Python file, or of one of C types, names."""
-    data = _DATA.findall(text) if any(ending in text for ending in _ENDINGS) else ()
+    data = _DATA.findall(text) if _ENDS.search(text) else ()
     if "\\\n" in text:
         text = text.replace("\\\n", " ")
     for_types = ""

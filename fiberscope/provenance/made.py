@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -44,12 +44,21 @@ def commit_and_change(files: Sequence[str]) -> tuple[str | None, bool | None]:
     Args:
         files: a tuple of paths.
     """
-    real = [os.path.realpath(file) for file in files]  # git follows no links
+    real = list(_real(files))
     root = next((folder for folder in Path(real[0]).parents if (folder / ".git").exists()), None)
     commit = commit_of(root) if root else None
     if root is None or commit is None:
         return None, None
-    return commit, _changed(root, [file for file in real if Path(file).is_relative_to(root)])
+    return commit, _changed(root, [file for file in real if file.startswith(f"{root}{os.sep}")])
+
+
+def _real(files: Iterable[str]) -> Iterator[str]:
+    """Paths without links, which git does not follow; of hundreds of files in few folders."""
+    folder_of = cache(os.path.realpath)
+    for file in files:
+        folder, name = os.path.split(file)
+        path = os.path.join(folder_of(folder), name)
+        yield os.path.realpath(path) if os.path.islink(path) else path
 
 
 def _changed(root: Path, files: Sequence[str]) -> bool | None:

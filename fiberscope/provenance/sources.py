@@ -83,7 +83,7 @@ class _Walk:
         self._files: dict[str, _File] = {}
         self._listed, self._home, self._name = cache(_listed), cache(_home), cache(_name)
         self._is_foreign = cache(self._is_of_others)
-        self._taken: set[tuple[str, str]] = set()
+        self._followed: set[tuple[Import, str]] = set()
 
     def found(self) -> Sources:
         """All that it came by."""
@@ -104,6 +104,10 @@ class _Walk:
 
     def follow(self, import_: Import, folder: str = "") -> None:
         """Take what a file of this folder imports: modules, and the packages that they are in."""
+        asked = import_, folder if import_.module.startswith(".") else ""
+        if asked in self._followed:
+            return
+        self._followed.add(asked)
         at, *parts = self._start(import_.module, folder)
         for part in parts:
             at = self._within(at, part)
@@ -141,10 +145,7 @@ class _Walk:
     def _at_first_use(self, folder: str, name: str) -> None:
         """Take the module that a package imports a name from when that is first used."""
         package = self._files.get(os.path.join(folder, PACKAGE))
-        if package is None or (folder, name) in self._taken:
-            return
-        self._taken.add((folder, name))
-        for import_ in package.named.for_types:
+        for import_ in package.named.for_types if package else ():
             if name in import_.names:
                 self.follow(Import(import_.module, (name,)), folder)
 
