@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import typer
@@ -45,15 +45,15 @@ class Group(typer.Typer):
 
 
 class _Commands(Mapping[str, Any]):
-    """Commands by name, in their order."""
+    """Commands by name, in their order, each made of its signature when it is first asked for."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = names
+    def __init__(self, names: Sequence[str], make: Callable[[str], Any]) -> None:
+        self._names, self._make = names, make
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  (click's own, or typer's)
         if name not in self._names:
             raise KeyError(name)
-        return _command(name)
+        return self._make(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -64,16 +64,27 @@ class _Commands(Mapping[str, Any]):
 
 @cache
 def _command(name: str) -> Any:  # noqa: ANN401  (as above)
-    """The command that a module of ``fiberscope.commands`` is of, made of its signature."""
+    """The command that a module of ``fiberscope.commands`` is of."""
     module = importlib.import_module(f"fiberscope.commands.{name}")
     made = getattr(module, name, None) or getattr(module, f"{name}_")  # where Python has the name already
-    if not isinstance(made, Group):
+    if isinstance(made, Group):
+        command = _group(made)
+    else:
         alone = Group()
         alone.command(name)(made)
-        made = alone
-    command = typer.main.get_command(made)
+        command = typer.main.get_command(alone)
     command.name = name
     return command
+
+
+def _group(made: Group) -> Any:  # noqa: ANN401
+    """The command of a group, without its commands; typer would make all of them."""
+    within = {one.name or one.callback.__name__: one for one in made.registered_commands if one.callback}
+    made.registered_commands = []
+    group: Any = typer.main.get_command(made)
+    make = partial(typer.main.get_command_from_info, pretty_exceptions_short=False, rich_markup_mode=None)
+    group.commands = _Commands(list(within), cache(lambda name: make(within[name])))
+    return group
 
 
 def commands_at_first_use(names: Sequence[str]) -> type[TyperGroup]:
@@ -86,6 +97,6 @@ def commands_at_first_use(names: Sequence[str]) -> type[TyperGroup]:
     class AtFirstUse(TyperGroup):
         def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
             super().__init__(**options)
-            self.commands: Any = _Commands(names)
+            self.commands: Any = _Commands(names, _command)
 
     return AtFirstUse
