@@ -13,12 +13,11 @@ import numpy as np
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.suffixes import MATLAB
 from fiberscope.workloads.unpacked import check_deflated, check_members
 
-__all__ = ["MAGIC", "read_binary"]
+__all__ = ["read_binary"]
 
-_MATLAB = b"MATLAB 5.0 MAT"
-MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", _MATLAB: ".mat"}  # how a file of each begins
 _MATLAB_HEADER = 128  # bytes; the last two tell the order of bytes
 _MATLAB_COMPRESSED = 15  # the type of an element that is a stream of zlib
 _COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
@@ -69,7 +68,7 @@ def _npy(stream: BinaryIO, _where: str) -> Any:  # noqa: ANN401
 
 
 def _mat(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401
-    if not stream.read(len(_MATLAB)).startswith(_MATLAB):  # an older one says nothing by which to know it
+    if not stream.read(len(MATLAB)).startswith(MATLAB):  # an older one says nothing by which to know it
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
     check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), where)
     stream.seek(0)

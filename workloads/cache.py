@@ -16,8 +16,8 @@ from pathlib import Path
 
 from fiberscope.workloads.download import DownloadError, Progress, download, file_digest
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.readers import SUFFIXES
 from fiberscope.workloads.registry import Entry
+from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.unpacked import check_unpacked
 
 __all__ = ["cache_folder", "cached", "data_folders", "fetch", "find", "offline", "shipped"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fiberscope.workloads import cache, registry
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.readers import suffix_of
+from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tns import read_tns
 from fiberscope.workloads.workload import Source, file_of, load

@@ -25,7 +25,6 @@ import numpy as np
 from fiberscope.workloads.cache import cache_folder
 from fiberscope.workloads.canonical import CsrArray, Duplicates, compressed, digest
 from fiberscope.workloads.download import file_digest
-from fiberscope.workloads.readers import read_matrix
 from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Parsed", "read"]
@@ -71,6 +70,8 @@ def read(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> Parsed
 
 
 def _from_file(path: str | os.PathLike[str], duplicates: Duplicates) -> Parsed:
+    from fiberscope.workloads.readers import read_matrix  # noqa: PLC0415  (a drawn matrix needs no reader)
+
     matrix = read_matrix(path, duplicates)
     return Parsed(matrix, digest(matrix))
 

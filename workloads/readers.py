@@ -6,19 +6,17 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from fiberscope.workloads.binary import MAGIC, read_binary
+from fiberscope.workloads.binary import read_binary
 from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gathering import Entries, gather
 from fiberscope.workloads.matrixmarket import BANNER, read_matrix_market
 from fiberscope.workloads.smtx import read_smtx
+from fiberscope.workloads.suffixes import EDGE_SUFFIXES, MAGIC, SUFFIXES, suffix_of
 from fiberscope.workloads.text import Grammar, first_entry, opened, scan
 
-__all__ = ["SUFFIXES", "read_matrix", "suffix_of"]
+__all__ = ["read_matrix"]
 
-EDGE_SUFFIXES = (".txt", ".el", ".edges", ".tsv")
-PLAIN_SUFFIXES = (".mtx", ".tns", ".smtx", *EDGE_SUFFIXES)
-SUFFIXES = (*PLAIN_SUFFIXES, *(f"{suffix}.gz" for suffix in PLAIN_SUFFIXES), *MAGIC.values())
 _COMMENTS = "#%"
 
 
@@ -65,14 +63,6 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             return _read_edges(stream, where, duplicates)
     known = ", ".join(SUFFIXES)
     raise WorkloadError("neither its content nor its name tells a format", where=where, fix=f"known: {known}")
-
-
-def suffix_of(file: Path) -> str:
-    """What a file's name ends in, without ``.gz``, in lower case."""
-    suffixes = [suffix.lower() for suffix in file.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    return suffixes[-1] if suffixes else ""
 
 
 def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:

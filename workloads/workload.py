@@ -15,8 +15,8 @@ from fiberscope.workloads.canonical import CsrArray, Duplicates, canonical, dige
 from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graph_view import full_view, graph_view, is_graph_view, seen
-from fiberscope.workloads.readers import SUFFIXES
 from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Workload", "file_of", "from_scipy", "load"]

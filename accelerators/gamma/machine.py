@@ -37,7 +37,7 @@ from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import numbered
-from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
 UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
@@ -231,7 +231,7 @@ class Gamma(Composition[GammaConfiguration]):
     def layouts(self) -> Sequence[Layout]:
         """Operands and pointers as arrays; partial fibers and the pages of Z wherever there is space."""
         element, pointer = self.parameters.format.element, self.parameters.format.pointer
-        selected = np.unique(np.asarray(self.a.coordinates))
+        selected = self._selected()
         ends = np.asarray(self.b.pointers)
         fibers = np.stack([ends[selected], ends[selected + 1]], axis=1) * element
         pairs = np.stack([selected, selected + 2], axis=1) * pointer
@@ -253,12 +253,16 @@ class Gamma(Composition[GammaConfiguration]):
 
         Z's nonzeros are those written so far: all of them once the run is complete.
         """
-        selected = np.unique(np.asarray(self.a.coordinates))
+        selected = self._selected()
         lengths = np.diff(np.asarray(self.b.pointers))[selected]
         a_nonzeros = self.a.pointers[self.a.rows]
         nonzeros = int(a_nonzeros + lengths.sum() + np.sum(self.table.row_lengths))
         rows = 2 * self.shape[0] + len(selected)
         return nonzeros * self.parameters.format.element + rows * self.parameters.format.pointer
+
+    def _selected(self) -> Integers:
+        """The rows of B that A selects, in order; ``np.unique`` would import masked arrays."""
+        return np.flatnonzero(np.bincount(np.asarray(self.a.coordinates)))
 
     def progress(self) -> tuple[int, int]:
         """Tasks completed, and tasks."""

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.metadata import version
+from importlib.metadata import distribution
 from pathlib import Path
 
 import numpy as np
@@ -71,10 +71,16 @@ def environment() -> Environment:
     return Environment(
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         numpy=np.__version__,
-        scipy=version("scipy"),
+        scipy=_version("scipy"),
         compiled=compiled,
         build=_build(Path(str(sys.modules["fiberscope.sim.kernel"].__file__)).parent) if compiled else None,
     )
+
+
+def _version(library: str) -> str:
+    """Of a library that need not be imported; the rest of what is said of it takes milliseconds to parse."""
+    found = re.search("^Version: (.*)$", distribution(library).read_text("METADATA") or "", re.MULTILINE)
+    return found[1] if found else distribution(library).version
 
 
 def _build(folder: Path) -> str:

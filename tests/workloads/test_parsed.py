@@ -34,7 +34,7 @@ def unread(monkeypatch):
     def refuse(*_args):
         raise AssertionError("the file is read")
 
-    return lambda name="read_matrix": monkeypatch.setattr(parsed, name, refuse)
+    return lambda name="readers.read_matrix": monkeypatch.setattr(f"fiberscope.workloads.{name}", refuse)
 
 
 def kept(tmp_path):
@@ -52,7 +52,7 @@ def same(found, other):
 def test_a_file_is_read_once_and_hashed_once(file, unread):
     first = load(file)
     unread()
-    unread("file_digest")
+    unread("parsed.file_digest")
     same(load(file), first)
     assert load(file).matrix.has_canonical_format
 

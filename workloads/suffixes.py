@@ -1,0 +1,21 @@
+"""What files of matrices are called, and how those that libraries wrote begin; nothing here reads one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["EDGE_SUFFIXES", "MAGIC", "MATLAB", "SUFFIXES", "suffix_of"]
+
+MATLAB = b"MATLAB 5.0 MAT"
+MAGIC = {b"PK": ".npz", b"\x93NUMPY": ".npy", MATLAB: ".mat"}  # how a file of each begins
+EDGE_SUFFIXES = (".txt", ".el", ".edges", ".tsv")
+_PLAIN = (".mtx", ".tns", ".smtx", *EDGE_SUFFIXES)
+SUFFIXES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN), *MAGIC.values())
+
+
+def suffix_of(file: Path) -> str:
+    """What a file's name ends in, without ``.gz``, in lower case."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    return suffixes[-1] if suffixes else ""
