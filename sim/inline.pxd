@@ -38,6 +38,9 @@ cdef inline double value(list channels, long place) noexcept:
 cdef inline int pop(list channels, long place) except -1:
     return (<Channel>PyList_GET_ITEM(channels, place)).pop()
 
+cdef inline int push(list channels, long place, long control, long coordinate, double value) except -1:
+    return (<Channel>PyList_GET_ITEM(channels, place)).push(control, coordinate, 0, value)
+
 cdef inline bint fits(list channels, long place, long tokens) noexcept:
     return (<Channel>PyList_GET_ITEM(channels, place)).fits(tokens)
 

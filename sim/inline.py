@@ -56,6 +56,11 @@ def pop(channels: list[Channel], place: int) -> None:
     channels[place].pop()
 
 
+def push(channels: list[Channel], place: int, control: int, coordinate: int, value: float) -> None:
+    """Append a token without a reference to one."""
+    channels[place].push(control, coordinate, 0, value)
+
+
 def fits(channels: list[Channel], place: int, tokens: int) -> bool:
     """Whether the writer of a list of channels may push so many tokens into one."""
     return channels[place].fits(tokens)

@@ -42,13 +42,13 @@ class OutputStream:  # C: final
         """Send a token to all consumers; ``payload`` is a coordinate, reference, word or stop level."""
         self.tokens[kind] += 1
         for place in range(self.consumers):
-            inline.channel(self.channels[place]).push(kind, payload, 0, value)
+            inline.push(self.channels, place, kind, payload, value)
 
     def push_part(self, payload: int, left: int) -> None:
         """Send a part of a word; the token counts with the last, behind which none are left."""
         self.tokens[DATA] += left == 0
         for place in range(self.consumers):
-            inline.channel(self.channels[place]).push(DATA, payload, 0, left)
+            inline.push(self.channels, place, DATA, payload, left)
 
     def counters(self) -> dict[str, int]:
         """Tokens so far by kind, as in ``out_crd_stops``."""
