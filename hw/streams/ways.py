@@ -165,9 +165,10 @@ class FiberWays(StreamBlock):
             moved |= lines.receive(self.replies[place])
         if self.begun > 0 and self._feed():
             moved = True
-        if self.begun > 0 and self.lacking[self.slot] == 0:
+        while self.begun > 0 and self.lacking[self.slot] == 0:
             self.slot = 1 - self.slot
             self.begun -= 1
+            moved = True
         if self.begun < SLOTS and self._begin():
             moved = True
         if self.begun > 0 and self._ask():

@@ -2,15 +2,14 @@
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shuffled_memory import Shuffler, lines_of
 from stream_checks import gaps, reference_streams, seeds
 
 from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
 from fiberscope.hw.fibers.level import Level
-from fiberscope.hw.memory.protocol import REPLY, REQUEST
 from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
@@ -22,33 +21,10 @@ from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
 from fiberscope.hw.streams.tokens import CRD, REF
 from fiberscope.hw.streams.writers import ValuesWriter
-from fiberscope.sim import Component, Input, Kernel, Output
+from fiberscope.sim import Kernel
 from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
 
 LATENCY = 20
-
-
-class Shuffler(Component):
-    """A memory that answers each request after a latency of its own."""
-
-    PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
-
-    def __init__(self, name, latencies):
-        super().__init__(name)
-        self.latencies, self.waiting, self.asked = latencies or (1,), [], []
-
-    def tick(self, now):
-        while self.requests.can_pop():
-            latency = self.latencies[len(self.asked) % len(self.latencies)]
-            self.asked.append(self.requests.reference())
-            self.waiting.append((now + latency, self.requests.coordinate(), self.requests.reference()))
-            self.requests.pop()
-        for entry in sorted(self.waiting):
-            if entry[0] <= now and self.replies.can_push():
-                self.replies.push(0, entry[1], entry[2])
-                self.waiting.remove(entry)
-                break
-        return self.busy(now + 1) if self.waiting else self.idle()
 
 
 def fetched(tokens, memory, *, fetch=None, coordinates=None, capacity=None, seed=None, law=None):
@@ -223,10 +199,6 @@ class TestLineWriter:
     def test_an_entry_larger_than_a_line_is_refused(self):
         with pytest.raises(ValueError, match="an element of 8 bytes should fit a line of 4 bytes"):
             LineWriter("writer", 0, 8, line_bytes=4)
-
-
-def lines_of(*lines):
-    return memoryview(np.array(lines, np.int64))
 
 
 def test_a_buffer_keeps_lines_until_a_stop_of_its_level():

@@ -25,7 +25,7 @@ def held(program):
 
 
 def all_is_used(specification, machine, name):
-    """Whether something comes of all that a tensor has at a loop: no other lacks what a later one asks for."""
+    """Whether something comes of all that a tensor has at a loop: no other lacks it at a later one."""
     (einsum,) = specification.einsums
     last = machine.stages[0].graph.orders[name][-1]
     return len(einsum.inputs) <= MOST_EQUAL and last == einsum.loop_order[-1]
