@@ -23,6 +23,7 @@ from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
+from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
 
@@ -107,7 +108,7 @@ def _workers(outline: Specification) -> str:
     if main is None:
         main = next(node for node in nodes if node.writes_values)
     merges = ".merger" if main.type == "swap" else ""
-    return f"{prefix}{stage.level}.{graph.names[main.name]}{merges}"
+    return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.{graph.names[main.name]}{merges}")
 
 
 def _unit(outline: Specification, name: str) -> FiberTree:

@@ -39,6 +39,7 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["MappedMachine"]
 
+MEGAHERTZ = 10**6  # the memory's clock is a whole number of these, so that it fits other clocks
 Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
 
 
@@ -110,8 +111,12 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         memory = next(one for one in self._components() if one.kind == "DRAM")
         asked = int((memory.bandwidth or 8 * given.bandwidth) / 8)
         channels = -(-asked // given.bandwidth)
+        step = MEGAHERTZ * 2 * given.width // 8  # bytes a second: two transfers a cycle
         line = self.stores.line
-        changed = {"bandwidth": asked // channels, "interleave": -(-given.interleave // line) * line}
+        changed = {
+            "bandwidth": max(1, round(asked / channels / step)) * step,
+            "interleave": -(-given.interleave // line) * line,
+        }
         return MemoryParameters(channels=channels, **{**given.model_dump(mode="json"), **changed})
 
     def component(self, name: str) -> Unit:

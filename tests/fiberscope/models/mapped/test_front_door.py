@@ -219,6 +219,7 @@ def test_operands_are_held_to_the_names_of_the_specification(tmp_path):
 
 
 BOTH = {"A": SMALL, "B": f"{SMALL},seed=1"}
+FULL = "uniform:rows=40,cols=8,nonzeros=320"
 OWN_TIMING = "timing: {tasks: 2, PE: {dispatch: static}, Multiplier: {depth: 3}}\n"
 
 
@@ -238,9 +239,9 @@ def test_a_file_says_the_timing_of_its_machine(tmp_path):
 @pytest.mark.parametrize(
     ("timing", "said"),
     [
-        ("{tasks: 0}", "own.yaml:25: timing.tasks is 0"),
-        ("{PEE: {tasks: 1}}", "own.yaml:25: there is no component PEE; did you mean PE"),
-        ("{PE: {task: 1}}", "own.yaml:25: .*timing.task; did you mean timing.tasks"),
+        ("{tasks: 0}", "own.yaml:51: timing.tasks is 0"),
+        ("{PEE: {tasks: 1}}", "own.yaml:51: there is no component PEE; did you mean PE"),
+        ("{PE: {task: 1}}", "own.yaml:51: .*timing.task; did you mean timing.tasks"),
     ],
 )
 def test_a_timing_that_cannot_be_is_told_with_its_line(tmp_path, timing, said):
@@ -248,3 +249,41 @@ def test_a_timing_that_cannot_be_is_told_with_its_line(tmp_path, timing, said):
     path.write_text(f"{Path(FILES[0]).read_text()}timing: {timing}\n")
     with pytest.raises(ConfigurationError, match=said):
         fiberscope.simulate(str(path), tensors=BOTH)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("matraptor", BOTH),
+        ("spmv", {"A": SMALL, "x": "uniform:rows=40,cols=1,nonzeros=40"}),
+        (
+            "sddmm",
+            {
+                "S": SMALL,
+                "A": "uniform:rows=40,cols=8,nonzeros=320",
+                "B": "uniform:rows=40,cols=8,nonzeros=320",
+            },
+        ),
+    ],
+)
+def test_machines_of_other_problems_count_as_the_trace(name, given):
+    file = str(EXAMPLES / f"{name}.yaml")
+    run, trace = fiberscope.simulate(file, tensors=given), fiberscope.model(file, tensors=given)
+    assert run.verification.passed
+    assert run.operations["multiply"] == trace.operations["multiply"]
+    assert run.operations["add"] == trace.operations["add"]
+    assert all(run.traffic[name].read_bytes > 0 for name in given)
+    assert sum(one.write_bytes for one in run.traffic.values()) >= 4 * run.product.nonzeros
+
+
+def test_a_memory_has_channels_for_the_bandwidth_of_the_file(tmp_path):
+    """As many of at most 8 GiB a second as it needs, of a whole number of MHz: 128 GB/s are 15 of 8.528."""
+    text = (EXAMPLES / "spmv.yaml").read_text().replace("256000000000", "1024000000000")
+    path = tmp_path / "fast.yaml"
+    path.write_text(text)
+    given = {"A": SMALL, "x": "uniform:rows=40,cols=1,nonzeros=40"}
+    run = fiberscope.simulate(str(path), tensors=given)
+    assert sum(name.startswith("fast.memory.channel") for name in run.components) == 15
+    assert run.memory.peak_bytes_per_second == 15 * 533 * 16 * 10**6
+    slow = fiberscope.simulate(str(path), tensors=given, settings={"memory.bandwidth": "100 GiB/s"})
+    assert sum(name.startswith("fast.memory.channel") for name in slow.components) == 2
