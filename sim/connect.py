@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from fiberscope.sim.channel import Channel
@@ -147,10 +148,11 @@ class Wiring:
             if writer._clock is None or reader._clock is None:
                 raise SimulationError(f"{link.channel.name}: both ends must be in a clock domain")
             link.channel.attach(writer._clock, writer._index, reader._clock, reader._index)
-        for end, channel in sorted(self._ends(), key=lambda item: (item[0].place, item[0].index or 0)):
+        ends = sorted(self._ends(), key=lambda item: (item[0].place, item[0].index or 0))
+        for end, channel in ends:
             end.component._connected.setdefault(end.port.name, []).append(channel)
             self._register_one(end, channel)
-        for component in {id(end.component): end.component for end, _channel in self._ends()}.values():
+        for component in {id(end.component): end.component for end, _channel in ends}.values():
             for port in component.declared_ports():
                 if port.array and component.channels(port.name):
                     self._register_any(component, port)
@@ -195,8 +197,7 @@ class Wiring:
 
 
 def _end(component: Component, label: str, kind: type[Port]) -> End:
-    match = _PORT.fullmatch(label)
-    name, index = match.group("name", "index") if match else (None, None)
+    name, index = _read(label)
     ports = component.declared_ports()
     named = (place for place, port in enumerate(ports) if port.name == name and isinstance(port, kind))
     place = next(named, None)
@@ -207,14 +208,22 @@ def _end(component: Component, label: str, kind: type[Port]) -> End:
     if port.array != (index is not None):
         form = f"{port.name}[i]" if port.array else port.name
         raise SimulationError(f"{component.name}: port {label} must be written {form}")
-    if index is None:
-        return End(component, port, place, None, port.name)
-    return End(component, port, place, int(index), f"{port.name}[{int(index)}]")
+    return End(component, port, place, index, port.name if index is None else f"{port.name}[{index}]")
+
+
+@lru_cache(maxsize=4096)  # a machine of many equal parts says the same again
+def _read(label: str) -> tuple[str, int | None]:
+    """A port's name, nothing if the label is no port's, and its index."""
+    match = _PORT.fullmatch(label)
+    name, index = match.group("name", "index") if match else ("", None)
+    return name, None if index is None else int(index)
 
 
 def _common_protocol(start: End, finish: End) -> Protocol:
     """What both ends carry."""
     carried, expected = start.port.carries, finish.port.carries
+    if carried is expected:
+        return carried
     if ANY not in (carried, expected) and carried != expected:
         full = carried.name == expected.name
         found, wanted = (protocol.describe() if full else protocol.name for protocol in (carried, expected))
