@@ -66,7 +66,7 @@ def _tell(report: Report, quiet: bool) -> None:
 
     from fiberscope.report.summary import show
 
-    show(report, Console(highlight=False, markup=False))
+    show(report, Console(highlight=False, markup=False, emoji=False))  # it has thousands, to import
 
 
 def _warn(report: Report) -> None:
