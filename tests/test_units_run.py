@@ -19,7 +19,8 @@ from fiberscope.accelerators.composition import Composition
 from fiberscope.models.graphs import Graph, compile_expression, read_gv, run
 from fiberscope.models.graphs.compiler.kernels import KERNELS
 from fiberscope.models.graphs.drawn import drawn
-from fiberscope.sim import Component
+from fiberscope.models.graphs.machine import GraphMachine
+from fiberscope.sim import Component, Kernel
 
 TESTS = Path(__file__).parent
 GRAPHS = TESTS.parent / "examples" / "graphs"
@@ -80,14 +81,22 @@ def built() -> set[type[Component]]:
     """The classes of the components of them all, with their bases."""
     found: set[type[Component]] = set()
 
+    def note(kernel: Kernel) -> None:
+        found.update(base for part in kernel.components for base in type(part).__mro__)
+
     def build(self: Composition) -> None:
         as_it_is(self)
-        found.update(base for part in self.kernel.components for base in type(part).__mro__)
+        note(self.kernel)
 
-    as_it_is = Composition.build
+    def make(self: GraphMachine, *arguments: object, **options: object) -> None:
+        as_it_is_made(self, *arguments, **options)
+        note(self.kernel)
+
+    as_it_is, as_it_is_made = Composition.build, GraphMachine.__init__
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [*sys.path, *map(str, SUPPORT)])
         patch.setattr(Composition, "build", build)
+        patch.setattr(GraphMachine, "__init__", make)
         machines()
         mapped()
         conversions()

@@ -259,9 +259,8 @@ class FiberWays(StreamBlock):
         if self.place > 0:
             return False
         read = self.areas[self.slot] if self.begun > 0 else POINTS
-        return (self.area != POINTS and self.whole < self.count) or (
-            read != POINTS and read == self._target()
-        )
+        lacks = self.area != POINTS and self.whole < self.count
+        return lacks or (read != POINTS and read == self._target())
 
     def _turn(self) -> bool:
         """Turn to the next round, or to the first of the next task."""
