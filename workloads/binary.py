@@ -45,6 +45,8 @@ def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
         raise WorkloadError(
             f"not a matrix of {writer} ({type(error).__name__}: {error})", where=where
         ) from error
+    if matrix.ndim == 1:  # a vector is a column
+        matrix = matrix.reshape(-1, 1)
     if matrix.ndim != 2:
         raise WorkloadError(f"a tensor of rank {matrix.ndim}; a matrix has rank 2", where=where)
     if matrix.dtype.kind not in "biuf":

@@ -113,10 +113,14 @@ def file_of(name: str | os.PathLike[str]) -> Path | None:
 def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
     """A workload of a scipy sparse matrix (explicit zeros stay) or of a dense 2-D array (zeros do not).
 
+    A vector of rank 1 is a column.
+
     Raises:
         WorkloadError: not two-dimensional, not real numbers, not finite, indices out of range.
     """
     given: Any = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+    if given.ndim == 1:
+        given = given.reshape(-1, 1)
     if given.ndim != 2:
         raise WorkloadError(f"{given.ndim} dimensions; a matrix has 2", where=name)
     if given.dtype.kind not in "biuf":

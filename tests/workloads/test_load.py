@@ -130,10 +130,16 @@ def test_duplicates_and_old_matrices():
     assert from_scipy(given).matrix.toarray().tolist() == [[0, 3]]
 
 
+def test_a_vector_is_a_column(tmp_path):
+    vector = np.array([0.0, 2.0, 3.0])
+    np.save(tmp_path / "v.npy", vector)
+    for found in (from_scipy(vector), from_scipy(sparse.coo_array(vector)), load(tmp_path / "v.npy")):
+        assert found.matrix.toarray().tolist() == [[0.0], [2.0], [3.0]]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (np.zeros(3), "m: 1 dimensions; a matrix has 2"),
         (np.zeros((2, 2, 2)), "m: 3 dimensions; a matrix has 2"),
         ("text", "m: 0 dimensions; a matrix has 2"),
         (sparse.csr_array([[1j]]), "m: values of type complex128; they must be real numbers"),
