@@ -77,9 +77,20 @@ def _extensions() -> list[Extension]:
     sources = sorted({*_typed()}.difference(INLINE))
     modules = {".".join(source.with_suffix("").parts): str(source) for source in sources}
     modules[HELPERS] = HELPERS.replace(".", "/") + ".c"
-    return [Extension(name, [source], extra_compile_args=compiler.FLAGS) for name, source in modules.items()]
+    return [
+        Extension(name, [source], extra_compile_args=[*compiler.FLAGS, *_own_flags(source)])
+        for name, source in modules.items()
+    ]
 
 
+def _own_flags(source: str) -> list[str]:
+    """The flags that a file asks for in its second line, as in ``# C compiler: -O2``."""
+    with Path(source).open() as lines:
+        second = [*lines][1]
+    return second.removeprefix(OWN_FLAGS).split() if second.startswith(OWN_FLAGS) else []
+
+
+OWN_FLAGS = "# C compiler:"
 COMPILING = {"build", "build_ext", "bdist_wheel", "editable_wheel", "install", "develop"}
 COMPILES = bool(COMPILING & set(sys.argv)) and bool(NEEDED)
 

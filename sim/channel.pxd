@@ -37,8 +37,9 @@ cdef class Fifo:
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
-    cdef long _arrival(self) noexcept
+    cdef long _arrival(self, long cycle) noexcept
     cpdef tuple token(self, long place)
+    cpdef int widen(self, int capacity) except -1
     cdef int _wake_writer(self) except -1
     cdef long _next_writer_cycle(self) noexcept
     cdef int _grow(self) except -1
@@ -63,6 +64,12 @@ cdef class Channel(Fifo):
         self.want(free + 1)
         return free
 
+    cdef inline long free(self) noexcept:
+        return self._free()
+
+    cdef inline bint popped_now(self) noexcept:
+        return self._pop_time == self._reader_clock.time
+
     cdef inline long _free(self) noexcept:
         if self._pop_time == self._writer_clock.time:
             return self.capacity - self.occupancy - self._popped
@@ -76,10 +83,15 @@ cdef class Channel(Fifo):
     cdef inline int push(self, long control, long coordinate=0, long reference=0, double value=0.0) except -1:
         if self._free() <= 0:
             self._overflow()
+        self.push_at(self._writer_clock.cycle, control, coordinate, reference, value)
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
+
+    cdef inline int push_at(self, long cycle, long control, long coordinate, long reference, double value) except -1:
         cdef long tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
-        cdef long arrival = self._arrival()
+        cdef long arrival = self._arrival(cycle)
         self._words[5 * tail + 0] = control
         self._words[5 * tail + 1] = coordinate
         self._words[5 * tail + 2] = reference
@@ -89,13 +101,11 @@ cdef class Channel(Fifo):
             self._seen_from = arrival
         self.occupancy += 1
         self._reader_clock.wake(self._reader_index, arrival)
-        if self._pop_time == self._writer_clock.time:
-            self._wake_writer()
 
-    cdef inline long _arrival(self) noexcept:
+    cdef inline long _arrival(self, long cycle) noexcept:
         if self._one_clock:
-            return self._writer_clock.cycle + self.latency
-        cdef long time = self._writer_clock.time + self.latency * self._writer_clock.period
+            return cycle + self.latency
+        cdef long time = (cycle + self.latency) * self._writer_clock.period
         return (time + self._reader_clock.period - 1) // self._reader_clock.period
 
     cdef inline bint can_pop(self) noexcept:

@@ -79,6 +79,26 @@ class Fifo:
         self.want(free + 1)
         return free
 
+    def free(self) -> int:
+        """How many tokens of a bounded channel's the writer may push in its current cycle."""
+        return self._free()
+
+    def widen(self, capacity: int) -> None:
+        """Hold more tokens, for a writer that pushes ahead of the clock and keeps to the capacity by itself.
+
+        Raises:
+            ChannelError: if it holds tokens.
+        """
+        if self.occupancy:
+            raise ChannelError(f"{self.name}: widened with tokens in it ({self.occupancy})")
+        self.capacity = capacity
+        self._words = _room(capacity)
+        self._values = words.doubles(self._words)
+
+    def popped_now(self) -> bool:
+        """Whether a token was popped in the current cycle."""
+        return self._pop_time == self._reader_clock.time
+
     def _free(self) -> int:
         if self._pop_time == self._writer_clock.time:
             return self.capacity - self.occupancy - self._popped
@@ -98,10 +118,16 @@ class Fifo:
         """
         if self._free() <= 0:
             self._overflow()
+        self.push_at(self._writer_clock.cycle, control, coordinate, reference, value)
+        if self._pop_time == self._writer_clock.time:
+            self._wake_writer()
+
+    def push_at(self, cycle: int, control: int, coordinate: int, reference: int, value: float) -> None:
+        """Append a token in a cycle of the writer's clock that may be to come; there is room."""
         tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
-        arrival = self._arrival()
+        arrival = self._arrival(cycle)
         self._words[WORDS * tail + CONTROL] = control
         self._words[WORDS * tail + COORDINATE] = coordinate
         self._words[WORDS * tail + REFERENCE] = reference
@@ -111,13 +137,11 @@ class Fifo:
             self._seen_from = arrival
         self.occupancy += 1
         self._reader_clock.wake(self._reader_index, arrival)
-        if self._pop_time == self._writer_clock.time:
-            self._wake_writer()
 
-    def _arrival(self) -> int:
+    def _arrival(self, cycle: int) -> int:
         if self._one_clock:
-            return self._writer_clock.cycle + self.latency
-        time = self._writer_clock.time + self.latency * self._writer_clock.period
+            return cycle + self.latency
+        time = (cycle + self.latency) * self._writer_clock.period
         return (time + self._reader_clock.period - 1) // self._reader_clock.period
 
     def can_pop(self) -> bool:

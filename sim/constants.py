@@ -2,6 +2,7 @@
 
 NEVER = -1  # what tick returns to sleep until a channel wakes the component
 FAR = 1 << 60  # later than any cycle or time
+STRETCH = 4096  # cycles that stand-ins may come ahead of the clock, at the most
 
 # Accounting states of a component. From FIRST_STALL on: one a port and direction, in the order of the ports.
 BUSY = 0

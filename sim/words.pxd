@@ -15,3 +15,9 @@ cdef inline long ones(long bits) noexcept:
 
 cdef inline double* doubles(long[::1] memory) noexcept:
     return <double*>&memory[0]
+
+cdef inline long* longs(long[::1] memory) noexcept:
+    return &memory[0]
+
+cdef inline short* shorts(short[::1] memory) noexcept:
+    return &memory[0]

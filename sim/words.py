@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 
 def lowest_bit(bits: int) -> int:
     """Position of the lowest set bit of a non-zero word; an instruction when compiled."""
@@ -18,6 +20,16 @@ def ones(bits: int) -> int:
     return bits.bit_count()
 
 
-def doubles(memory: memoryview[int]) -> memoryview[float]:
+def doubles(memory: array[int] | memoryview[int]) -> memoryview[float]:
     """The same memory as doubles; a pointer when compiled, so who keeps it keeps the memory too."""
-    return memory.cast("b").cast("d")
+    return memoryview(memory).cast("b").cast("d")
+
+
+def longs(memory: array[int]) -> array[int]:
+    """The same array of 64-bit words; a pointer when compiled."""
+    return memory
+
+
+def shorts(memory: array[int]) -> array[int]:
+    """The same array of 16-bit words; a pointer when compiled."""
+    return memory

@@ -29,6 +29,7 @@ from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.merge_ahead import MergeAhead
 from fiberscope.hw.fibers.pages import PageAllocator
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.product import ProductRows
@@ -37,6 +38,7 @@ from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import numbered
+from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
@@ -90,6 +92,7 @@ class ProcessingElement:
             through_cache=scheduler.output == "cache",
         )
         self._connect(machine)
+        self._work_ahead(machine)
 
     def _connect(self, machine: Gamma) -> None:
         """The pipeline within; a channel holds what is in flight in it, and a queue."""
@@ -108,6 +111,24 @@ class ProcessingElement:
             (self.accumulator, "sums", self.writer, "elements", pe.accumulator_latency),
         ):
             connect(producer, output, consumer, port, capacity=latency + pe.pipeline_queue, latency=latency)
+
+    def _work_ahead(self, machine: Gamma) -> None:
+        """Have the pipeline from the ways to the sums worked out ahead, unless a part of it is another."""
+        merger, multiplier, accumulator, kernel = (
+            self.merger,
+            self.multiplier,
+            self.accumulator,
+            machine.kernel,
+        )
+        if (
+            type(merger) is HighRadixMerger
+            and type(multiplier) is Multiplier
+            and type(accumulator) is Accumulator
+            and isinstance(kernel, StandInKernel)
+        ):
+            fibers = (machine.b, machine.partials, self.reader)
+            self.reader.ahead = MergeAhead(*fibers, merger, multiplier, accumulator, self.writer)
+            kernel.stand_in(self.reader.ahead)
 
     def users(self) -> tuple[User, ...]:
         """The units with a port at the FiberCache's network, in the order of their numbers."""
@@ -143,7 +164,7 @@ class Gamma(Composition[GammaConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        super().__init__(parameters, parts, kernel)
+        super().__init__(parameters, parts, kernel or StandInKernel())
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         given = _rows(a)
         self.b = given if b is a else _rows(b)

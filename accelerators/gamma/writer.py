@@ -23,10 +23,11 @@ from fiberscope.hw.memory.protocol import (
 )
 from fiberscope.hw.stream import STOP, STREAM
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.component import Input, Output, Signal
+from fiberscope.sim.stand_in import Taker
 
 
-class FiberWriter(Component):
+class FiberWriter(Taker):
     """Writes finished rows of Z to memory and partial fibers into the FiberCache.
 
     Interface: ``output_tasks`` says which task the elements on ``elements`` belong to, a stop ends it; lines
@@ -214,6 +215,16 @@ class FiberWriter(Component):
         self.next_page = -1
         self._ask_page()
         return True
+
+    def takes(self) -> int:
+        """The elements up to the line that has no space among requests, or is not in the present page."""
+        if not self.working or self.task == END_OF_WORK:
+            return 0
+        lines = self.requests.free()
+        if not self.is_partial:
+            page_end = (self.page + 1) * self.page_bytes
+            lines = min(lines, max(page_end - self.lines.line(), 0) // self.lines.line_bytes)
+        return self.lines.elements_before(lines)
 
     def _ask_page(self) -> None:
         self.page_requests.push(0, 0, 0)

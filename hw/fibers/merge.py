@@ -133,6 +133,7 @@ class HighRadixMerger(Component):
 
     def _lay_out(self, nodes: tuple[tuple[int, int], ...]) -> None:  # C: def
         """State of nodes and of the buffers behind them, side by side, and of the ways."""
+        self.tree = nodes
         count = len(nodes)
         self.root = NODE * (count - 1)
         self.leaves = sum(first < self.radix for first, _ in nodes)

@@ -32,6 +32,11 @@ class LinePacker:  # C: final
         """Whether the next element brings the last byte of a line."""
         return self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
 
+    def elements_before(self, lines: int) -> int:  # C: noexcept
+        """How many elements come before the one that fills the line behind so many more lines."""
+        missing = (lines + 1) * self.line_bytes - self.bytes % self.line_bytes
+        return (missing + self.element_bytes - 1) // self.element_bytes - 1
+
     def begun(self) -> bool:  # C: noexcept
         """Whether a line has been begun and is not full."""
         return self.bytes % self.line_bytes > 0

@@ -7,6 +7,7 @@ from array import array
 
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import MERGE_TASK
+from fiberscope.hw.fibers.merge_ahead import MergeAhead
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
 from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
@@ -110,6 +111,7 @@ class FiberReader(Component):
         self.fibers = array("q", bytes(8 * WAY * radix))  # by way
         self.lines = array("q", bytes(8 * ENTRY * radix * buffer_lines))  # each way has a ring of entries
         self.askable = array("b", bytes(radix))  # ways that have a line to ask for and an entry for it
+        self.ahead: MergeAhead | None = None  # C: public MergeAhead; takes lines in the place of the ways
         self.in_flight = 0
         self.lines_read = 0
         self.lines_consumed = 0
@@ -119,7 +121,7 @@ class FiberReader(Component):
         progress = self._receive()
         if self.unasked == 0 and self._begin():
             progress = True
-        if self.unasked > 0 and self.requests.can_push() and self._ask():
+        if self.unasked > 0 and self.requests.can_push() and self._ask(now):
             progress = True
         if progress:
             return self.busy(now + 1)
@@ -168,17 +170,22 @@ class FiberReader(Component):
         self.fibers[at + SOURCE] = source
         self._turn_to_line(at, start * self.element_bytes // self.line_bytes)
 
-    def _note(self, way: int) -> None:  # C: noexcept, inline
+    def _note(self, way: int) -> None:
         """Note whether a way has a line to ask for and an entry for it."""
         at = WAY * way
         unasked = self.fibers[at + NEXT_ELEMENT] < self.fibers[at + LAST_ELEMENT]
         self.askable[way] = unasked and self.fibers[at + ENTRIES] < self.buffer_lines
+        if self.ahead is not None and self.ahead.engaged:
+            if self.askable[way]:
+                self.ahead.need(way, self._tokens(at))
+            else:
+                self.ahead.need_none(way)
 
-    def _ask(self) -> bool:
+    def _ask(self, now: int) -> bool:
         """Ask for a line of the next way in turn that has room for one."""
         way = self.turn
         for _ in range(self.fan_in):
-            if self.askable[way] and self._has_room(way):
+            if self._may_ask(way, now):
                 self._ask_line(way)
                 self.turn = way + 1 if way + 1 < self.fan_in else 0
                 return True
@@ -193,10 +200,15 @@ class FiberReader(Component):
         behind = (line + 1) * self.line_bytes // self.element_bytes
         self.fibers[at + LINE_END] = min(self.fibers[at + LAST_ELEMENT], behind)
 
-    def _has_room(self, way: int) -> bool:  # C: inline
-        at = WAY * way
-        elements = self.fibers[at + LINE_END] - self.fibers[at + NEXT_ELEMENT]
-        return inline.fits(self.ways, way, self.fibers[at + RESERVED] + elements + 1)
+    def _may_ask(self, way: int, now: int) -> bool:  # C: inline
+        """Whether a way has a line to ask for, and room for it."""
+        if self.ahead is not None and self.ahead.engaged:
+            return self.ahead.room[way] <= now
+        return bool(self.askable[way]) and inline.fits(self.ways, way, self._tokens(WAY * way))
+
+    def _tokens(self, at: int) -> int:  # C: noexcept, inline
+        """For how many tokens a way needs room, that of the lines in flight included."""
+        return self.fibers[at + RESERVED] + self.fibers[at + LINE_END] - self.fibers[at + NEXT_ELEMENT] + 1
 
     def _ask_line(self, way: int) -> None:
         at = WAY * way
@@ -245,18 +257,13 @@ class FiberReader(Component):
 
     def _deliver(self, way: int, entry: int) -> None:
         """The elements that a line completes enter the way's buffer, with the stop behind the last."""
-        channel = self.ways[way]
         source = self.lines[entry + ENTRY_SOURCE]
         first = self.lines[entry + FIRST]
         count = self.lines[entry + COUNT]
-        for element in range(first, first + count):
-            if source < 0:
-                coordinate = self.partials.coordinates[element]
-                channel.push(DATA, coordinate, UNSCALED, self.partials.values[element])
-            else:
-                channel.push(DATA, self.operand.coordinates[element], source, self.operand.values[element])
-        if self.lines[entry + MARKS] & ENDS:
-            channel.push(STOP, 0, 0)
+        if self.ahead is None or not self.ahead.engaged:
+            self._push_elements(way, source, first, count, self.lines[entry + MARKS] & ENDS)
+        elif count > 0:
+            self.ahead.deliver(way, first, count, 2 * source + (self.lines[entry + MARKS] & ENDS))
         at = WAY * way
         self.lines[entry + MARKS] = 0
         self.fibers[at + RESERVED] -= count + 1
@@ -264,6 +271,17 @@ class FiberReader(Component):
         self.fibers[at + ENTRIES] -= 1
         self._note(way)
         self.in_flight -= 1
+
+    def _push_elements(self, way: int, source: int, first: int, count: int, ends: int) -> None:
+        channel = self.ways[way]
+        for element in range(first, first + count):
+            if source < 0:
+                coordinate = self.partials.coordinates[element]
+                channel.push(DATA, coordinate, UNSCALED, self.partials.values[element])
+            else:
+                channel.push(DATA, self.operand.coordinates[element], source, self.operand.values[element])
+        if ends:
+            channel.push(STOP, 0, 0)
 
     def signals(self) -> tuple[Signal, ...]:
         """The task and its row, its fibers that are not empty, those to ask more of, lines in flight.

@@ -26,3 +26,16 @@ def test_every_byte_goes_out_once_in_a_line_of_its_own_place(line, element, coun
     assert sent == [*range(0, count * element, line)]
     packer.begin()
     assert (packer.bytes, packer.line(), packer.begun()) == (0, 0, False)
+
+
+@given(data=st.data(), line=st.integers(1, 64), count=st.integers(0, 40), lines=st.integers(0, 6))
+def test_elements_before_a_line_are_those_that_come_until_it_is_filled(data, line, count, lines):
+    packer = LinePacker(line, data.draw(st.integers(1, line)))
+    for _ in range(count):
+        packer.add()
+    foretold, came = packer.elements_before(lines), 0
+    while lines > 0 or not packer.fills():
+        lines -= packer.fills()
+        packer.add()
+        came += 1
+    assert foretold == came

@@ -1,0 +1,323 @@
+# cython: infer_types=True
+# C compiler: -O2
+"""A merger and the arithmetic behind it, in time stamps: the same tokens in the same cycles, in fewer steps.
+
+Each node of the tree passes on its k-th token in the first cycle that lies behind its last, in which all its
+inputs show their heads and the slot of its token k - 2 is free. So the order in which nodes are looked at is
+free: from the root a token's room is followed down to the way that fills it.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+from fiberscope.hw.fibers.ahead import (
+    ENDED,
+    KEY,
+    LINK,
+    LINKS,
+    NEXT,
+    NEXT_ROOM,
+    NUMBER,
+    RECORD,
+    ROOM,
+    SECOND_KEY,
+    SECOND_SEEN,
+    SEEN,
+)
+from fiberscope.hw.fibers.ways_ahead import WaysAhead
+from fiberscope.sim import words
+from fiberscope.sim.constants import BUSY, FAR, IDLE, STRETCH
+
+__all__ = ["MergeAhead"]
+
+LINK_MASK = (1 << LINK) - 1
+# What a merger's cycle counts as: the least of what is said of it.
+MOVED = 0
+BLOCKED = 1
+FIRST_WAY = 2
+NOBODY = -1
+
+
+class MergeAhead(WaysAhead):
+    """Stands in for a ``HighRadixMerger``, its ways, and the ``Multiplier`` and ``Accumulator`` behind it."""
+
+    ranks: array[int]  # C: hidden short*
+    stack: array[int]  # C: hidden short*
+    listed: array[int]  # C: hidden short*
+    later: array[int]  # C: hidden short*
+    awaited_from: array[int]  # C: hidden long*
+    leaf: array[int]  # C: hidden short*
+    ends: array[int]  # C: hidden short*
+    states: array[int]  # C: hidden long*
+    depth: int
+    root: int
+    first_node: int
+    leaves_end: int
+    radix: int
+    leaves: int
+    unmarked: int
+    later_count: int
+    merging: int  # first nodes that are in the midst of the task
+    ended_at: int  # when the last of them took its stops
+    begun: int  # tasks: taken, and left by their stop
+    ended: int
+    idle_from: int  # if no task is under way
+
+    def engage(self) -> None:
+        """Take over from the components."""
+        self.tasks = self.merger.tasks
+        self.radix = self.merger.radix
+        self.leaves = self.merger.leaves
+        self._engage_sums()
+        self._engage_ways(self.radix + len(self.merger.tree))
+        self._lay_out_nodes()
+        self._lay_out_accounts()
+        self.depth = self.later_count = self.merging = self.begun = self.ended = self.idle_from = 0
+        self.ended_at = -1
+
+    def _lay_out_nodes(self) -> None:  # C: def
+        tree = self.merger.tree
+        inputs = self.radix + len(tree)
+        self.first_node = RECORD * self.radix
+        self.leaves_end = self.first_node + RECORD * self.leaves
+        self.root = RECORD * (inputs - 1)
+        self.stack = words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes to look at
+        self.later = words.shorts(self._keep(array("h", bytes(2 * inputs))))  # and from the horizon on
+        self.listed = words.shorts(self._keep(array("h", bytes(2 * inputs))))  # whether a node is in either
+        self.leaf = words.shorts(self._keep(array("h", bytes(2 * self.radix))))  # a way's node,
+        self.ends = words.shorts(self._keep(array("h", bytes(2 * self.leaves))))  # a leaf's last way's end
+        # By way, since when a node waits for its head, if one does.
+        self.awaited_from = words.longs(self._keep(array("q", [FAR] * self.radix)))
+        for node, (first, count) in enumerate(tree):
+            self._lay_out_node(self.first_node + RECORD * node, first, count)
+
+    def _lay_out_node(self, node: int, first: int, count: int) -> None:  # C: def
+        leaf = first < self.radix
+        self.records[node + SECOND_SEEN] = FAR
+        self.records[node + NEXT] = FAR if leaf else 0
+        self.records[node + LINKS] |= RECORD * first | RECORD * (first + count) << LINK
+        if leaf:
+            self.ends[(node - self.first_node) // RECORD] = RECORD * (first + count)
+        for number in range(first, first + count):
+            if leaf:
+                self.leaf[number] = node
+            else:
+                self.records[RECORD * number + LINKS] |= node << 2 * LINK
+
+    def _lay_out_accounts(self) -> None:  # C: def
+        self.unmarked = FIRST_WAY + self.radix + 1
+        self.ranks = words.shorts(self._keep(array("h", [self.unmarked] * STRETCH)))  # from ``settled`` on
+        states = [BUSY, self.operands.writer_state, *(way.reader_state for way in self.merger.ways)]
+        self.states = words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
+
+    def tick(self, now: int) -> int:
+        """Work out whatever is known to happen before the horizon."""
+        self._begin_looking()
+        for i in range(self.later_count):
+            self.stack[self.depth] = self.later[i]
+            self.depth += 1
+        self.later_count = 0
+        if self.merging == 0 and self.tasks.can_pop():
+            self._begin(now)
+        self._flow()
+        self.records[self.root + ROOM] = self._operand_room()
+        self._list(self.root)
+        while self.depth > 0:
+            self.depth -= 1
+            node = self.stack[self.depth]
+            self.listed[node >> NUMBER] = 0
+            while node != NOBODY:
+                node = self._pass_on(node)
+        if self.parked < FAR:
+            self.wake_at(self.parked)
+        return self.idle()
+
+    def _list(self, node: int) -> None:  # C: noexcept, inline
+        """Have a node looked at."""
+        if not self.listed[node >> NUMBER]:
+            self.listed[node >> NUMBER] = 1
+            self.stack[self.depth] = node
+            self.depth += 1
+
+    def _see(self, way: int) -> None:
+        """A head has come to a way without one, for which its node may have waited."""
+        if self.awaited_from[way] < FAR:
+            self._expect(way, self.awaited_from[way])
+            self._list(self.leaf[way])
+            self.wake_at(self.records[RECORD * way + SEEN])
+
+    def _expect(self, way: int, cycle: int) -> None:
+        """A node looks for the head of a way from this cycle on."""
+        seen = self.records[RECORD * way + SEEN]
+        self.awaited_from[way] = cycle if seen == FAR else FAR
+        if seen < FAR:
+            self._mark(FIRST_WAY + way, cycle, seen)
+
+    def _begin(self, now: int) -> None:
+        """Take the next task, behind the stops of the last."""
+        if self.ended_at >= now:
+            self.wake_at(self.ended_at + 1)
+            return
+        fan_in = self.tasks.coordinate()
+        self.tasks.pop()
+        if self.begun == self.ended:
+            self._mark(self.unmarked - 1, self.idle_from, now)
+        self.begun += 1
+        self.merging = self.leaves
+        for way in range(fan_in):
+            self._expect(way, now)
+        for leaf in range(self.leaves):
+            node = self.first_node + RECORD * leaf
+            links = self.records[node + LINKS]
+            end = min(max(RECORD * fan_in, links & LINK_MASK), self.ends[leaf])
+            self.records[node + LINKS] = links & ~(LINK_MASK << LINK) | end << LINK
+            self.records[node + NEXT] = now
+            self._list(node)
+
+    def _pass_on(self, node: int) -> int:  # C: inline
+        """Pass on a node's next token, if it is known to; gives the node before it that has room then."""
+        links = self.records[node + LINKS]
+        ready = self.records[node + NEXT]
+        key, source = ENDED, NOBODY
+        end = links >> LINK & LINK_MASK
+        place = links & LINK_MASK
+        while place < end:
+            ready = max(ready, self.records[place + SEEN])
+            source = place if self.records[place + KEY] < key else source
+            key = min(key, self.records[place + KEY])
+            place += RECORD
+        cycle = max(ready, self.records[node + ROOM])
+        if cycle >= self.horizon:
+            self._postpone(node, cycle)
+            return NOBODY
+        self.records[node + NEXT] = cycle + 1
+        if node == self.root:
+            self._mark(BLOCKED, ready, cycle)
+            self._emit(cycle, key)
+        else:
+            self._store(node, cycle, key, links >> 2 * LINK)
+        if self.records[node + ROOM] < FAR:
+            self._list(node)
+        if source == NOBODY:
+            self._take_stops(node, links & LINK_MASK, end, cycle)
+            return NOBODY
+        if source < self.first_node:
+            self._take_head(source, cycle)
+            return NOBODY
+        self._take_out(source, cycle)
+        return source
+
+    def _postpone(self, node: int, cycle: int) -> None:  # C: noexcept, inline
+        """Leave a node until something happens that lets it pass on, or until the horizon."""
+        if cycle < FAR and not self.listed[node >> NUMBER]:
+            self.parked = min(self.parked, cycle)
+            self.listed[node >> NUMBER] = 1
+            self.later[self.later_count] = node
+            self.later_count += 1
+
+    def _store(self, node: int, cycle: int, key: int, parent: int) -> None:  # C: noexcept, inline
+        """A token comes into the buffer behind a node, whose parent may have waited for it."""
+        self.records[node + ROOM] = self.records[node + NEXT_ROOM]
+        self.records[node + NEXT_ROOM] = FAR
+        if self.records[node + SEEN] == FAR:
+            self.records[node + KEY] = key
+            self.records[node + SEEN] = cycle + 1
+            self._list(parent)
+        else:
+            self.records[node + SECOND_KEY] = key
+            self.records[node + SECOND_SEEN] = cycle + 1
+
+    def _take_out(self, node: int, cycle: int) -> None:  # C: noexcept, inline
+        """The first token leaves the buffer behind a node."""
+        room = ROOM if self.records[node + ROOM] == FAR else NEXT_ROOM
+        self.records[node + room] = cycle + 1
+        self.records[node + KEY] = self.records[node + SECOND_KEY]
+        self.records[node + SEEN] = self.records[node + SECOND_SEEN]
+        self.records[node + SECOND_SEEN] = FAR
+
+    def _take_stops(self, node: int, place: int, end: int, cycle: int) -> None:  # C: inline
+        """Take the stops of all inputs of a node."""
+        while place < end:
+            if node < self.leaves_end:
+                self._take_way(place, cycle)
+            else:
+                self._take_out(place, cycle)
+                self._list(place)
+            place += RECORD
+        if node < self.leaves_end:
+            self.records[node + NEXT] = FAR
+            self.ended_at = max(self.ended_at, cycle)
+            self.merging -= 1
+            if self.merging == 0:
+                self.wake_at(self.ended_at + 1)
+
+    def _take_head(self, record: int, cycle: int) -> None:  # C: inline
+        """An element leaves a way, whose next head is looked for from the next cycle on."""
+        self._take_way(record, cycle)
+        if self.records[record + SEEN] > cycle:
+            self._expect(record >> NUMBER, cycle + 1)
+
+    def _take_way(self, record: int, cycle: int) -> None:  # C: inline
+        self.ranks[cycle - self.settled] = MOVED
+        self._take(record, cycle)
+
+    def _mark(self, rank: int, first: int, end: int) -> None:  # C: noexcept, inline
+        """Say what the cycles from ``first`` to before ``end`` count as."""
+        for place in range(max(first - self.settled, 0), min(end - self.settled, STRETCH)):
+            self.ranks[place] = min(self.ranks[place], rank)
+
+    def _emit(self, cycle: int, key: int) -> None:  # C: inline
+        """An element or a stop leaves the merger."""
+        self.ranks[cycle - self.settled] = MOVED
+        if key == ENDED:
+            self.ended += 1
+            self.idle_from = cycle + 1
+            self._pass_to_multiplier(cycle, ENDED, 0.0)
+        else:
+            self._leave(key, cycle)
+        self.records[self.root + ROOM] = self._operand_room()
+
+    def last(self) -> int:
+        """The last cycle in which anything is known to have happened."""
+        last = max(self.adding, self.multiplying)
+        for node in range(self.first_node, self.root + 1, RECORD):
+            if self.records[node + NEXT] < FAR:
+                last = max(last, self.records[node + NEXT])
+        return max(last - 1, self.ended_at)
+
+    def settle(self, cycle: int) -> None:
+        """Bring the accounts up to this cycle, before which all has happened that will."""
+        if cycle > self.settled:
+            self._mark_waits(cycle)
+            self._settle_merger(cycle)
+            self._settle_multiplier(cycle)
+            self._settle_accumulator(cycle)
+            self._settle_ways(cycle)
+
+    def _mark_waits(self, cycle: int) -> None:  # C: noexcept
+        """Say what has not ended by this cycle."""
+        links = self.records[self.root + LINKS]
+        ready = self.records[self.root + NEXT]
+        for place in range(links & LINK_MASK, links >> LINK & LINK_MASK, RECORD):
+            ready = max(ready, self.records[place + SEEN])
+        self._mark(BLOCKED, ready, cycle)
+        if self.begun == self.ended:
+            self._mark(self.unmarked - 1, self.idle_from, cycle)
+        for way in range(self.radix):
+            self._mark(FIRST_WAY + way, self.awaited_from[way], cycle)
+
+    def _settle_merger(self, cycle: int) -> None:  # C: noexcept
+        """Add up what was said of the cycles before this one; those too many to be marked are all alike."""
+        merger = self.merger
+        marked = min(cycle - self.settled, STRETCH)
+        state = merger._state
+        for place in range(marked):
+            state = self.states[self.ranks[place]]
+            merger._cycles[state] += 1
+            self.ranks[place] = self.unmarked
+        merger._cycles[state] += cycle - self.settled - marked
+        merger._state = state
+        merger._since = cycle
+        merger.merges = self.begun
+        merger.merged_elements = self.merged - self.ended

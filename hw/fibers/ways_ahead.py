@@ -1,0 +1,208 @@
+# cython: infer_types=True
+# C compiler: -O2
+"""The ways between a fiber reader and a merger, in time stamps: lines come in, elements leave."""
+
+from __future__ import annotations
+
+from array import array
+
+from fiberscope.hw.fibers.ahead import (
+    ELEMENT,
+    END,
+    ENDED,
+    KEY,
+    NUMBER,
+    POPPED,
+    PUSHED,
+    RECORD,
+    SEEN,
+    SOURCE,
+    WANTED,
+    WAY_BITS,
+)
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.sums_ahead import SumsAhead
+from fiberscope.sim import words
+from fiberscope.sim.component import Component
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.stand_in import Taker
+
+__all__ = ["WaysAhead"]
+
+# A fiber of a way, from when on its first elements come until the last has left the merger:
+LEFT = 0  # the element that leaves the merger next
+FIBER_END = 1  # and what of the way's words is said of the fiber
+FIBER_SOURCE = 2
+FIBER = 4
+
+
+class WaysAhead(SumsAhead):
+    """Stands in for channels of a latency of 1, and takes lines in the place of the elements in them.
+
+    Who takes an element looks at the next one in the cycle after that, at the earliest, and a line is seen
+    in the cycle after it came: so only of one that comes to an empty way it matters when it came.
+
+    Args:
+        operand, partials: where the elements lie.
+        reader: fills the ways.
+        merger, multiplier, accumulator: in whose place it ticks.
+        taker: takes the sums.
+    """
+
+    records: array[int]  # C: hidden long*
+    freed: array[int]  # C: hidden short*
+    fibers: array[int]  # C: hidden long*
+    current: array[int]  # C: hidden short*
+    come: array[int]  # C: hidden short*
+    leaving: array[int]  # C: hidden short*
+    room: array[int]  # C: hidden long*
+    settled: int  # the cycle up to which all is accounted for
+    ring: int
+    capacity: int
+
+    def __init__(
+        self,
+        operand: CompressedRows,
+        partials: PartialStore,
+        reader: Component,
+        merger: HighRadixMerger,
+        multiplier: Multiplier,
+        accumulator: Accumulator,
+        taker: Taker,
+    ) -> None:
+        super().__init__(merger, multiplier, accumulator, taker)
+        self.operand = operand
+        self.partials = partials
+        self.reader = reader
+        self.merger = merger
+
+    def _engage_ways(self, inputs: int) -> None:
+        """Take the place of the ways; with room for the records of so many ways and nodes."""
+        radix = self.merger.radix
+        self.capacity = self.merger.ways[0].capacity  # tokens
+        fibers = self.capacity // 2 + radix.bit_length() + 3  # in a way and, of it, in the tree
+        self.settled = 0
+        self.ring = 1 << max(self.capacity, fibers).bit_length()
+        self.records = words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
+        for number in range(inputs):
+            self.records[RECORD * number + SEEN] = FAR
+        self.fibers = words.longs(self._keep(array("q", bytes(8 * FIBER * self.ring * radix))))
+        for way in range(radix):
+            self.fibers[FIBER * self.ring * way + FIBER_SOURCE] = 1  # so that another one follows it
+        # By way, modulo the ring: the last fiber that came, that of the way's words, and that which leaves.
+        self.come = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.current = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.leaving = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        # From when on the slot of each of the last tokens is free, from ``settled`` on.
+        self.freed = words.shorts(self._keep(array("h", bytes(2 * self.ring * radix))))
+        self.room = words.longs(self._keep(array("q", [FAR] * radix)))  # when the reader's next line has it
+
+    def need(self, way: int, tokens: int) -> None:
+        """The reader's next line for a way has so many tokens: it is woken when there is room."""
+        record = RECORD * way
+        needed = self.records[record + PUSHED] + tokens - self.capacity
+        self.records[record + WANTED] = needed
+        self.room[way] = FAR
+        if needed <= self.records[record + POPPED]:
+            slot = way * self.ring + ((needed - 1) & (self.ring - 1))
+            self.room[way] = self.settled + self.freed[slot] if needed > 0 else 0
+            if self.room[way] > self.own_clock.cycle:
+                self.reader.wake_at(self.room[way])
+
+    def need_none(self, way: int) -> None:
+        """The reader has no next line for a way."""
+        self.records[RECORD * way + WANTED] = 0
+        self.room[way] = FAR
+
+    def deliver(self, way: int, first: int, count: int, source: int) -> None:
+        """So many elements of a line enter a way, with a stop behind them if ``source`` is odd.
+
+        They are seen from the next cycle on; who has still to take what is before them does so no sooner.
+        """
+        record = RECORD * way
+        fiber = self._fiber(way, self.come[way])
+        if self.fibers[fiber + FIBER_SOURCE] & 1:
+            self.come[way] = (self.come[way] + 1) & (self.ring - 1)
+            fiber = self._fiber(way, self.come[way])
+            self.fibers[fiber + LEFT] = first
+        self.fibers[fiber + FIBER_END] = first + count
+        self.fibers[fiber + FIBER_SOURCE] = source
+        self.records[record + PUSHED] += count + (source & 1)
+        if self.records[record + SEEN] == FAR:
+            self.current[way] = self.come[way]
+            self.records[record + SEEN] = self.own_clock.cycle + 1
+            self._turn_to(record, fiber, first)
+            self._see(way)
+        elif self.current[way] == self.come[way]:
+            self.records[record + END] = first + count
+            self.records[record + SOURCE] = source
+
+    def _see(self, way: int) -> None:
+        """A head has come to a way without one."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _see")
+
+    def _fiber(self, way: int, number: int) -> int:  # C: noexcept, inline
+        return FIBER * (way * self.ring + number)
+
+    def _turn_to(self, record: int, fiber: int, element: int) -> None:  # C: noexcept, inline
+        """Make an element of a fiber the head of a way."""
+        self.records[record + END] = self.fibers[fiber + FIBER_END]
+        self.records[record + SOURCE] = self.fibers[fiber + FIBER_SOURCE]
+        self._read(record, element)
+
+    def _read(self, record: int, element: int) -> None:  # C: noexcept, inline
+        self.records[record + ELEMENT] = element
+        if self.records[record + SOURCE] < 0:
+            coordinate = self.partials.coordinates[element]
+        else:
+            coordinate = self.operand.coordinates[element]
+        self.records[record + KEY] = coordinate << WAY_BITS | record >> NUMBER
+
+    def _take(self, record: int, cycle: int) -> None:
+        """The head of a way leaves; the next one, if it is there, shows."""
+        way = record >> NUMBER
+        slot = way * self.ring + (self.records[record + POPPED] & (self.ring - 1))
+        self.freed[slot] = cycle + 1 - self.settled
+        self.records[record + POPPED] += 1
+        if self.records[record + POPPED] == self.records[record + WANTED]:
+            self.room[way] = cycle + 1
+            self.reader.wake_at(cycle + 1)
+        element = self.records[record + ELEMENT] + 1
+        if element < self.records[record + END]:
+            self._read(record, element)
+        elif element == self.records[record + END] and self.records[record + SOURCE] & 1:
+            self.records[record + ELEMENT] = element
+            self.records[record + KEY] = ENDED
+        elif self.current[way] == self.come[way]:
+            self.records[record + SEEN] = FAR
+        else:
+            self.current[way] = (self.current[way] + 1) & (self.ring - 1)
+            fiber = self._fiber(way, self.current[way])
+            self._turn_to(record, fiber, self.fibers[fiber + LEFT])
+
+    def _leave(self, key: int, cycle: int) -> None:
+        """An element leaves the merger."""
+        way = key & (1 << WAY_BITS) - 1
+        coordinate = key >> WAY_BITS
+        fiber = self._fiber(way, self.leaving[way])
+        element = self.fibers[fiber + LEFT]
+        if element == self.fibers[fiber + FIBER_END]:
+            self.leaving[way] = (self.leaving[way] + 1) & (self.ring - 1)
+            fiber = self._fiber(way, self.leaving[way])
+            element = self.fibers[fiber + LEFT]
+        self.fibers[fiber + LEFT] = element + 1
+        source = self.fibers[fiber + FIBER_SOURCE] >> 1
+        if source < 0:
+            self._pass_to_multiplier(cycle, 2 * coordinate, self.partials.values[element])
+        else:
+            value = self.operand.values[element] * self.multiplier.scales[source]
+            self._pass_to_multiplier(cycle, 2 * coordinate + 1, value)
+
+    def _settle_ways(self, cycle: int) -> None:  # C: noexcept
+        """All slots that were freed are free from now on."""
+        for slot in range(self.ring * self.merger.radix):
+            self.freed[slot] = 0
+        self.settled = cycle

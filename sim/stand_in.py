@@ -1,0 +1,140 @@
+# cython: infer_types=True
+"""Components worked out ahead of the clock by one that stands in for them, to the same outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fiberscope.sim.component import Component
+from fiberscope.sim.constants import CHUNK, FAR, LIMIT, STRETCH
+from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.kernel import Kernel
+
+if TYPE_CHECKING:
+    from fiberscope.sim.trace import Tracer
+
+__all__ = ["StandIn", "StandInKernel", "Taker"]
+
+
+class StandIn(Component):
+    """Ticks in the place of determinate components that are joined by channels, and does what they would.
+
+    It works out in one tick whatever is known to happen before ``horizon``, in a cycle of its clock, moves
+    tokens at the outer channels in the cycles in which they would move, and leaves the inner channels
+    alone. It always ends its tick with ``idle``, and has itself woken by ``wake_at``.
+
+    Args:
+        name: in messages.
+        components: in whose place it ticks, all of the kernel's first clock.
+    """
+
+    def __init__(self, name: str, components: Sequence[Component]) -> None:
+        super().__init__(name)
+        self.components = list(components)
+        self.engaged = False  # whether it does so: who pushes and pops at its inner channels turns to it
+        self.horizon = 0
+
+    def engage(self) -> None:
+        """Take over from the components; before the first cycle, when the machine is built."""
+        raise NotImplementedError(f"{type(self).__name__} does not define engage")
+
+    def last(self) -> int:
+        """The last cycle in which anything is known to have happened."""
+        raise NotImplementedError(f"{type(self).__name__} does not define last")
+
+    def settle(self, cycle: int) -> None:
+        """Bring the components' accounts up to this cycle, before which all has happened that will."""
+        raise NotImplementedError(f"{type(self).__name__} does not define settle")
+
+
+class Taker(Component):
+    """A component that may know of the next tokens at an input that it takes them as they come."""
+
+    def takes(self) -> int:
+        """How many that are no stops it takes when they are seen, one a cycle, whatever else happens."""
+        raise NotImplementedError(f"{type(self).__name__} does not define takes")
+
+
+class StandInKernel(Kernel):
+    """Runs a machine with stand-ins in the place of some components.
+
+    As any kernel it runs in step where a tracer is attached before the first run, and where the first cycles
+    are gone by ``step``.
+
+    Args:
+        order_seed: as of any kernel.
+    """
+
+    def __init__(self, *, order_seed: int | None = None) -> None:
+        super().__init__(order_seed=order_seed)
+        self.stand_ins: list[StandIn] = []
+        self.engaged = False
+
+    def stand_in(self, stand_in: StandIn) -> None:  # C: def
+        """Have components worked out ahead of the clock."""
+        self.stand_ins.append(stand_in)
+
+    def trace(self, tracer: Tracer | None, start: int = 0) -> None:  # C: def
+        """Attach a tracer, or detach it with None, as to any kernel.
+
+        Raises:
+            SimulationError: if stand-ins have begun, for what they stand in for does not tick.
+        """
+        if self.engaged and tracer is not None:
+            raise SimulationError(
+                "the machine has run ahead of its clock: attach a tracer before its first run"
+            )
+        super().trace(tracer, start)
+
+    def _advance(self, until: int, steps: int) -> int:
+        """Run to a limit, but not too far, and if it ends sooner to where stand-ins have come."""
+        if self.time < 0 and steps > 1 and self.tracer is None:
+            self._engage()
+        start = self._next_time()
+        if not self.engaged or start >= FAR or self._stop or self._interrupted:
+            return Kernel._advance(self, until, steps)
+        end = min(until, start + (STRETCH * self.clocks[0].period if steps > 1 else 1))
+        self._begin(start, end)
+        reason = Kernel._advance(self, end, FAR)
+        if reason != LIMIT:
+            self._catch_up(start)
+            return reason
+        self._settle(end)
+        return LIMIT if end == until else CHUNK
+
+    def _engage(self) -> None:  # C: def
+        """Put the stand-ins in the place of their components in the order of ticks."""
+        for one in self.stand_ins:
+            one._index = one.components[0]._index
+            one._clock = one.components[0]._clock
+            one.engage()
+            for component in one.components:
+                self._ordered[component._index] = one
+        self.engaged = bool(self.stand_ins)
+
+    def _cycle(self, time: int) -> int:
+        """The first cycle that is not before a base tick."""
+        return -(-time // self.clocks[0].period)
+
+    def _begin(self, start: int, end: int) -> None:
+        """Account for all up to one base tick, and let stand-ins go as far as another."""
+        for one in self.stand_ins:
+            one.horizon = self._cycle(end)
+            one.settle(self._cycle(min(start, end)))
+
+    def _settle(self, time: int) -> None:
+        """Bring all accounts up to a base tick."""
+        for one in self.stand_ins:
+            one.settle(self._cycle(time))
+
+    def _catch_up(self, start: int) -> None:
+        """Run on to the last base tick to which a stand-in has come."""
+        last = max([one.last() for one in self.stand_ins])
+        time = last * self.clocks[0].period
+        if time > self.time:
+            self._begin(start, time + 1)
+            self.stand_ins[0].wake_at(last)
+            while self._next_time() <= time:
+                self._run_time_step(self._next_time())
+        self._settle(self.time + 1)
