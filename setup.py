@@ -84,7 +84,9 @@ def _extensions() -> list[Extension]:
 
 
 def _own_flags(source: str) -> list[str]:
-    """The flags that a file asks for in its second line, as in ``# C compiler: -O2``."""
+    """The flags that a Python file asks for in its second line, as in ``# C compiler: -O2``."""
+    if not source.endswith(".py"):
+        return []
     with Path(source).open() as lines:
         second = [*lines][1]
     return second.removeprefix(OWN_FLAGS).split() if second.startswith(OWN_FLAGS) else []

@@ -101,6 +101,7 @@ def spec(name: str, source: Path) -> ModuleSpec | None:
 @contextmanager
 def used() -> Iterator[None]:
     """Take compiled modules in the place of Python files that are imported meanwhile."""
+    room()  # what it imports is there before anything asks for it
     finder = _Finder()
     sys.meta_path.insert(0, finder)
     try:
