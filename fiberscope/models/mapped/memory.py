@@ -77,7 +77,7 @@ class MappedMemory:
     def place(self, tensor: str, size: int, role: Role) -> int:
         """A place for so many bytes of a tensor; from the last number on all tensors have one."""
         number = self.tensors.setdefault(tensor, min(len(self.tensors), TENSORS - 1))
-        begin = self.ends.get(number, number << TENSOR_SHIFT)
+        begin = self.ends.get(number, -(-(number << TENSOR_SHIFT) // self.line) * self.line)
         self.ends[number] = begin + size
         self.layouts.append(Layout(begin, size, role))
         return begin

@@ -276,6 +276,14 @@ def test_machines_of_other_problems_count_as_the_trace(name, given):
     assert sum(one.write_bytes for one in run.traffic.values()) >= 4 * run.product.nonzeros
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("spec:gamma", {}), (FILES[0], {}), (str(EXAMPLES / "outer.yaml"), {"timing.line": "24 B"})],
+)
+def test_each_request_is_of_an_array_and_of_what_may_be_done_to_it(name, settings):
+    assert fiberscope.simulate(name, SMALL, checked=True, settings=settings).verification.passed
+
+
 def test_a_memory_has_channels_for_the_bandwidth_of_the_file(tmp_path):
     """As many of at most 8 GiB a second as it needs, of a whole number of MHz: 128 GB/s are 15 of 8.528."""
     text = (EXAMPLES / "spmv.yaml").read_text().replace("256000000000", "1024000000000")
