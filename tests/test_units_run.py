@@ -82,7 +82,8 @@ def built() -> set[type[Component]]:
     found: set[type[Component]] = set()
 
     def note(kernel: Kernel) -> None:
-        found.update(base for part in kernel.components for base in type(part).__mro__)
+        parts = [*kernel.components, *getattr(kernel, "stand_ins", ())]
+        found.update(base for part in parts for base in type(part).__mro__)
 
     def build(self: Composition) -> None:
         as_it_is(self)

@@ -59,7 +59,7 @@ class Worked:
     channels = ("one",)
     users = ((SimpleNamespace(name="reader"), "", ""), (SimpleNamespace(name="writer"), "", ""))
     numbers_each, request_bytes = 1, 64
-    parameters = SimpleNamespace(memory=SimpleNamespace(burst_bytes=32))
+    memory_parameters = SimpleNamespace(burst_bytes=32)
 
     def __init__(self, *layouts):
         self.layouts = lambda: layouts
