@@ -202,13 +202,14 @@ class TestLineWriter:
 
 
 def test_a_buffer_keeps_lines_until_a_stop_of_its_level():
-    """References 0 to 3 lie in lines 0, 0, 1 and 5; a stop of level 1 empties the buffer, of 0 not."""
+    """References 0 to 3 lie in lines 0, 0, 1 and 5; one of level 1 or 2 empties the buffer."""
     memory = Shuffler("memory", (3,))
     fetch = LineFetch("fetch", 128, lines_of(0, 0, 1, 5), kept=True, lets_go=1)
-    streams, block = fetched(with_gaps([0, 2, 1, "S0", 3, 2, "S1", 2, 3, "D"]), memory, fetch=fetch)
-    assert tokens_of(streams["out_ref"]) == [0, 2, 1, "S0", 3, 2, "S1", 2, 3, "D"]
-    assert memory.asked == [128, 192, 448, 192, 448]
-    assert (block.lines, block.reused) == (5, 2)
+    tokens = [0, 2, 1, "S0", 3, 2, "S1", 2, 3, "S2", 2, "D"]
+    streams, block = fetched(with_gaps(tokens), memory, fetch=fetch)
+    assert tokens_of(streams["out_ref"]) == tokens
+    assert memory.asked == [128, 192, 448, 192, 448, 192]
+    assert (block.lines, block.reused) == (6, 2)
 
 
 def test_without_a_buffer_the_line_asked_for_last_is_kept():
