@@ -14,6 +14,7 @@ from fiberscope.api import simulate
 from fiberscope.errors import InputError
 from fiberscope.machines import find, specification_of
 from fiberscope.models import mapped
+from fiberscope.models.mapped.settings import is_own
 from fiberscope.models.trace.api import model, specified
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
@@ -24,7 +25,6 @@ __all__ = ["Check", "Row", "check"]
 
 FILE = "check.yaml"
 OF_SPECIFICATIONS = Path(mapped.__file__).parent
-OWN = "timing."  # settings that the trace has not
 IDEAL = "timing.memory"
 LINES = "lines of other bytes; instances that fetch for themselves"
 
@@ -123,7 +123,9 @@ def check(
     given: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
     event = simulate(accelerator, a, b, **given)
     factors = [one for one in (a, b) if one is not None]
-    of_trace = {key: one for key, one in (settings or {}).items() if not (built and key.startswith(OWN))}
+    of_trace = {
+        key: one for key, one in (settings or {}).items() if not (built and is_own(key, kind.configuration))
+    }
     trace = model(specification, *factors, **{**given, "settings": of_trace})
     beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
     parts: Mapping[str, int] = {}

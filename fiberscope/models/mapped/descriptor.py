@@ -19,7 +19,7 @@ from fiberscope.models.mapped import PREFIX
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.cascade import Cascade
 from fiberscope.models.mapped.machine import MappedMachine
-from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing
+from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
@@ -147,8 +147,6 @@ def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  #
     dumped, found = parameters.model_dump(mode="json"), {}
     for key in leaf_keys(type(parameters)):
         value: Any = reduce(lambda section, name: section[name], key.split("."), dumped)
-        alone = isinstance(parameters, MappedParameters)  # it has nothing of a machine's
-        own = key.startswith("timing.") or (alone and key not in symbols)
-        if not own and not (key in symbols and value is None):
+        if not is_own(key, type(parameters)) and not (key in symbols and value is None):
             found[key] = value
     return found

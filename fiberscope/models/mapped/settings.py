@@ -12,7 +12,7 @@ from fiberscope.accelerators.configuration import Bytes, Configuration, within
 from fiberscope.accelerators.memory import ChannelParameters
 from fiberscope.hw.memory.cache_geometry import LIMITS
 
-__all__ = ["SHIPPED", "MappedParameters", "Timing"]
+__all__ = ["SHIPPED", "MappedParameters", "Timing", "is_own"]
 
 SHIPPED = Path(__file__).parent / "config.yaml"
 
@@ -49,3 +49,10 @@ class MappedParameters(Configuration):
     timing: Timing
     network: Network
     memory: ChannelParameters
+
+
+def is_own(key: str, configuration: type[Configuration]) -> bool:
+    """Whether a parameter, by dotted key, is none of those that the specification is read with."""
+    section = key.partition(".")[0]
+    alone = issubclass(configuration, MappedParameters)  # it has nothing of another machine's
+    return section == "timing" or (alone and section in ("clock", *MappedParameters.model_fields))

@@ -177,6 +177,12 @@ def test_check_lays_machine_and_trace_side_by_side(name, capsys):
     assert "WRONG" not in told
 
 
+def test_check_takes_what_the_trace_has_not(capsys):
+    own = ["--set", "memory.model=dram", "--set", "network.queue=2", "--set", "PES=2"]
+    assert cli.run(["check", FILES[0], f"A={SMALL}", f"B={SMALL}", *own, "-q"]) == 0
+    assert "WRONG" not in capsys.readouterr().out
+
+
 def test_a_wrong_count_is_told(monkeypatch, capsys):
     as_it_is = MappedMachine.operations
     monkeypatch.setattr(MappedMachine, "operations", lambda self: {**as_it_is(self), "multiply": 1})
