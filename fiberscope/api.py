@@ -10,7 +10,8 @@ from typing import Any
 
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.arguments import check_course, check_types, merged_settings
-from fiberscope.converted import settled, solve_converted
+from fiberscope.chains.chain import Chain
+from fiberscope.converted import Settled, settled, solve_converted
 from fiberscope.errors import InputError
 from fiberscope.machines import find
 from fiberscope.provenance.made import given_settings, named_parts, operand_name
@@ -47,6 +48,7 @@ def simulate(
     histograms: bool = False,
     checked: bool = False,
     fidelity: str = EVENT,
+    chain: str | None = None,
     progress: Progress | None = None,
     **parameters: object,
 ) -> Report:
@@ -57,13 +59,12 @@ def simulate(
         a, b, tensors: sparse matrices of scipy, workloads, names or paths; b is a. Or operands by name.
         settings: parameters by dotted key, ``{"pe.count": 64}``; the problem's begin with ``problem.``.
         config: a YAML file of parameters, or a report for those of its run; below the settings.
-        exact: refuse a surrogate for a matrix that cannot be had.
-        cycle_limit: stop here, with a report marked incomplete.
+        exact, cycle_limit: refuse a surrogate; stop here, with a report marked incomplete.
         waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
         parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
         histograms, checked: report how full channels were; hold memory's requests to their tensors.
-        fidelity: which of the accelerator's models runs, ``event`` by default.
-        progress: called now and then with stage, work done and work in all.
+        fidelity, progress: the model that runs; called with stage, work done and work in all.
+        chain: products one after another, ``Y = A X; Z = Y W``, of operands by name.
         parameters: settings as keywords, dots as double underscores: ``pe__count=64``; operands by name.
 
     Raises:
@@ -71,19 +72,34 @@ def simulate(
         FailedRunError: it went wrong; it has the report.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
-    kind, named = _machine(accelerator, a, tensors or {}, parameters)
+    kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
-    ready = settled(kind, given, config)
+    ready = settled(kind, given, config, None if chain is None else Chain.of(chain))
     recorded = _recordings(waveform, memory_trace, timeline)
     course = Course(fidelity, cycle_limit, histograms, checked, parts or {}, progress or nobody, *recorded)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), given_settings(given, config), exact, course)
-    problem = ready.maker.load(a, b, exact, course.tell, named)
-    return solve_converted(ready, problem, replace(course, asked=asked))
+    asked = asked if chain is None else asked.model_copy(update={"chain": chain})
+    return _solved(ready, a, b, named, replace(course, asked=asked))
+
+
+def _solved(ready: Settled, a: object, b: object, named: Mapping[str, object], course: Course) -> Report:
+    """Solve a problem on a machine, or a chain of products."""
+    asked = course.asked
+    assert asked is not None
+    if asked.chain is None:
+        return solve_converted(ready, ready.maker.load(a, b, asked.exact, course.tell, named), course)
+    from fiberscope.chains.run import solve_chain  # noqa: PLC0415  (most runs are of one product)
+
+    return solve_chain(ready, Chain.of(asked.chain), named, course)
 
 
 def _machine(
-    machine: str | Accelerator[Any], a: object, tensors: Mapping[str, object], keywords: dict[str, object]
+    machine: str | Accelerator[Any],
+    a: object,
+    tensors: Mapping[str, object],
+    keywords: dict[str, object],
+    chain: str | None,
 ) -> tuple[Accelerator[Any], dict[str, object]]:
     """The machine, and operands by name, taken out of the keywords; none where they are given in order.
 
@@ -92,10 +108,14 @@ def _machine(
     """
     kind = find(machine) if isinstance(machine, str) else machine
     known = {name for problem in kind.solves for name in problem.tensors}
+    if chain is not None:
+        known = set(Chain.of(chain).operands)
     named = {**tensors, **{name: keywords.pop(name) for name in known & keywords.keys()}}
     if (a is None) == (not named):
         how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
         raise InputError(f"{kind.name}: {how}")
+    if chain is not None and a is not None:
+        raise InputError(f"{kind.name}: a chain has operands by name, as in A=a")
     return kind, dict(sorted(named.items()))
 
 

@@ -9,21 +9,22 @@ from typing import Any, NamedTuple
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.chains.chain import Chain
 from fiberscope.errors import InputError
 from fiberscope.problem import ProblemMaker, configure
 from fiberscope.provenance.made import Roots, of_simulation, source
 from fiberscope.report.document import Report
 from fiberscope.report.parts import Conversion, Conversions
 from fiberscope.solve import Course, solve
-from fiberscope.workloads import Problem
+from fiberscope.workloads import Operand, Problem
 
-__all__ = ["PREFIX", "Settled", "settled", "solve_converted"]
+__all__ = ["PREFIX", "Settled", "converted", "settled", "solve_converted"]
 
 PREFIX = "memory.format."
 
 
 def _formats_of(
-    kind: Accelerator[Any], settings: Mapping[str, object]
+    kind: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
 ) -> tuple[dict[str, str], dict[str, object]]:
     """The formats that operands lie in, by operand, where the machine reads another; and the other settings.
 
@@ -36,19 +37,22 @@ def _formats_of(
         for key, given in settings.items()
         if key.startswith(PREFIX)
     }
+    own = kind.reads
+    if own and chain is not None:
+        own = dict.fromkeys(chain.names, own["A"])
     for operand, name in formats.items():
-        _check(kind, operand, name)
-    foreign = {operand: name for operand, name in formats.items() if name.lower() != kind.reads[operand]}
+        _check(own, kind.name, operand, name)
+    foreign = {operand: name for operand, name in formats.items() if name.lower() != own[operand]}
     return foreign, {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
 
 
-def _check(kind: Accelerator[Any], operand: str, name: str) -> None:
+def _check(own: Mapping[str, str], machine: str, operand: str, name: str) -> None:
     from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most runs convert nothing)
 
-    if operand not in kind.reads:
-        known = ", ".join(kind.reads) or "none"
-        raise InputError(f"{PREFIX}{operand}: operands of {kind.name} that can be converted: {known}")
-    recipe(name, kind.reads[operand])
+    if operand not in own:
+        known = ", ".join(own) or "none"
+        raise InputError(f"{PREFIX}{operand}: operands of {machine} that can be converted: {known}")
+    recipe(name, own[operand])
 
 
 class Settled(NamedTuple):
@@ -58,7 +62,7 @@ class Settled(NamedTuple):
         kind: the machine.
         configured: its parameters.
         maker: of its problem.
-        formats: that operands lie in, where it reads another, by operand.
+        formats: that operands lie in, where it reads another, by operand; of a chain by its names.
     """
 
     kind: Accelerator[Any]
@@ -72,14 +76,17 @@ class Settled(NamedTuple):
 
 
 def settled(
-    kind: Accelerator[Any], settings: Mapping[str, object], config: str | Path | None = None
+    kind: Accelerator[Any],
+    settings: Mapping[str, object],
+    config: str | Path | None = None,
+    chain: Chain | None = None,
 ) -> Settled:
-    """A machine with its parameters.
+    """A machine with its parameters, for a problem or for a chain of products.
 
     Raises:
         ConfigurationError, InputError, WorkloadError: as of ``configure`` and what is checked of formats.
     """
-    formats, own = _formats_of(kind, settings)
+    formats, own = _formats_of(kind, settings, chain)
     return Settled(kind, *configure(kind, config, own), formats)
 
 
@@ -96,8 +103,9 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
     report = solve(kind, configured, problem, course, made)
     if not formats:
         return report
+    given = problem.operands
     found = {
-        operand: _converted(kind, configured, problem, operand, name, course)
+        operand: converted(configured, given.get(operand, given["A"]), (name, kind.reads[operand]), course)
         for operand, name in formats.items()
     }
     seconds = report.seconds + sum(one.seconds for one in found.values())
@@ -113,27 +121,34 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
     return report.model_copy(update={"conversions": conversions})
 
 
-def _converted(
-    kind: Accelerator[Any],
+def converted(
     configured: Any,  # noqa: ANN401 - the parameters of any machine with a memory
-    problem: Problem,
-    operand: str,
-    name: str,
+    operand: Operand,
+    formats: tuple[str, str],
     course: Course,
 ) -> Conversion:
-    """Run the conversion of one operand."""
+    """Run the conversion of one operand.
+
+    Args:
+        configured: of the machine at whose memory it is done.
+        operand: that is converted.
+        formats: from which, to which.
+        course: of the machine's run, whose fidelity and checks are the conversion's.
+
+    Raises:
+        InputError, VerificationError, DeadlockedRunError: as of ``solve``.
+    """
     from fiberscope.converters.mint import MINT  # noqa: PLC0415  (most runs convert nothing)
     from fiberscope.converters.variants import waits_for_host  # noqa: PLC0415
 
-    target = kind.reads[operand]
-    given = problem.operands.get(operand, problem.operands["A"])
-    parameters, maker = configure(MINT, None, {"problem.source": name, "problem.target": target})
+    source, target = formats
+    parameters, maker = configure(MINT, None, {"problem.source": source, "problem.target": target})
     at_machine = parameters.model_copy(update={"memory": configured.memory})
-    asked = maker.load(given, None, exact=False, progress=course.tell)
+    asked = maker.load(operand, None, exact=False, progress=course.tell)
     alone = Course(course.fidelity, None, False, course.checked, {}, course.tell)
     done = solve(MINT, at_machine, asked, alone)
     return Conversion(
-        source=name,
+        source=source,
         target=target,
         cycles=done.cycles,
         seconds=done.seconds,

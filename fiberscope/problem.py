@@ -24,7 +24,7 @@ from fiberscope.workloads import (
 from fiberscope.workloads import load as load_workload
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["SECTION", "ProblemMaker", "configure"]
+__all__ = ["SECTION", "ProblemMaker", "configure", "load_operand"]
 
 SECTION = "problem."  # which settings are the problem's and not the machine's
 KIND = f"{SECTION}kind"
@@ -93,7 +93,7 @@ class ProblemMaker:
         parameters = self._parameters.model_dump()
         if not tensors:
             return self.kind(_operands(a, b, exact, tell), parameters)
-        named = [_operand(one, name, exact, tell) for name, one in self._named(tensors).items()]
+        named = [load_operand(one, name, exact, tell) for name, one in self._named(tensors).items()]
         return self.kind(named, parameters, in_order=False)
 
     def _named(self, tensors: Mapping[str, object]) -> dict[str, object]:
@@ -140,10 +140,21 @@ def _operands(a: object, b: object, exact: bool, progress: Callable[[int, int], 
             raise WorkloadError("gemm draws both operands", where=a, fix="give no second one")
         return draw(a)
     given = {"A": a} if b is None else {"A": a, "B": b}
-    return [_operand(operand, letter, exact, progress) for letter, operand in given.items()]
+    return [load_operand(operand, letter, exact, progress) for letter, operand in given.items()]
 
 
-def _operand(given: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:
+def load_operand(given: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:
+    """One operand.
+
+    Args:
+        given: a workload, its name or file, or a matrix of scipy or numpy.
+        letter: what it is called, if it has no name.
+        exact: refuse a surrogate.
+        progress: called with what was read of a download, and what it has in all.
+
+    Raises:
+        WorkloadError: it cannot be had.
+    """
     if isinstance(given, Workload):
         return given
     if isinstance(given, str | Path):

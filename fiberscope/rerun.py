@@ -83,7 +83,9 @@ def _asked_again(before: Report, asked: Asked) -> tuple[Run, dict[str, Any]]:
         machine: object = graph_from_text(asked.graph)
     else:
         machine = MINT if asked.machine == MINT.name and asked.command == "sim" else asked.machine
-    run = RUNS[asked.command](machine, asked.factors, asked.tensors, asked.settings, exact=asked.exact)
+    chain = {} if asked.chain is None else {"chain": asked.chain}
+    given = machine, asked.factors, asked.tensors, asked.settings
+    run = RUNS[asked.command](*given, exact=asked.exact, **chain)
     if isinstance(run, Simulation):
         options["fidelity"] = before.fidelity if before.fidelity in run.kind.models else EVENT
     return run, {name: value for name, value in options.items() if value}

@@ -18,6 +18,7 @@ from fiberscope.telling import Progress
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
+    from fiberscope.chains.chain import Chain
     from fiberscope.converted import Settled
     from fiberscope.models.analytic.evaluate import Evaluated
     from fiberscope.models.trace.api import Prepared
@@ -74,8 +75,15 @@ class Run:
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
 class Simulation(Run):
-    """Of a machine: ``machine`` is its name, the path of a file, or its descriptor."""
+    """Of a machine: ``machine`` is its name, the path of a file, or its descriptor.
+
+    Args:
+        chain: products one after another, of operands by name.
+    """
+
+    chain: str | None = None
 
     @cached_property
     def kind(self) -> Accelerator[Any]:
@@ -111,6 +119,11 @@ class Simulation(Run):
 
     def digests(self, progress: Progress) -> list[str]:
         """As of ``Run``."""
+        if self._chain is not None:
+            from fiberscope.chains.run import load_operands  # noqa: PLC0415
+
+            found = load_operands(self._chain, self.tensors, self.exact, progress)
+            return [one.digest for one in found.values()]
         problem = self._ready.maker.load(*self._operands, self.exact, progress, self.tensors)
         return [one.digest for one in problem.operands.values()]
 
@@ -120,13 +133,20 @@ class Simulation(Run):
 
         a, b = self._operands
         given: dict[str, Any] = {"settings": self.settings, "config": self.config, "exact": self.exact}
+        given["chain"] = self.chain
         return simulate(self.machine, a, b, tensors=self.tensors, **given, **options)
 
     @cached_property
     def _ready(self) -> Settled:
         from fiberscope.converted import settled  # noqa: PLC0415
 
-        return settled(self.kind, self.settings, self.config)
+        return settled(self.kind, self.settings, self.config, self._chain)
+
+    @property
+    def _chain(self) -> Chain | None:
+        from fiberscope.chains.chain import Chain  # noqa: PLC0415
+
+        return None if self.chain is None else Chain.of(self.chain)
 
     @property
     def _operands(self) -> tuple[str | None, str | None]:

@@ -116,6 +116,13 @@ class SparseTensor:
             return SparseTensor(tuple(shape), tuple(columns), self.values)
         return SparseTensor(tuple(shape), tuple(column[order] for column in columns), self.values[order])
 
+    def simplest(self) -> SparseTensor | CsrArray:
+        """As a canonical matrix, if it has two ranks or one, which is a column; else itself."""
+        if self.order == 1:
+            column = np.zeros_like(self.coordinates[0])
+            return SparseTensor((*self.shape, 1), (*self.coordinates, column), self.values).matrix()
+        return self.matrix() if self.order == 2 else self
+
     def matrix(self) -> CsrArray:
         """As a canonical matrix, if it has two ranks."""
         rows, columns = self.coordinates

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["TOLERANCE", "Comparison", "compare", "largest_error", "overflow"]
+__all__ = ["TOLERANCE", "Comparison", "compare", "entries_compared", "largest_error", "overflow"]
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
@@ -103,6 +103,18 @@ def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
                 row, column = divmod(int(_places(sizes)[beyond[0]]), sizes.shape[1])
                 return rows.start + row, column
     return None
+
+
+def entries_compared(entries: CsrArray, values: CsrArray, sizes: CsrArray, product: CsrArray) -> Comparison:
+    """Compare a product with what is expected of it.
+
+    Args:
+        entries: a matrix with an entry wherever one is expected.
+        values, sizes: the values expected, and the sizes of what these are sums of; zeros may be left out.
+        product: the entries that were found, in any order.
+    """
+    expected = _sorted(entries)
+    return _compare_entries(expected, _on(expected, values), _on(expected, sizes), _sorted(product))
 
 
 def _compare_entries(expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray) -> Comparison:

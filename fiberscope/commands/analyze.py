@@ -26,7 +26,7 @@ _Inputs = Annotated[
 _Profile = Annotated[bool, typer.Option("--profile", help="Tell how long each of the three steps takes.")]
 
 
-@taking()
+@taking(product="nothing is computed, so there is no product; fiberscope model has one")
 def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None:
     """Count what a mapping of a problem costs on a machine, with formats, gating and skipping, by statistics.
 

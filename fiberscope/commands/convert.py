@@ -33,7 +33,7 @@ _Rtl = Annotated[
 ]
 
 
-@taking()
+@taking(product="a conversion makes an encoding, which is no matrix; its result is told to be right")
 def convert(
     source: _Source,
     target: _Target,

@@ -76,6 +76,7 @@ def model(
     with delivering(asked.json, quiet) as deliver, watched(asked.quiet) as tell:
         report = run.run(progress=tell)
     deliver(report)
+    asked.write_product(report)
     if show is not None and asked.json != STANDARD_OUTPUT:
         show_tables([traffic_table(report)], markdown=False)
     return exit_code(report)

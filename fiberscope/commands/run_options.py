@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -82,13 +83,32 @@ class Reported(Options):
     settings: Settings = None
     config: Config = None
     json: Json = None
+    product: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the product here: .npz, .npy, .mtx, or .tns for any ranks."),
+    ] = None
     exact: Exact = False
     quiet: Quiet = False
 
     def check(self, outputs: _Files, inputs: _Files) -> None:
         """Refuse outputs that cannot be, or would overwrite an input; before anything is read or run."""
         config = {"the file of --config": self.config}
-        check_outputs({"the report": self.json, **outputs}, {**inputs, **config})
+        check_outputs({"the report": self.json, "the product": self.product, **outputs}, {**inputs, **config})
+        if self.product is not None:
+            from fiberscope.report.product import check_product
+
+            check_product(self.product)
+
+    def write_product(self, report: Report) -> None:
+        """Write what the machine made, if that was asked for."""
+        if self.product is not None and not report.complete:
+            print("fiberscope: no product, as the run is incomplete", file=sys.stderr)
+        elif self.product is not None:
+            from fiberscope.report.product import write_product
+
+            write_product(self.product, report.result)
+            if not self.quiet and self.json != STANDARD_OUTPUT:
+                print(f"Product: {self.product}")
 
     def entries(self) -> dict[str, Entry]:
         """The settings by dotted key."""
@@ -158,6 +178,7 @@ class Simulated(Waves, Reported):
             options["progress"] = sized(tell, waveform)
             report = asked.run(**{name: value for name, value in options.items() if value})
         deliver(report)
+        self.write_product(report)
         return report
 
     def ended(self, report: Report) -> int:

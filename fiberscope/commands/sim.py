@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Annotated
+
+import typer
 
 from fiberscope.commands.options import Accelerator, Operands, SecondMatrix
 from fiberscope.commands.run_options import Simulated
@@ -11,10 +14,22 @@ from fiberscope.report.files import operand_files
 
 __all__ = ["sim"]
 
+_Chain = Annotated[
+    str | None, typer.Option(metavar="PRODUCTS", help="Products one after another: 'Y = A X; Z = Y W'.")
+]
+
 
 @taking()
-def sim(accelerator: Accelerator, operands: Operands, asked: Simulated, b: SecondMatrix = None) -> int:
+def sim(
+    accelerator: Accelerator,
+    operands: Operands,
+    asked: Simulated,
+    b: SecondMatrix = None,
+    chain: _Chain = None,
+) -> int:
     """Simulate A times A, or A times B, on an accelerator, or a specification on its tensors; verified.
+
+    Products one after another are a chain, of operands by name.
 
     \b
     Examples:
@@ -24,6 +39,7 @@ def sim(accelerator: Accelerator, operands: Operands, asked: Simulated, b: Secon
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
       fiberscope sim spec:gamma A=a.mtx B=b.mtx
+      fiberscope sim gamma --chain "Y = A X; Z = Y W" A=a.mtx X=b.mtx W=b.mtx --product z.npz
     """
     from fiberscope.runs import Simulation
     from fiberscope.words import check_factors, operands_of
@@ -31,4 +47,5 @@ def sim(accelerator: Accelerator, operands: Operands, asked: Simulated, b: Secon
     factors, tensors = operands_of([*operands, *([] if b is None else [b])])
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
-    return asked.ended(asked.simulate(partial(Simulation, accelerator, factors, tensors), inputs))
+    make = partial(Simulation, accelerator, factors, tensors, chain=chain)
+    return asked.ended(asked.simulate(make, inputs))

@@ -32,15 +32,16 @@ class Made:
 
 @dataclass(frozen=True)
 class Checked:
-    """An answer that was compared with the reference; the answer itself may be large and is not kept."""
+    """An answer that was compared with the reference."""
 
+    answer: object
     outline: tuple[tuple[int, ...], int] | None
     comparison: Comparison
 
     @classmethod
     def of(cls, problem: Problem, answer: object) -> Checked:
         """Compare an answer with what the problem asks for."""
-        return cls(problem.outline(answer), problem.check(answer))
+        return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
 
 
 def report(
@@ -92,7 +93,7 @@ def report(
         iterations=tuple(parts.Iteration(**asdict(one)) for one in accelerator.iterations(model)),
         occupancies=watch.occupancies() if watch else {},
         source=made.source,
-    )
+    ).holding(checked.answer if checked else None)
 
 
 def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:

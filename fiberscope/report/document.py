@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pydantic import PrivateAttr
+
 from fiberscope.report.parts import Record
+from fiberscope.workloads.tensor import SparseTensor
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -13,8 +17,32 @@ if TYPE_CHECKING:
 __all__ = ["Report"]
 
 
+@dataclass
+class _Held:
+    """An answer beside its report: no part of the document, and so of no comparison of two."""
+
+    answer: object = field(default=None, compare=False)
+
+
 class Report(Record):
     """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
+
+    _held: _Held = PrivateAttr(default_factory=_Held)
+
+    @property
+    def result(self) -> object:
+        """The answer as the machine wrote it; None of a run that did not end, and of a report out of a file.
+
+        Of a product a scipy matrix, or a numpy array where every element is written; of what has other ranks
+        a ``fiberscope.workloads.SparseTensor``; of an algorithm on a graph an array, a value a vertex.
+        """
+        answer = self._held.answer
+        return answer.simplest() if isinstance(answer, SparseTensor) else answer
+
+    def holding(self, answer: object) -> Report:
+        """Itself, with its answer."""
+        self._held.answer = answer
+        return self
 
     def summary(self, width: int = 100) -> str:
         """What the command line shows of a run, as plain text of so many columns; ``print`` shows it too."""

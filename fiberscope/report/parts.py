@@ -17,6 +17,7 @@ from fiberscope.report.schema import Document
 __all__ = [
     "CIRCUMSTANCES",
     "Asked",
+    "Chain",
     "Component",
     "Conversion",
     "Conversions",
@@ -241,6 +242,22 @@ class Conversions(_Part):
     traffic_bytes_without: int
 
 
+class Chain(_Part):
+    """Products one after another: the report of each by what it makes, and what is converted between them.
+
+    ``operands`` names those of the report, in its order;
+    ``written`` are the products that were converted when they had been written, by name; ``seconds`` and
+    ``traffic_bytes`` are of all, with conversions.
+    """
+
+    text: str
+    operands: tuple[str, ...]
+    steps: dict[str, Record]
+    written: dict[str, Conversion] = {}
+    seconds: float
+    traffic_bytes: int
+
+
 class Asked(_Part):
     """What a run was asked for, as it was given, so that it can be asked for again.
 
@@ -260,6 +277,7 @@ class Asked(_Part):
     histograms: bool = False
     checked: bool = False
     graph: str | None = None
+    chain: str | None = None
 
 
 class Source(_Part):
@@ -344,6 +362,7 @@ class Record(_Part, Document):
     teaal: Teaal | None = None
     energy_pj: float | None = None
     conversions: Conversions | None = None
+    chain: Chain | None = None
     levels: dict[str, StorageLevel] = {}
     analytical: Analytical | None = None
     source: Source | None = None

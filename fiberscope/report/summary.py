@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fiberscope.report.analytical import tables
 from fiberscope.report.families import Family, families
-from fiberscope.report.parts import Memory, Operand, Record
+from fiberscope.report.parts import Chain, Memory, Operand, Record
 from fiberscope.report.table import trimmed
 
 __all__ = ["as_html", "as_text", "show", "summary", "verified"]
@@ -68,6 +68,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     """
     parts: list[RenderableType] = [_title(report), *_notices(report), ""]
     parts += [_totals(report), ""]
+    parts += [_steps(report.chain), ""] if report.chain else []
     parts += [*_cycles(report, width, ascii_only), ""] if report.components else []
     parts += [_traffic(report)] if report.traffic else []
     parts += [_memory(report.memory)] if report.memory else []
@@ -88,12 +89,23 @@ def _title(report: Record) -> RenderableType:
     title = f", {report.problem.title}: " if report.problem else ": "
     own = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
     machine = f"{report.accelerator} with {own}" if own else report.accelerator
+    if report.chain is not None:
+        return _of_chain(machine, report)
     line = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), title)
     line.append(_operand(workload))
     if workload.b is not None:
         line.append(f"; B is {workload.b.name}: {_operand(workload.b)}")
     for operand in workload.more:
         line.append(f"; {operand.name}: {_operand(operand)}")
+    return line
+
+
+def _of_chain(machine: str, report: Record) -> Text:
+    """The chain, and what each of its operands is."""
+    assert report.chain is not None
+    line = Text.assemble((machine, "bold"), ": ", (report.chain.text, "bold"))
+    for name, operand in zip(report.chain.operands, report.workload.operands, strict=True):
+        line.append(f"; {name} is {operand.name}: {_operand(operand)}")
     return line
 
 
@@ -128,6 +140,22 @@ def _totals(report: Record) -> RenderableType:
     chosen = ("Chosen", "; ".join(report.chosen))
     iterations = ("Iterations", _iterations(report))
     return _lines(("Cycles", cycles), ("Operations", operations), iterations, ("Product", product), chosen)
+
+
+def _steps(chain: Chain) -> RenderableType:
+    """The products of a chain, a line each."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, min_width=10)
+    for _ in range(4):
+        table.add_column(justify="right", no_wrap=True)
+    table.add_row(Text("Products", "bold"), "cycles", "multiplies", "moved", "nonzeros")
+    for name, step in chain.steps.items():
+        multiplies, product = step.operations.get("multiply"), step.product
+        moved = sum(part.read_bytes + part.write_bytes for part in step.traffic.values())
+        counts = [step.cycles, multiplies, None if product is None else product.nonzeros]
+        told = ["" if count is None else f"{count:,}" for count in counts]
+        table.add_row(Text(f"  {name}"), *told[:2], _size(moved), told[2])
+    return table
 
 
 def _iterations(report: Record) -> str:
@@ -219,6 +247,8 @@ def _memory(memory: Memory) -> RenderableType:
 
 def _converted(report: Record) -> str:
     """The operands that were converted before the run, and what the run takes with that and without."""
+    if report.chain is not None:
+        return _kept(report.chain, report.seconds)
     told = report.conversions
     if told is None:
         return ""
@@ -229,6 +259,17 @@ def _converted(report: Record) -> str:
     beside = f"{_time(told.seconds)} and {_size(told.traffic_bytes)} with it"
     without = f"{_time(told.seconds_without)} and {_size(told.traffic_bytes_without)} without"
     return f"{'; '.join(parts)}: {beside}, {without}"
+
+
+def _kept(chain: Chain, without: float) -> str:
+    """What a chain takes with the conversions of its products, if there are any."""
+    if not chain.written:
+        return ""
+    one = next(iter(chain.written.values()))
+    named = f"{', '.join(chain.written)} to {one.target} when written, and back when used"
+    return (
+        f"{named}: {_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it, {_time(without)} without"
+    )
 
 
 def verified(report: Record) -> str:

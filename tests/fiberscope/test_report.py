@@ -19,7 +19,7 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 KEYS = {
     "": "schema fidelity version accelerator parts complete ending workload problem config config_digest "
     "chosen cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
-    "components timeline iterations occupancies teaal energy_pj conversions levels analytical source "
+    "components timeline iterations occupancies teaal energy_pj conversions chain levels analytical source "
     "environment host",
     "workload": "name source origin digest shape nonzeros notice b more",
     "problem": "kind parameters title",
@@ -29,7 +29,7 @@ KEYS = {
     "verification": "reference passed max_relative_error tolerance missing extra",
     "source": "digest modules path commit changed asked",
     "source.asked": "command machine factors tensors settings exact parts cycle_limit histograms "
-    "checked graph",
+    "checked graph chain",
     "environment": "python numpy scipy compiled build",
     "host": "seconds simulation_seconds ticks_per_second cycles_per_second multiplies_per_second "
     "computes_per_host_cycle hertz peak_memory_bytes compiled",

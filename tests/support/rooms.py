@@ -25,13 +25,13 @@ ALLOWED = {  # what each room may import; ``hw`` is imported as ``fiberscope.hw`
 }
 FLOORS = (  # within ``fiberscope/``: what each module and package may import stands before it
     ("errors", "interrupts", "problem", "pxd", "spelling", "telling", "version"),
-    ("built", "drawing", "parts", "waveform", "words"),
+    ("built", "chains.chain", "drawing", "parts", "waveform", "words"),
     ("report", "models.energies"),
     ("memory_trace", "models.tiles", "states", "store"),
     ("provenance", "solve"),
     ("arguments", "converted", "models.trace"),
-    ("energy", "models.analytic", "models.graphs"),
-    ("models.mapped",),
+    ("chains.expected", "chains.total", "energy", "models.analytic", "models.graphs"),
+    ("chains.run", "models.mapped"),
     ("machines",),
     ("api", "page"),
     ("runs",),

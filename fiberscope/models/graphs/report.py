@@ -77,7 +77,7 @@ def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> Report:
         timeline=ran.watch.timeline(ran.machines[-1].kernel.cycle + 1) if ran.watch else None,
         occupancies=ran.watch.occupancies() if ran.watch else {},
         source=ran.source,
-    )
+    ).holding(list(ran.results.values())[-1] if ran.ended.complete else None)
 
 
 def _cycles(ready: Prepared, ran: Ran) -> int:

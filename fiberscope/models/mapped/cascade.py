@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 from fiberscope.models.trace.api import Prepared, prepare
 from fiberscope.models.trace.evaluate import Outcome, run
+from fiberscope.models.trace.operands import tensor_of
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import verify
 from fiberscope.workloads import Problem
 from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import TOLERANCE, Comparison
 
 __all__ = ["Cascade", "Made"]
@@ -84,6 +86,11 @@ class Cascade(Problem):
             work = Computation(specification, einsum, tensors, shapes)
             error = max(error, verify(work, written).max_relative_error)
         return Comparison(error, 0, 0)
+
+    def solution(self, answer: Made) -> SparseTensor:
+        """The last output, by the order in which its ranks are declared."""
+        name, last = list(answer.outputs.items())[-1]
+        return tensor_of(last, answer.specification.tensors[name].ranks)
 
     def outline(self, answer: Made) -> tuple[tuple[int, ...], int] | None:
         """Of the last output."""

@@ -16,8 +16,9 @@ from fiberscope.workloads import load as load_workload
 from fiberscope.workloads.canonical import CsrArray, digest
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Given", "check_names", "inputs_of", "loaded", "matrix_ranks", "names_of", "tree"]
+__all__ = ["Given", "check_names", "inputs_of", "loaded", "matrix_ranks", "names_of", "tensor_of", "tree"]
 
 Factor = Literal["left", "right"]
 
@@ -174,3 +175,12 @@ def _vector(
         raise InputError(f"{name} has one rank; it should be a file with one column or one row, not {size}")
     coordinates = rows if matrix.shape[1] == 1 else matrix.indices
     return FiberTree.from_coo({rank: max(map(int, matrix.shape))}, [coordinates], matrix.data)
+
+
+def tensor_of(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:
+    """A tree that is not partitioned as coordinates and values, its ranks in this order."""
+    if not ranks:
+        return SparseTensor((), (), tree.values)
+    columns, values = tree.swizzle(ranks).to_coo()
+    shape = [tree.ranks[tree.level(name)].shape for name in ranks]
+    return SparseTensor.from_coordinates(shape, [columns[name] for name in ranks], values)

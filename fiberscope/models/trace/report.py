@@ -10,7 +10,7 @@ from typing import Any
 
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import Outcome
-from fiberscope.models.trace.operands import Given
+from fiberscope.models.trace.operands import Given, tensor_of
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
@@ -19,6 +19,7 @@ from fiberscope.report.document import Report
 from fiberscope.report.frame import framed, verification, workload
 from fiberscope.report.host import Timing
 from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
 __all__ = ["Modelled", "report"]
@@ -84,7 +85,13 @@ def report(modelled: Modelled, timing: Timing, source: parts.Source | None = Non
         bottleneck=bottleneck(modelled.metrics),
         teaal=_teaal(modelled),
         source=source,
-    )
+    ).holding(None if modelled.outcome.interrupted else _answer(modelled))
+
+
+def _answer(modelled: Modelled) -> SparseTensor:
+    """The last output, by the order in which its ranks are declared."""
+    name = modelled.specification.einsums[-1].output
+    return tensor_of(modelled.outcome.tensors[name], modelled.specification.tensors[name].ranks)
 
 
 def _workload(modelled: Modelled) -> parts.Workload:
