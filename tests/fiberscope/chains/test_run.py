@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -220,6 +222,13 @@ def test_a_product_that_does_not_exist_is_named() -> None:
     given = operands()
     with pytest.raises(InputError, match=r"^Z = Y W: A \(Y\) is 30 x 12 and B \(W\) is 30 x 30"):
         fiberscope.simulate("gamma", chain=GNN, A=given["A"], X=given["X"], W=given["A"])
+
+
+def test_every_example_of_the_page_runs() -> None:
+    page = Path(__file__).parents[3] / "docs" / "chains.md"
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 def ranked(links: Any, steps: int) -> Any:
