@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fiberscope.study.ablate import ablate
     from fiberscope.study.compare import compare
     from fiberscope.sweeps.api import sweep
+    from fiberscope.sweeps.suite import suite
     from fiberscope.workloads import WorkloadError
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "density_sweep",
     "model",
     "simulate",
+    "suite",
     "sweep",
 ]
 
@@ -71,6 +73,7 @@ _HOMES = {
     "compare": "fiberscope.study.compare",
     "model": "fiberscope.models.trace.api",
     "simulate": "fiberscope.api",
+    "suite": "fiberscope.sweeps.suite",
     "sweep": "fiberscope.sweeps.api",
 }
 

@@ -54,6 +54,7 @@ COMMANDS = (
     "profile",
     "tile",
     "sweep",
+    "suite",
     "results",
     "search",
     "list",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["blank", "figure", "save", "save_figure"]
+__all__ = ["blank", "check_picture", "figure", "save", "save_figure"]
 
 FORMATS = (".png", ".svg")
 WIDTH = 11  # inches
@@ -61,15 +61,24 @@ def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
     Raises:
         InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
     """
-    if path.suffix not in FORMATS:
-        raise InputError(f"{path}: pictures are {' or '.join(FORMATS)} files")
-    check_writable(path)
+    check_picture(path)
     drawn = drawing()
     metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
     picture = io.BytesIO()
     drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
     content = picture.getvalue()
     write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
+
+
+def check_picture(path: Path) -> None:
+    """Find out before a long run whether a picture could be written.
+
+    Raises:
+        InputError: the file cannot be written, or its name ends otherwise than a picture's.
+    """
+    if path.suffix not in FORMATS:
+        raise InputError(f"{path}: pictures are {' or '.join(FORMATS)} files")
+    check_writable(path)
 
 
 def blank(title: str, height: float) -> Figure:

@@ -42,6 +42,7 @@ COMMANDS = {
     "sage": (["--a", "a.mtx", "--b", "a.mtx"], None),
     "search": (["gamma", "a.mtx", "--over", "space.yaml", "--minimise", "cycles"], "sweep"),
     "sim": (["gamma", "a.mtx", *TINY], None),
+    "suite": (["gamma", "--workloads", "."], "sweep"),
     "sweep": (["gamma", "a.mtx"], "sweep"),
     "tile": (["a.mtx", "--buffer", "64KiB"], None),
     "wave": (["none.vcd"], None),

@@ -1,0 +1,139 @@
+"""Machines against workloads: what is compared with what, and what is told of those that fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.errors import InputError
+from fiberscope.sweeps.suite import Ran, Suite, workloads_of
+from fiberscope.sweeps.suite_shown import drawn, failures, table
+
+ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonzeros=90"
+WRONG = "uniform:rows=20,cols=30,nonzeros=60"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def made() -> Suite:
+    """By hand: the second machine takes half and an eighth of the first's time; the third fails once."""
+    seconds = {"a": (4.0, 8.0), "b": (2.0, 1.0), "c": (16.0, None)}
+    runs = {
+        (workload, machine): Ran("wrong", "not equal") if one is None else Ran("done", "", 10, one)
+        for number, workload in enumerate(("x", "y"))
+        for machine, times in seconds.items()
+        for one in [times[number]]
+    }
+    return Suite(["a", "b", "c"], ["x", "y"], "a", runs)
+
+
+def test_speedups_and_their_means_by_hand() -> None:
+    suite = made()
+    assert [suite.speedup("x", machine) for machine in "abc"] == [1.0, 2.0, 0.25]
+    assert [suite.speedup("y", machine) for machine in "abc"] == [1.0, 8.0, None]
+    assert suite.compared == ["x"]
+    assert [suite.mean(machine) for machine in "abc"] == [1.0, 2.0, 0.25]
+    two = Suite(["a", "b"], suite.workloads, "b", suite.runs)
+    assert two.compared == ["x", "y"]
+    assert two.mean("a") == pytest.approx((1 / 2 * 1 / 8) ** 0.5)
+    assert two.mean("b") == 1.0
+
+
+def test_nothing_is_compared_with_a_machine_that_failed() -> None:
+    suite = made()
+    over = Suite(["c", "a"], suite.workloads, "c", suite.runs)
+    assert over.speedup("y", "a") is None
+    none = Suite(["c"], ["y"], "c", suite.runs)
+    assert none.mean("c") is None
+    assert table(none).rows[-1] == ("geometric mean of 0", "", "")
+
+
+def test_the_table_has_a_row_a_workload_and_the_means() -> None:
+    shown = table(made())
+    assert shown.rows == [
+        ("x", "10", "1", "10", "2", "10", "0.25"),
+        ("y", "10", "1", "10", "8", "wrong", ""),
+        ("geometric mean of 1", "", "1", "", "2", "", "0.25"),
+    ]
+    assert failures(made()) == ["c on y: wrong: not equal"]
+
+
+def test_bars_are_as_high_as_the_speedups() -> None:
+    axes = drawn(made()).axes[0]
+    heights = sorted(bar.get_height() for bar in axes.patches)  # type: ignore[attr-defined]
+    assert heights == sorted([1, 1, 1, 2, 8, 2, 0.25, 0.25])
+
+
+def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
+    listed = folder / "list.txt"
+    listed.write_text(f"# two\n{ONE}  # small\n\n{TWO}\n{ONE}\n")
+    assert workloads_of(listed) == [ONE, TWO]
+    (folder / "m").mkdir()
+    for name in ("b.mtx", "a b.npz", "notes.md", "c.MTX.gz"):
+        (folder / "m" / name).write_text("")
+    assert workloads_of(folder / "m") == [
+        f"'{folder}/m/a b.npz'",
+        f"{folder}/m/b.mtx",
+        f"{folder}/m/c.MTX.gz",
+    ]
+    with pytest.raises(InputError, match="cannot be read"):
+        workloads_of(folder / "none")
+    listed.write_text("# nothing\n")
+    with pytest.raises(InputError, match="has no workload"):
+        workloads_of(listed)
+
+
+def test_each_runs_on_each_and_what_a_store_has_is_not_run_again() -> None:
+    suite = fiberscope.suite(["gamma", "outerspace"], [ONE, TWO], store="s", workers=1, quiet=True)
+    for workload in (ONE, TWO):
+        for machine in ("gamma", "outerspace"):
+            report = fiberscope.simulate(machine, workload)
+            ran = suite.runs[workload, machine]
+            assert (ran.cycles, ran.seconds) == (report.cycles, report.seconds)
+    frame = suite.frame()
+    assert list(frame["machine"]) == ["gamma", "outerspace"] * 2
+    speedups = [suite.speedup(workload, machine) for workload in (ONE, TWO) for machine in suite.machines]
+    assert list(frame["speedup"]) == speedups
+    before = {path: path.read_bytes() for path in Path("s").rglob("*.parquet")}
+    again = fiberscope.suite(["outerspace", "gamma"], [TWO], store="s", workers=1, quiet=True)
+    assert again.against == "outerspace"
+    assert {path: path.read_bytes() for path in Path("s").rglob("*.parquet")} == before
+
+
+def test_the_command_tells_what_failed_and_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "list.txt").write_text(f"{ONE}\n{WRONG}\n")
+    words = ["suite", "gamma", "--workloads", "list.txt", "--workers", "1", "--quiet"]
+    assert cli.run([*words, "--csv", "s.csv", "--plot", "s.svg"]) == 4
+    shown = capsys.readouterr().out
+    assert "geometric mean of 1" in shown
+    assert f"gamma on {WRONG}: refused: " in shown
+    assert len(Path("s.csv").read_text().splitlines()) == 3
+    assert Path("s.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["gamma", "--workloads", "none.txt"], "none.txt: cannot be read"),
+        (["gamma", "--workloads", "list.txt", "--against", "gama"], "gama is none of the machines that run"),
+        (["gama", "--workloads", "list.txt"], "no accelerator"),
+        (["gamma", "--workloads", "list.txt", "--csv", "list.txt"], "is the list, which it would overwrite"),
+        (["gamma", "--workloads", "list.txt", "--plot", "s.pdf"], "pictures are"),
+    ],
+)
+def test_what_cannot_be_costs_a_line_before_anything_runs(
+    words: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "list.txt").write_text(f"{ONE}\n")
+    assert cli.run(["suite", *words, "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not (folder / "suite").exists()
