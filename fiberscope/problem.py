@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import create_model
 
+from fiberscope.accelerators import find, names
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError, layers, validated
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
@@ -28,6 +29,11 @@ __all__ = ["SECTION", "ProblemMaker", "configure", "load_operand"]
 
 SECTION = "problem."  # which settings are the problem's and not the machine's
 KIND = f"{SECTION}kind"
+# What there is for what no machine solves by itself.
+MORE_FACTORS = "products one after another are a --chain"
+ANY_EXPRESSION = (
+    "any expression is a graph (fiberscope graph run) or a specification (examples/specifications)"
+)
 
 
 def configure(
@@ -101,7 +107,8 @@ class ProblemMaker:
         known = self.kind.tensors
         for name in tensors:
             if name not in known:
-                raise WorkloadError(f"{self.kind.kind} has no operand {name}", fix=nearest(name, known))
+                fix = f"{nearest(name, known)}; {MORE_FACTORS}; {ANY_EXPRESSION}"
+                raise WorkloadError(f"{self.kind.kind} has no operand {name}", fix=fix)
         given = {name: tensors[name] for name in known if name in tensors}
         missing = next((name for name in known[: len(given)] if name not in given), None)
         if missing is not None:
@@ -113,12 +120,17 @@ def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
     known = {kind.kind: kind for kind in accelerator.solves}
     if entry is None:
         return accelerator.solves[0]
-    if entry.value not in known:
-        advice = nearest(str(entry.value), known)
-        raise ConfigurationError(
-            f"{entry.origin}: {accelerator.name} solves no {KIND} {entry.value}; {advice}"
-        )
-    return known[str(entry.value)]
+    asked = str(entry.value)
+    if asked not in known:
+        what = f"{entry.origin}: {accelerator.name} solves no {KIND} {asked}"
+        raise ConfigurationError(f"{what}; {nearest(asked, known)}; {_elsewhere(asked)}")
+    return known[asked]
+
+
+def _elsewhere(kind: str) -> str:
+    """What solves a kind of problem that a machine does not, in a few words."""
+    others = [name for name in names() if any(one.kind == kind for one in find(name).solves)]
+    return f"{' or '.join(others)} does" if others else ANY_EXPRESSION
 
 
 def _parameters(kind: type[Problem], entries: Mapping[str, Entry]) -> ProblemParameters:

@@ -131,6 +131,28 @@ def test_what_a_problem_takes_is_checked(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["--set", "problem.kind=graph"],
+            "gamma solves no problem.kind graph; known: spgemm; graphicionado does",
+        ),
+        (
+            ["--set", "problem.kind=sddmm"],
+            "any expression is a graph (fiberscope graph run) or a specification",
+        ),
+        (["B=a.mtx", "C=a.mtx", "A=a.mtx"], "known: A, B; products one after another are a --chain"),
+    ],
+)
+def test_what_a_machine_does_not_solve_is_said_with_what_does(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operands = [RING] if words[0] == "--set" else []
+    assert cli.run(["sim", "gamma", *operands, *words]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_operands_that_a_problem_does_not_take_are_refused(walker: str) -> None:
     with pytest.raises(WorkloadError, match=r"bfs takes 1 operand \(G\), and 2 were given"):
         fiberscope.simulate(walker, RING, RING, problem__root=0)
