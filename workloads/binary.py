@@ -59,8 +59,10 @@ def _npz(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401 - scipy's formats
         check_members(members, where)
         if (bad := members.testzip()) is not None:
             raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
-        if "format.npy" not in members.namelist():
-            raise WorkloadError("it holds no sparse matrix, as scipy.sparse.save_npz writes one", where=where)
+        names = [name.removesuffix(".npy") for name in members.namelist()]
+        if "format" not in names:
+            fix = f"name one of its arrays: {', '.join(f'{where}:{name}' for name in names) or 'it has none'}"
+            raise WorkloadError("no sparse matrix of scipy.sparse.save_npz", where=where, fix=fix)
     stream.seek(0)
     return sparse.load_npz(stream)
 

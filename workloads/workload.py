@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fiberscope.workloads import cache, parsed, registry, spec
+from fiberscope.workloads.array_file import named_array, read_array
 from fiberscope.workloads.canonical import CsrArray, Duplicates, canonical, digest
 from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
@@ -83,6 +84,9 @@ def load(
     if spec.is_spec(text) and not Path(text).exists():
         matrix, full = spec.generate(text)
         return _workload(full, "generated", matrix, full)
+    if (place := named_array(text)) is not None:
+        found = read_array(*place)
+        return _workload(f"{Path(place[0]).stem}:{place[1]}", "real", found.matrix, Path(text).name, found.note)
     if _is_path(text):
         return _read(_bare(text), text, Path(text).name, duplicates)
     if not registry.known(text):
@@ -105,6 +109,8 @@ def file_of(name: str | os.PathLike[str]) -> Path | None:
         return file_of(graph_view(text)[1])
     if spec.is_spec(text) and not Path(text).exists():
         return spec.file_of(text)
+    if (place := named_array(text)) is not None:
+        return Path(place[0])
     if _is_path(text):
         return Path(text)
     return _on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)

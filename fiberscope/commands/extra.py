@@ -20,6 +20,7 @@ EXTRAS: Final = {
     "pyarrow": "sweep",
     "pyosys": "area",
     "pyrtl": "rtl",
+    "safetensors": "layers",
 }  # by library
 
 

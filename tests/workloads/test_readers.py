@@ -283,7 +283,9 @@ def test_dense_arrays_of_numpy_and_matrices_of_matlab(tmp_path):
 
 def test_an_npz_of_dense_arrays_holds_no_sparse_matrix(tmp_path):
     np.savez(tmp_path / "a.npz", a=np.eye(2))
-    assert refused(tmp_path / "a.npz") == ": it holds no sparse matrix, as scipy.sparse.save_npz writes one"
+    path = tmp_path / "a.npz"
+    said = f"no sparse matrix of scipy.sparse.save_npz; name one of its arrays: {path}:a"
+    assert refused(path) == f": {said}"
 
 
 def test_patterns_of_the_deep_learning_collection(tmp_path):
