@@ -86,7 +86,8 @@ def load(
         return _workload(full, "generated", matrix, full)
     if (place := named_array(text)) is not None:
         found = read_array(*place)
-        return _workload(f"{Path(place[0]).stem}:{place[1]}", "real", found.matrix, Path(text).name, found.note)
+        name = f"{Path(place[0]).stem}:{place[1]}"
+        return _workload(name, "real", found.matrix, Path(text).name, found.note)
     if _is_path(text):
         return _read(_bare(text), text, Path(text).name, duplicates)
     if not registry.known(text):
