@@ -81,7 +81,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.tiling = Tiling(parameters, a, b)
         self.by_units = parameters.step == "unit" or "intersector" in (parts or {})
         with_units = PARTS_WITH_UNITS if self.by_units else {}
-        parameters = parameters.model_copy(update={"tile": self.tiling.tile})
+        parameters = self.tiling.parameters.model_copy(update={"tile": self.tiling.tile})
         super().__init__(parameters, {**with_units, **(parts or {})}, kernel)
         self.a, self.b = self.tiling.a, self.tiling.b
         self.skip = parameters.intersection == "skip"

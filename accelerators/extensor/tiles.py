@@ -28,7 +28,11 @@ class Tiling:
     matrix, else ``STANDARD``; of either, and of one that a tiling chose for these operands (``tiled``), M is
     halved (then the longer of N and K) until the tiles fit.
 
-    ``choice`` says the shape and where it is from; it is empty if the configuration gives it.
+    Where two microtiles that meet do not fit the buffer of a processing element together, all microtiles have
+    half the side, and tiles twice as many, until they do.
+
+    ``choice`` says the shape and where it is from, and the side of microtiles where that was halved; it is
+    empty if both are the configuration's. ``parameters`` are those with the side that they have.
 
     Args:
         parameters: the configuration.
@@ -43,17 +47,20 @@ class Tiling:
         self.matrices = (a, b)
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
         self.shape, origin = _first(parameters, a, b)
-        wanted = self.shape
         self._cut()
-        self._check_microtiles()
-        excess = self._excess()
+        self._fit_microtiles()
+        wanted, excess = self.shape, self._excess()
         while excess and origin and self.shape != (1, 1, 1):
             self.shape = _halved(self.shape)
             self._cut()
             excess = self._excess()
         if excess:
             raise ConfigurationError(excess)
-        self.choice = origin and _told(self.shape, origin, wanted)
+        told = [_told(self.shape, origin, wanted)] if origin else []
+        if self.parameters.pe.tile < parameters.pe.tile:
+            sides = f"{self.parameters.pe.tile}, as two of {parameters.pe.tile} do not fit a buffer together"
+            told.append(f"microtiles of side {sides}")
+        self.choice = "; ".join(told)
 
     @property
     def tile(self) -> Tile:
@@ -66,20 +73,36 @@ class Tiling:
         self.a = TiledOperand(tiled_a(self.trees[0], microtile, self.shape), formats.a)
         self.b = TiledOperand(tiled_b(self.trees[1], microtile, self.shape), formats.b)
 
-    def _check_microtiles(self) -> None:
-        """The largest microtiles that can meet, those of one K1, fit the buffer of a processing element."""
-        blocks = -(-int(self.matrices[0].shape[1]) // self.parameters.pe.tile)
-        of_a, of_b = (_largest_by_k(part, self.parameters.pe.tile, blocks) for part in (self.a, self.b))
+    def _fit_microtiles(self) -> None:
+        """Halve the side of microtiles until those that meet fit the buffer of a processing element.
+
+        Raises:
+            ConfigurationError: single elements do not.
+        """
+        while excess := self._microtile_excess():
+            pe = self.parameters.pe
+            if pe.tile == 1:
+                raise ConfigurationError(excess)
+            halved = pe.model_copy(update={"tile": pe.tile // 2})
+            self.parameters = self.parameters.model_copy(update={"pe": halved})
+            m, k, n = self.shape
+            self.shape = (2 * m, 2 * k, 2 * n)
+            self._cut()
+
+    def _microtile_excess(self) -> str:
+        """What does not fit of the largest microtiles that can meet, those of one K1; empty if all does."""
+        size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
+        blocks = -(-int(self.matrices[0].shape[1]) // tile)
+        of_a, of_b = (_largest_by_k(part, tile, blocks) for part in (self.a, self.b))
         meeting = np.where((of_a > 0) & (of_b > 0), of_a + of_b, 0)
         worst = int(np.argmax(meeting)) if blocks else 0
-        size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
-        if blocks and meeting[worst] > size:
-            a, b = int(of_a[worst]), int(of_b[worst])
-            raise ConfigurationError(
-                f"extensor: pe.buffer is {size} bytes; it should hold a microtile of A of {a} bytes and "
-                f"one of B of {b} bytes that meet at k = {worst * tile}: {a + b} bytes, or pe.tile be below "
-                f"{tile}"
-            )
+        if not blocks or meeting[worst] <= size:
+            return ""
+        a, b = int(of_a[worst]), int(of_b[worst])
+        return (
+            f"extensor: pe.buffer is {size} bytes; it should hold an element of A of {a} bytes and one of B "
+            f"of {b} bytes that meet at k = {worst * tile}: {a + b} bytes"
+        )
 
     def _excess(self) -> str:
         """What does not fit the last-level buffer, as one line; empty if all does."""
@@ -128,15 +151,16 @@ class Tiling:
 def symbols(
     parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
-    """Coordinates of a tile of the last-level buffer, as ``spec.yaml`` calls them, and why they are these.
+    """Coordinates of a tile of the buffer and of a microtile, as ``spec.yaml`` calls them, and why these.
 
     Raises:
         ConfigurationError: as ``Tiling``.
     """
     tiling = Tiling(parameters, a, b)
-    sizes = dict(zip(("M1", "K1", "N1"), tiling.shape, strict=True))
+    side = tiling.parameters.pe.tile
+    sizes = {f"{rank}1": size * side for rank, size in zip("MKN", tiling.shape, strict=True)}
     chosen = (tiling.choice,) if tiling.choice else ()
-    return {name: size * parameters.pe.tile for name, size in sizes.items()}, chosen
+    return {**sizes, **{f"{rank}0": side for rank in "MKN"}}, chosen
 
 
 def _largest_by_k(operand: TiledOperand, microtile: int, blocks: int) -> Integers:

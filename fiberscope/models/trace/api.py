@@ -196,9 +196,8 @@ def prepare(
     if not factors:
         return Prepared(drafted.complete(), operands, options, roots_of(drafted.source, options.energies))
     symbols, chosen = _chosen(drafted, operands)
-    return Prepared(
-        drafted.complete(symbols), operands, options, roots_of(drafted.source, options.energies), chosen
-    )
+    roots = roots_of(drafted.source, options.energies)
+    return Prepared(drafted.with_symbols(symbols), operands, options, roots, chosen)
 
 
 def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:

@@ -103,12 +103,12 @@ class Draft:
         return tuple(name for name, entry in self.given.items() if entry.value is None)
 
     def with_symbols(self, symbols: Mapping[str, float]) -> Specification:
-        """The specification read again, with these values in references, too.
+        """The specification read again, with these values in references, too; what was set stays.
 
         Raises:
             ConfigurationError: as ``complete``.
         """
-        return draft(self.source.name, {**self.settings, **symbols}).complete()
+        return draft(self.source.name, {**symbols, **self.settings}).complete()
 
     def complete(self, symbols: Mapping[str, float] | None = None) -> Specification:
         """The specification, with values for those symbols that have none; references to these know none.

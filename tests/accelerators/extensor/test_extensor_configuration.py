@@ -56,14 +56,43 @@ def test_the_shipped_machine_is_the_published_one():
     assert peak == pytest.approx(68.256 * 2**30, rel=1e-7)
 
 
-def test_a_microtile_that_does_not_fit_is_refused_with_the_sizes():
+def test_microtiles_that_do_not_fit_together_have_half_the_side():
+    """A's: 12 + 4 fibers of 8 + 16 elements of 12 bytes, 236; B's: 8 + the same; of side 2 76 and 72."""
     a = csr({(m, k): 1.0 for m in range(4, 8) for k in range(4, 8)}, 8, 8)
+    fits = ExTensor(tiny(pe__buffer=468), a, a)
+    assert fits.tiling.parameters.pe.tile == 4
+    halved = ExTensor(tiny(pe__buffer=467), a, a)
+    assert halved.parameters.pe.tile == 2
+    assert "microtiles of side 2, as two of 4 do not fit a buffer together" in halved.tiling.choice
+    assert "microtiles" not in fits.tiling.choice.replace("microtiles (", "")
+    sizes = [wide * 4 for wide in fits.tiling.shape]
+    assert [narrow * 2 for narrow in halved.tiling.shape] == sizes  # tiles of as many coordinates
+    quartered = ExTensor(tiny(pe__buffer=147), a, a)
+    assert quartered.parameters.pe.tile == 1
+
+
+@pytest.mark.parametrize("buffer", [468, 467, 148, 147])
+def test_the_trace_cuts_microtiles_as_the_machine_does(buffer):
+    a = csr({(m, k): 1.0 for m in range(4, 8) for k in range(4, 8)}, 8, 8)
+    settings = {key.replace("__", "."): value for key, value in {**TINY, "pe__buffer": buffer}.items()}
+    report = fiberscope.simulate("extensor", a, a, settings=settings)
+    told = fiberscope.model("extensor", a, a, settings=settings)
+    assert report.verification.passed
+    products = report.operations["microtile_products"]
+    assert products == {468: 1, 467: 8, 148: 8, 147: 64}[buffer]
+    assert report.operations["multiply"] == told.operations["multiply"] == 64
+    assert told.teaal.bodies["Z"]["K1"] == products
+
+
+def test_elements_that_do_not_fit_together_are_refused_with_the_sizes():
+    a = csr({(m, k): 1.0 for m in range(4, 8) for k in range(4, 8)}, 8, 8)
+    ExTensor(tiny(pe__buffer=60), a, a)
     with pytest.raises(ConfigurationError) as raised:
-        ExTensor(tiny(pe__buffer=467), a, a)
-    # A's: 12 + 4 fibers of 8 + 16 elements of 12 bytes; B's: 8 + the same.
+        ExTensor(tiny(pe__buffer=59), a, a)
+    # A's: 12 + a fiber of 8 + an element of 12 bytes; B's: 8 + the same.
     assert str(raised.value) == (
-        "extensor: pe.buffer is 467 bytes; it should hold a microtile of A of 236 bytes and one of B of 232 "
-        "bytes that meet at k = 4: 468 bytes, or pe.tile be below 4"
+        "extensor: pe.buffer is 59 bytes; it should hold an element of A of 32 bytes and one of B of 28 "
+        "bytes that meet at k = 4: 60 bytes"
     )
 
 
@@ -73,9 +102,8 @@ def test_large_microtiles_that_never_meet_are_taken():
     b = csr({(4 + i, j): value for (i, j), value in full.items()} | {(0, 0): 1.0}, 8, 4)
     size = 236 + 8 + 8 + 12  # A full and B small
     assert size == 12 + 8 + 12 + 232  # and the other way round at k 4 to 7
-    ExTensor(tiny(pe__buffer=size), a, b)
-    with pytest.raises(ConfigurationError, match="meet at k = 0"):
-        ExTensor(tiny(pe__buffer=size - 1), a, b)
+    assert ExTensor(tiny(pe__buffer=size), a, b).parameters.pe.tile == 4
+    assert ExTensor(tiny(pe__buffer=size - 1), a, b).parameters.pe.tile == 2
 
 
 def test_a_tile_that_does_not_fit_is_refused_with_the_sizes():
