@@ -12,7 +12,7 @@ from fiberscope.models.graphs.compiler.front import cascade_of, notation_of
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.notation import Notation
-from fiberscope.models.graphs.compiler.schedule import parse_copies, parse_splits
+from fiberscope.models.graphs.compiler.schedule import parse_copies, parse_splits, parse_variables
 from fiberscope.models.graphs.draw import svg_text
 from fiberscope.models.graphs.formats import parse_formats
 from fiberscope.models.graphs.netlist import Graph
@@ -62,10 +62,10 @@ class Compiled:
 
 def compile_expression(
     text: str,
-    formats: Iterable[str] = (),
-    order: Sequence[str] = (),
+    formats: str | Iterable[str] = (),
+    order: str | Sequence[str] = (),
     *,
-    reorder: Sequence[str] = (),
+    reorder: str | Sequence[str] = (),
     factor: bool = False,
     optimise: str = "",
     split: str = "",
@@ -76,7 +76,7 @@ def compile_expression(
     Args:
         text: an assignment in index notation.
         formats: ``B:ss,C:ss:10``; a tensor without one is dense.
-        order: all loops, outermost first; without it that of the formats.
+        order: all loops, outermost first, ``i,k,j`` or one by one; without it that of the formats.
         reorder: loops that take each other's places in that order, to follow one another as they do here.
         factor: make a statement of its own of each sum that is one term among others, or over few factors.
         optimise: names of rewrites with commas between them, or ``all``.
@@ -86,7 +86,9 @@ def compile_expression(
     Raises:
         InputError: something of it cannot be; one line that says what would be right.
     """
-    assignment, stored = parse(text), parse_formats(formats)
+    assignment = parse(text)
+    stored = parse_formats([formats] if isinstance(formats, str) else formats)
+    order, reorder = _variables(order, "order"), _variables(reorder, "reorder")
     splits = parse_splits(split) if split else {}
     if factor:
         loops, notations = cascade_of(assignment, stored, order, reorder, splits)
@@ -101,3 +103,7 @@ def compile_expression(
         graph = parallelized(graph, *parse_copies(parallelize))
     check(graph)
     return Compiled(loops, tuple(notations), graph)
+
+
+def _variables(given: str | Sequence[str], argument: str) -> Sequence[str]:
+    return parse_variables(given, argument) if isinstance(given, str) and given else tuple(given)

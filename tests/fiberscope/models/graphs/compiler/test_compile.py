@@ -13,6 +13,7 @@ from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.execution import run as run_graph
 from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.write import gv_text
 
 PRODUCT, STORED = "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss"
 MTTKRP = ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "X:ss,B:sss,C:ss,D:ss")
@@ -90,6 +91,17 @@ def tried(seed):
 def test_whatever_the_line_there_is_no_traceback(lines):
     compiled = sum(tried(seed) for seed in range(lines))
     assert lines / 20 < compiled < lines / 2
+
+
+def test_orders_and_formats_are_words_or_texts():
+    apart = compile_expression(PRODUCT, [STORED], ("i", "k", "j"))
+    made = compile_expression(PRODUCT, STORED, "i, k,j")
+    assert gv_text(made.graph) == gv_text(apart.graph)
+    assert compile_expression(PRODUCT, STORED, "i,k,j").order == ("i", "k", "j")
+    moved = compile_expression(PRODUCT, STORED, reorder=("k", "j"))
+    assert compile_expression(PRODUCT, STORED, reorder="k,j").order == moved.order
+    with pytest.raises(InputError, match="order 'i,,j': write variables with commas"):
+        compile_expression(PRODUCT, STORED, "i,,j")
 
 
 def test_the_graph_means_what_was_written():
