@@ -10,6 +10,7 @@ import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from fiberscope.accelerators import built
 from fiberscope.accelerators.errors import ConfigurationError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 if __name__ != "fiberscope.accelerators":  # a second name would make a second copy of every class
     raise ImportError(f"import fiberscope.{__name__} instead: {__name__} has no other name")
 
-__all__ = ["ConfigurationError", "find", "names", "summary"]
+__all__ = ["ConfigurationError", "find", "names", "run_file", "summary"]
 
 
 def names() -> list[str]:
@@ -48,7 +49,7 @@ def find(name: str) -> Accelerator[Any]:
         ConfigurationError: there is none.
     """
     if name.endswith(".py"):
-        return _descriptor(_run_file(Path(name)), name)
+        return _descriptor(run_file(Path(name)), name)
     known = names()
     if name not in known:
         raise ConfigurationError(f"no accelerator is called {name}; {nearest(name, known)}")
@@ -64,11 +65,15 @@ def _descriptor(module: ModuleType, name: str) -> Accelerator[Any]:
     return descriptor
 
 
-def _run_file(path: Path) -> ModuleType:
-    """A user's file as a module, read anew each time; its own folder is not searched for others."""
+def run_file(path: Path) -> ModuleType:
+    """A user's file as a module, read anew each time; its own folder is not searched for others.
+
+    Raises:
+        ConfigurationError: there is none, or it cannot be run.
+    """
     if not path.is_file():
         raise ConfigurationError(f"{path}: there is no such file; a machine of one's own is a Python file")
-    name = f"fiberscope_machine_{path.stem}_{hash(path.resolve()):x}"  # two of the same name are two
+    name = f"fiberscope_machine_{path.stem}_{crc32(bytes(path.resolve())):x}"  # two of the same name are two
     spec = built.spec(path.stem, path) or importlib.util.spec_from_file_location(name, path)
     assert spec is not None  # its name ends in .py
     assert spec.loader is not None

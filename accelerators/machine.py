@@ -174,6 +174,7 @@ class Accelerator(Generic[AnyConfiguration]):
         channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
             A machine that is built without memory has none.
         parts: the blocks that ``event`` takes others for, by name, as its argument ``parts``.
+        own: blocks of a user's own that its description names, as ``parts`` of each run.
         solves: the kinds of problems; the first one unless ``problem.kind`` says otherwise.
         chosen: of a model, what it chose for its operands where the parameters leave it open, and why, in a
             few words each.
@@ -211,6 +212,7 @@ class Accelerator(Generic[AnyConfiguration]):
     iterations: Callable[[Any], Sequence[Iteration]] = lambda _model: ()
     defaults: tuple[Path, ...] = ()
     preset: Mapping[str, Entry] = field(default_factory=dict)
+    own: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
 
     @property
     def shipped(self) -> Path:

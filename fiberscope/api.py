@@ -76,9 +76,10 @@ def simulate(
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = settled(kind, given, config, None if chain is None else Chain.of(chain))
     recorded = _recordings(waveform, memory_trace, timeline)
-    course = Course(fidelity, cycle_limit, histograms, checked, parts or {}, progress or nobody, *recorded)
+    made = {**kind.own, **(parts or {})}
+    course = Course(fidelity, cycle_limit, histograms, checked, made, progress or nobody, *recorded)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
-    asked = _asked(accelerator, operands, bool(named), given_settings(given, config), exact, course)
+    asked = _asked(accelerator, operands, bool(named), given_settings(given, config), exact, course, parts)
     asked = asked if chain is None else asked.model_copy(update={"chain": chain})
     return _solved(ready, a, b, named, replace(course, asked=asked))
 
@@ -126,6 +127,7 @@ def _asked(
     settings: dict[str, Any],
     exact: bool,
     course: Course,
+    parts: Mapping[str, Callable[..., Component]] | None,
 ) -> Asked:
     """What is asked for, for the report."""
     named = {name: operand_name(one) for name, one in operands.items()}
@@ -136,7 +138,7 @@ def _asked(
         tensors=named if by_name else {},
         settings=settings,
         exact=exact,
-        parts=named_parts(course.parts),
+        parts=named_parts(parts or {}),
         cycle_limit=course.cycle_limit,
         histograms=course.histograms,
         checked=course.checked,

@@ -256,7 +256,7 @@ def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
     for name in names:
         named(name)
-    from fiberscope.rtl.order import Loop
+    from fiberscope.rtl.order import Loop, verilog_of
     from fiberscope.waveform import files_of
 
     asked = Loop(
@@ -266,7 +266,7 @@ def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
         given.get("b"),
         settings=tuple(given["settings"] or ()),
         at=tuple(given.get("at") or ()),
-        sources=tuple(given.get("verilog") or ()),
+        sources=tuple(given.get("verilog") or ()) or verilog_of(given["accelerator"], names),
         module=given.get("module"),
         lock_step=given.get("lock_step", False),
         waveform=waveform,

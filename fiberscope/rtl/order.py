@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from fiberscope.report.files import matrices
 from fiberscope.sim import Kernel
 from fiberscope.waveform import Waveform
 
-__all__ = ["Loop", "machine"]
+__all__ = ["Loop", "machine", "verilog_of"]
 
 
 def machine(name: str) -> Accelerator[Any]:
@@ -26,6 +27,15 @@ def machine(name: str) -> Accelerator[Any]:
         ConfigurationError: there is none.
     """
     return MINT if name == MINT.name else find(name)
+
+
+def verilog_of(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
+    """The files of Verilog that a machine's specification names for parts."""
+    from fiberscope.models.mapped.units import VerilogPart  # noqa: PLC0415  (most machines have no specification)
+
+    own = machine(name).own.values()
+    named = (str(one.path) for one in own if isinstance(one, VerilogPart) and one.part in blocks)
+    return tuple(dict.fromkeys(named))
 
 
 @dataclass(frozen=True)

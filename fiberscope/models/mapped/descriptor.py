@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 from pydantic import create_model
 from yaml import MappingNode
+from yaml import Node as YamlNode
 
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.configuration import Configuration, Hertz, leaf_keys
@@ -18,9 +19,13 @@ from fiberscope.accelerators.yaml_layer import Entry, construct
 from fiberscope.models.mapped import PREFIX
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.cascade import Cascade
+from fiberscope.models.mapped.lowering import Lowered
 from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing, is_own
+from fiberscope.models.mapped.stages import Stage
+from fiberscope.models.mapped.units import own_part, units_in
 from fiberscope.models.trace.load import Draft, draft
+from fiberscope.models.trace.source import place_of
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
@@ -36,6 +41,7 @@ SAMPLES = (  # of tensors of no rank, of one and of two
     "uniform:rows=8,cols=1,nonzeros=8",
     "uniform:rows=8,cols=8,nonzeros=8",
 )
+PART = "part"  # of a component, one of the user's own: not a parameter
 WORK = ("swap", "mul", "add", "take", "reduce", "runsum")  # what a leaf mainly does, the first that it has
 
 
@@ -53,6 +59,8 @@ def machine_of(name: str) -> Accelerator[Any]:
     outline = drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))
     machine = drafted.machine[0] if drafted.machine else None
     called = Path(asked).stem
+    graphs = graphs_of(outline, {name: _unit(outline, name) for name in outline.tensors})
+    units = units_in(outline, graphs)
     told = {
         "specification": asked,
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
@@ -68,40 +76,74 @@ def machine_of(name: str) -> Accelerator[Any]:
         preset=_preset(drafted, outline),
         channels="memory.channel",
         models={EVENT: partial(_built, called, frozenset(drafted.given))},
-        parts=MappedMachine.PARTS,
-        workers=_workers(outline),
+        parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
+        own=_own(drafted, outline, units),
+        workers=_workers(graphs),
         solves=(type("Cascade", (Cascade,), told),),
     )
 
 
 def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
-    """The section ``timing`` of the file: keys, by themselves or below a component or a level of it.
+    """The parameters that the section ``timing`` of the file gives.
 
     Raises:
-        ConfigurationError: no component and no level has such a name.
+        ConfigurationError: as ``_timing``.
     """
-    units = [part for one in outline.configurations.values() for part in one.components.values()]
-    names = {name for unit in units for name in unit.path}
+    return {
+        f"timing.{key}": Entry(construct(node), place_of(drafted.source.file, node))
+        for _below, key, node in _timing(drafted, outline)
+        if key != PART
+    }
+
+
+def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> dict[str, PartFactory]:
+    """The parts of one's own that it names, each by the component that it takes the place of.
+
+    Raises:
+        ConfigurationError: one that stands for no block alone, or that cannot be had.
+    """
+    components = [part for one in outline.configurations.values() for part in one.components.values()]
     found = {}
-    for key, node in drafted.source.section("timing").items():
-        if isinstance(node, MappingNode):
-            if key not in names:
-                place = f"{drafted.source.file}:{node.start_mark.line + 1}"
-                raise ConfigurationError(f"{place}: there is no component {key}; {nearest(key, names)}")
-            inner = {str(name.value): value for name, value in node.value}
-        else:
-            inner = {key: node}
-        for name, value in inner.items():
-            origin = f"{drafted.source.file}:{value.start_mark.line + 1}"
-            found[f"timing.{name}"] = Entry(construct(value), origin)
+    for below, key, node in _timing(drafted, outline):
+        if key != PART:
+            continue
+        place = place_of(drafted.source.file, node)
+        meant = {one.name for one in components if below in (one.name, one.kind)} & units.keys()
+        if not meant:
+            there = nearest(below, units) if units else "it has none"
+            raise ConfigurationError(
+                f"{place}: a part takes a block's place, and {below or 'this'} is none; {there}"
+            )
+        for name in sorted(meant):
+            found[name] = own_part(node, place, drafted.source.path.parent, units[name], drafted.source.name)
     return found
 
 
-def _workers(outline: Specification) -> str:
+def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
+    """What the section ``timing`` says: below which component, class or level if any, key and value.
+
+    Raises:
+        ConfigurationError: there is none of such a name.
+    """
+    units = [part for one in outline.configurations.values() for part in one.components.values()]
+    names = {name for unit in units for name in (*unit.path, unit.kind)}
+    for key, node in drafted.source.entries("timing"):
+        if not isinstance(node, MappingNode):
+            yield "", key.value, node
+        elif key.value not in names:
+            place = place_of(drafted.source.file, key)
+            raise ConfigurationError(
+                f"{place}: there is no component {key.value}; {nearest(key.value, names)}"
+            )
+        else:
+            for name, value in node.value:
+                yield key.value, str(name.value), value
+
+
+def _workers(graphs: Sequence[tuple[Stage, Lowered]]) -> str:
     """The family of the components that do the last stage's work, as a graph without data tells."""
-    stages = graphs_of(outline, {name: _unit(outline, name) for name in outline.tensors})
-    stage, graph = stages[-1]
-    prefix = f"{graph.name}." if len(stages) > 1 else ""
+    stage, graph = graphs[-1]
+    prefix = f"{graph.name}." if len(graphs) > 1 else ""
     nodes = [graph.graph.nodes[name] for name in graph.leaf]
     kinds = {node.type: node for node in nodes}
     main = next((kinds[kind] for kind in WORK if kind in kinds), None)

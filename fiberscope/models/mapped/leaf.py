@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from fiberscope.accelerators.composition import Composition
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.merge_lists import Lists
@@ -21,7 +20,11 @@ from fiberscope.models.graphs.nests import accumulated
 from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.models.mapped.memory import StageMemory
 from fiberscope.models.mapped.settings import Timing
+from fiberscope.models.mapped.units import PART_OF, unit_of
 from fiberscope.sim import Component
+
+if TYPE_CHECKING:
+    from fiberscope.models.mapped.machine import MappedMachine
 
 __all__ = ["Leaf"]
 
@@ -42,7 +45,7 @@ class Leaf:
 
     def __init__(
         self,
-        machine: Composition[Any],
+        machine: MappedMachine,
         name: str,
         number: int,
         nodes: Sequence[Node],
@@ -79,10 +82,17 @@ class Leaf:
             self._merger(node, name)
         elif node.primitive.accumulates:
             self._accumulator(node, name)
+        elif node.type in PART_OF and not node.is_unary:
+            arguments = node.primitive.arguments(node, self.context)
+            self.blocks[node.name] = self.machine.add(self._part(node), name, *arguments)
         else:
             self.blocks[node.name] = self.machine.kernel.add(
                 node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context)
             )
+
+    def _part(self, node: Node) -> str:
+        """The part that a block is of which the component stands in the architecture."""
+        return self.machine.part(PART_OF[node.type], unit_of(self.memory.stage, node))
 
     def _accumulator(self, node: Node, name: str) -> None:
         """One that is emptied by the stop of each task, which those in front of it leave."""
@@ -126,7 +136,7 @@ class Leaf:
         )
         for place, (chain, _lines) in enumerate(arrays):
             self.memory.memory.reads(chain, self.name, ways, f"[{place}]")
-        merger = add("merger", f"{name}.merger", radix, timing.stages)
+        merger = add(self._part(node), f"{name}.merger", radix, timing.stages)
         points = add(MergedPoints, f"{name}.points", lists)
         connect = self.machine.kernel.connect
         connect(ways, "tasks", merger, "tasks", capacity=2)

@@ -14,9 +14,12 @@ from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.cut import Cut, TaskEnd
 from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.join import Intersect
+from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.task_sum import TaskSum
 from fiberscope.models.graphs.blocks import CARRIES, Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -56,8 +59,11 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
 
     PARTS: ClassVar[Mapping[str, PartFactory]] = {
         **Composition.PARTS,
-        "merger": HighRadixMerger,
+        "alu": Alu,
         "bank": FiberCacheBank,
+        "intersect": Intersect,
+        "merger": HighRadixMerger,
+        "runsum": RunSum,
     }
 
     def __init__(
@@ -118,6 +124,10 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
             "interleave": -(-given.interleave // line) * line,
         }
         return MemoryParameters(channels=channels, **{**given.model_dump(mode="json"), **changed})
+
+    def part(self, name: str, unit: str) -> str:
+        """The part that a component is: one for it alone, if none stands in for all of its kind."""
+        return unit if unit in self.parts and self.parts[name] is self.PARTS[name] else name
 
     def component(self, name: str) -> Unit:
         """One of the architecture's by its name."""

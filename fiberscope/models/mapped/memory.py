@@ -145,7 +145,7 @@ class MappedMemory:
         """The banks of a shared store, and the network between it and those who ask."""
         banks = self._geometry(name)
         made = [
-            self.machine.add("bank", one, banks, first + place * group)
+            self.machine.add(self.machine.part("bank", name), one, banks, first + place * group)
             for place, one in enumerate(numbered(f"{name.lower()}.bank", banks.banks))
         ]
         latency = self.timing.network_latency

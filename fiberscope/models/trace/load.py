@@ -24,7 +24,7 @@ from fiberscope.models.trace.mapping import MappingReader
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import SpecificationSchema
-from fiberscope.models.trace.source import Source, find, resolved
+from fiberscope.models.trace.source import Source, find, place_of, resolved
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest
@@ -133,7 +133,7 @@ def _entry(value: object) -> Entry:
 
 def _written(node: yaml.Node, file: str, known: Mapping[str, object]) -> Entry:
     """What the file gives a symbol."""
-    place = f"{file}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
+    place = place_of(file, node)
     value = construct(node)
     if value == "":  # YAML's nothing: every run gives the symbol its value
         return Entry(None, place)
@@ -158,7 +158,7 @@ def _machine(
         _check_keys(source, settings, "symbol", ())
         return None, {}
     if named.value not in accelerators.names():
-        place = f"{source.file}:{named.start_mark.line + 1}:{named.start_mark.column + 1}"
+        place = place_of(source.file, named)
         advice = nearest(str(named.value), accelerators.names())
         raise ConfigurationError(f"{place}: there is no machine {named.value}; {advice}")
     kind = accelerators.find(str(named.value))

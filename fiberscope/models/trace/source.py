@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -20,7 +20,7 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import Expression, Number, Operation, Scalar
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_arithmetic
 
-__all__ = ["Source", "find", "names", "resolved"]
+__all__ = ["Source", "find", "names", "place_of", "resolved"]
 
 FILE = "spec.yaml"
 _FOLDER = Path(accelerators.__file__).parent
@@ -52,6 +52,10 @@ class Source:
     def section(self, name: str) -> Mapping[str, yaml.Node]:
         """The entries of a section by key; none where it is not there."""
         return _section(self.node, name)
+
+    def entries(self, name: str) -> Sequence[tuple[yaml.Node, yaml.Node]]:
+        """The same as keys and values that know their places."""
+        return _pairs(self.node, name)
 
     def text(self, name: str) -> yaml.ScalarNode | None:
         """A single value of the file."""
@@ -104,9 +108,17 @@ def _composed(path: Path, file: str) -> yaml.MappingNode:
 
 
 def _section(node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
+    return {str(key.value): value for key, value in _pairs(node, name)}
+
+
+def _pairs(node: yaml.MappingNode, name: str) -> list[tuple[yaml.Node, yaml.Node]]:
     found = next((value for key, value in node.value if key.value == name), None)
-    pairs = found.value if isinstance(found, yaml.MappingNode) else []
-    return {str(key.value): value for key, value in pairs}
+    return found.value if isinstance(found, yaml.MappingNode) else []
+
+
+def place_of(file: str, node: yaml.Node) -> str:
+    """Where something stands: file, line and column."""
+    return f"{file}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
 
 
 def _chosen(node: yaml.MappingNode, variant: str, file: str) -> yaml.MappingNode:

@@ -36,6 +36,7 @@ class _Alu(Primitive):
         operation: what a report calls it, if not by its type.
     """
 
+    unit = "alu.Alu"
     alike = True
 
     function: str = ""
@@ -69,14 +70,17 @@ class _Alu(Primitive):
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {VAL: fed["val[0]"]}
 
+    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+        return (self.function_of(node),)
+
     def make(self, name: str, node: Node, context: Context) -> StreamBlock:
-        from fiberscope.hw.streams.alu import Alu, UnaryAlu
+        from fiberscope.hw.streams.alu import UnaryAlu
 
         function = self.function_of(node)
         if self.arity == 1:
             return UnaryAlu(name, function, quirks=context.quirks)
         if not node.is_unary:
-            return Alu(name, function, quirks=context.quirks)
+            return super().make(name, node, context)
         held = context.tensors[node["scalar"]].values[0] if node["scalar"] else node["in2"] or node["const0"]
         first = bool(node["const0"])
         return UnaryAlu(name, function, float(held), constant_first=first, quirks=context.quirks)
