@@ -121,6 +121,7 @@ class HighRadixMerger(Component):
         if stages < 1:
             raise ValueError(f"{name}: stages must be at least 1, not {stages}")
         self.radix = radix
+        self.stages = len(fan_ins(radix, stages))
         self._lay_out(nodes_of(radix, stages))
         self.task = -1  # as the one who gives the tasks numbers them
         self.fan_in = 0

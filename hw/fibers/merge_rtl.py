@@ -10,8 +10,8 @@ import pyrtl
 from fiberscope.hw.fibers.merge import COORDINATE_BITS, RADIX, HighRadixMerger, nodes_of
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Token
-from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.interface import Content, Field, Token
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of
 from fiberscope.hw.rtl.kit.smallest import Candidate, smallest
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
@@ -31,6 +31,7 @@ class MergerParameters(Parameters):
         coordinate_bits: 1 to 55, as in the component (``COORDINATE_BITS``).
         reference_bits: 1 to 64.
         value_bits: 32 or 64.
+        values: ``float``, or ``whole`` numbers of 32 bits.
         stages: of the pipeline, 1 to 6; no more than the tree has levels are built.
 
     Raises:
@@ -42,15 +43,21 @@ class MergerParameters(Parameters):
     reference_bits: int = number(64, 1, 64)
     value_bits: int = one_of(64, 32, 64)
     stages: int = number(6, 1, STAGES)
+    values: str = choice("float", ("float", "whole"))
+
+    def __post_init__(self) -> None:
+        """Refuse whole numbers of more bits than a double holds."""
+        super().__post_init__()
+        check_range("merger", "value_bits", self.value_bits, 32, 32 if self.values == "whole" else 64)
 
 
 def carried(parameters: MergerParameters) -> Carried:
     """A task's coordinate is the number of ways."""
-    element = {
+    element: Content = {
         "control": 1,
         "coordinate": parameters.coordinate_bits,
         "reference": parameters.reference_bits,
-        "value": parameters.value_bits,
+        "value": Field("value", parameters.value_bits, parameters.values),
     }
     return {
         "tasks": {"coordinate": parameters.radix.bit_length()},

@@ -26,7 +26,7 @@ from fiberscope.hw.streams.memory_rtl import OVERFLOW
 from fiberscope.hw.streams.sorted_sums_rtl import FULL, KEY, SUM, Entry, SortedSums
 from fiberscope.hw.streams.stand_in_rtl import OVERFLOW_PORT, StreamStandIn
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
-from fiberscope.hw.streams.tokens import CRD, DATA, DONE, VAL
+from fiberscope.hw.streams.tokens import CRD, DATA, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import Input, Output
 from fiberscope.sim.channel import Channel
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
 MOST_POINTS = 1 << 8
+ADDS = "adds"  # status: a point is added up
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
         points, coordinate_bits, value_bits, sum_bits: of every accumulator.
         ways: coordinates of a point, 1 to 8.
         kept: of these that come sorted, from the outermost on; fewer than there are.
+        flushes: 1 where points come as tasks, of which each is complete with its stop, else 0.
 
     Raises:
         ValueError: for a number out of its range.
@@ -89,11 +91,12 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
 
     ways: int = number(2, 1, 8)
     kept: int = number(0, 0, 7)
+    flushes: int = number(0, 0, 1)
 
     def __post_init__(self) -> None:
-        """Refuse points that all come sorted."""
+        """Refuse points that all come sorted, and any that do in tasks."""
         super().__post_init__()
-        check_range("tensor_accumulator", "kept", self.kept, 0, self.ways - 1)
+        check_range("tensor_accumulator", "kept", self.kept, 0, 0 if self.flushes else self.ways - 1)
 
 
 _PAIR = ("crd_outer", "crd_inner")
@@ -135,7 +138,10 @@ def sparse_design(parameters: SparseAccumulatorParameters, between: Streams) -> 
 
 def tensor_design(parameters: TensorAccumulatorParameters, between: Streams) -> None:
     """A sum leaves from the cycle behind that on; points wait until all that are complete have left."""
-    points = _Points(parameters, between, parameters.kept)
+    points = _Points(parameters, between, parameters.kept, parameters.flushes)
+    if parameters.flushes:
+        points.flush()
+        return
     first, second = (
         points.is_complete(entry, points.ended, points.group)
         for entry in (points.sums.first, points.sums.second)
@@ -151,9 +157,13 @@ class _Points:
         parameters: of the block.
         between: its streams.
         kept: coordinates of a point that come sorted: where they change, sums are complete.
+        flushes: whether points come as tasks.
     """
 
-    def __init__(self, parameters: _AccumulatorParameters, between: Streams, kept: int) -> None:
+    def __init__(
+        self, parameters: _AccumulatorParameters, between: Streams, kept: int, flushes: int = 0
+    ) -> None:
+        self._flushes = flushes
         self._between, self._room = between, tokens.room_in(between)
         *crds, val = (Head.of(stream) for stream in between.inputs.values())
         self._bits, self._ways, self._kept = parameters.coordinate_bits, len(crds), kept
@@ -164,6 +174,9 @@ class _Points:
         self.group: Signal = DataRegister(kept * self._bits, "group") if kept else pyrtl.Const(0, 1)
         points = [*(head.is_data for head in crds), val.is_data | val.is_empty]
         self.is_point = named("is_point", ~self.ended & reduce(and_, points))
+        always = pyrtl.Const(1, 1)
+        self._is_stop = reduce(and_, [head.is_stop for head in (*crds, val)]) if flushes else ~always
+        self._counts = ~val.is_empty if flushes else always  # an N of a task is no point
         self.is_done = named("is_done", ~self.ended & reduce(and_, [head.is_done for head in (*crds, val)]))
 
     def group_of(self, key: Signal) -> Signal:
@@ -175,25 +188,45 @@ class _Points:
         behind = self.group_of(entry[KEY]) != group if self._kept else pyrtl.Const(0, 1)
         return entry[FULL] & (ended | behind)
 
-    def send(self, ready: Signal, ended: Signal) -> Signal:
-        """Send what is next of the first sum if it is ready, or the ends; gives whether that sum leaves."""
-        first = self.sums.first
-        fibers = _Fibers(self._between, self._ways)
-        return fibers.send(first, self._room & ready, self._room & ended & ~first[FULL])
+    def send(self, ready: Signal, ended: Signal, over: Signal | None = None) -> Signal:
+        """Send what is next of the first sum if it is ready, or the ends; gives whether that sum leaves.
 
-    def take(self, may: Signal, leaves: Signal) -> None:
-        """Take what shows, if it may be taken and there is a place for it; the first sum leaves or stays."""
+        With tasks ``ended`` says that of one, and ``over`` that of all.
+        """
+        first, room = self.sums.first, self._room
+        fibers = _Fibers(self._between, self._ways, self._flushes)
+        done = None if over is None else room & over
+        return fibers.send(first, room & ready, room & ended & ~first[FULL], done)
+
+    def flush(self) -> None:
+        """Take the points of a task, and send the sums behind its stop."""
+        flushing: Signal = pyrtl.Register(1, "flushing")
+        first = self.sums.first[FULL]
+        closes = named("task_ends", self._room & flushing & ~first)
+        leaves = self.send(flushing & first, flushing, self.ended)
+        stops = self.take(~flushing | closes, leaves)
+        flushing.next <<= stops | (flushing & ~closes)
+
+    def take(self, may: Signal, leaves: Signal) -> Signal:
+        """Take what shows, if it may be taken and there is a place for it; the first sum leaves or stays.
+
+        Gives whether the stop of a task is taken.
+        """
         free = named("free", self._room & may)
+        stops = named("takes_stop", free & self._is_stop)
         overflow = self._between.outputs[OVERFLOW]
-        fits = named("fits", self.sums.is_there | leaves | ~self.sums.last[FULL])
+        fits = named("fits", ~self._counts | self.sums.is_there | leaves | ~self.sums.last[FULL])
         takes = named("takes", free & self.is_point & (fits | overflow.ready))
         for source in self._between.inputs.values():
-            source.accept(takes | (free & self.is_done))
+            source.accept(takes | stops | (free & self.is_done))
         overflow.send(free & self.is_point & ~fits, {"coordinates": self.key, "value": self._value})
-        self.sums.move(takes & fits, leaves)
+        adds = takes & fits & self._counts
+        self._between.show(ADDS, adds)
+        self.sums.move(adds, leaves)
         self.ended.next <<= self.ended | (free & self.is_done)
         if self._kept:
             self.group.next <<= pyrtl.select(takes, self.group_of(self.key), self.group)
+        return stops
 
 
 class _Fibers:
@@ -202,9 +235,11 @@ class _Fibers:
     Args:
         between: the block's streams.
         ways: coordinates of a sum.
+        flushes: whether there are tasks, each of which ends by stops that close a list more.
     """
 
-    def __init__(self, between: Streams, ways: int) -> None:
+    def __init__(self, between: Streams, ways: int, flushes: int) -> None:
+        self._deeper = flushes
         *self._crds, self._val = (sink for label, sink in between.outputs.items() if label != OVERFLOW)
         self._ways, self._bits = ways, self._crds[0].widths["payload"]
         self._begun: Signal = pyrtl.Register(1, "begun")
@@ -213,8 +248,11 @@ class _Fibers:
         self._finished: Signal = pyrtl.Register(1, "finished")
         self._last = [DataRegister(self._bits, f"last_{way}") for way in range(ways - 1)]
 
-    def send(self, entry: Entry, ready: Signal, ends: Signal) -> Signal:
-        """Send what is next of a sum if it is ready, or the ends; gives whether the sum leaves."""
+    def send(self, entry: Entry, ready: Signal, ends: Signal, done: Signal | None) -> Signal:
+        """Send what is next of a sum if it is ready, or the ends; gives whether the sum leaves.
+
+        Without ``done`` that follows the stops by itself.
+        """
         coordinates = _parts(entry[KEY], self._ways)
         changed = [~self._begun | (c != last) for c, last in zip(coordinates, self._last, strict=False)]
         news = [reduce(or_, changed[: way + 1]) for way in range(self._ways - 1)]
@@ -222,16 +260,20 @@ class _Fibers:
         begins = news[-2] if self._ways > 1 else pyrtl.Const(0, 1)  # another innermost fiber
         stops = named("stops", ready & self._begun & ~self._stopped & begins)
         leaves = named("leaves", ready & ~stops)
-        closes = named("closes", ends & ~self._closed)
-        finishes = named("finishes", ends & self._closed & ~self._finished)
+        closes = named("closes", ends if self._deeper else ends & ~self._closed)
+        done = ends & self._closed if done is None else done
+        finishes = named("finishes", done & ~self._finished)
         for way, crd in enumerate(self._crds):
             ended = stops & news[way - 1] if way else pyrtl.Const(0, 1)
             kind = tokens.kind_of(leaves & news[way], ended | closes, finishes)
-            level = pyrtl.select(closes, pyrtl.Const(way, tokens.LEVEL_BITS), _level(changed[:way]))
+            level = pyrtl.select(
+                closes, pyrtl.Const(way + self._deeper, tokens.LEVEL_BITS), _level(changed[:way])
+            )
             offered = (leaves & news[way]) | ended | closes | finishes
             tokens.send(crd, offered, kind, level, coordinates[way])
         kind = tokens.kind_of(leaves, stops | closes, finishes)
-        level = pyrtl.select(closes, pyrtl.Const(self._ways - 1, tokens.LEVEL_BITS), _level(changed))
+        last = pyrtl.Const(self._ways - 1 + self._deeper, tokens.LEVEL_BITS)
+        level = pyrtl.select(closes, last, _level(changed))
         tokens.send(self._val, leaves | stops | closes | finishes, kind, level, entry[SUM])
         self._follow(leaves, stops, closes, finishes, coordinates)
         return leaves
@@ -240,8 +282,8 @@ class _Fibers:
         self, leaves: Signal, stops: Signal, closes: Signal, finishes: Signal, coordinates: Sequence[Signal]
     ) -> None:
         """Know what has left."""
-        self._begun.next <<= self._begun | leaves
-        self._stopped.next <<= (self._stopped | stops) & ~leaves
+        self._begun.next <<= (self._begun | leaves) & ~closes
+        self._stopped.next <<= (self._stopped | stops) & ~leaves & ~closes
         self._closed.next <<= self._closed | closes
         self._finished.next <<= self._finished | finishes
         for last, coordinate in zip(self._last, coordinates, strict=False):
@@ -269,15 +311,25 @@ class _AccumulatorStandIn(StreamStandIn):
         super().__init__(name, interface, backend)
         streams = interface.streams
         self._crds = [s.label for s in streams if s.direction == "input" and s.label != "in_val"]
-        self._values: Counter[tuple[int, ...]] = Counter()
+        self._values: Counter[tuple[int, ...]] = Counter()  # of the task
+        self._points = 0
+        self._before = 0  # sums of tasks before
         self._most_held = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Know the points, and how many of their sums have not left."""
         super().observe(moved)
-        if "in_val" in moved and moved["in_val"].control != DONE and OVERFLOW not in moved:
+        if self.status[ADDS]:
             self._values[tuple(moved[label].coordinate for label in self._crds)] += 1
-        self._most_held = max(self._most_held, len(self._values) - self.moved["out_val[0]", DATA])
+            self._points += 1
+        self._most_held = max(self._most_held, self._elements - self.moved["out_val[0]", DATA])
+        if "in_val" in moved and moved["in_val"].control == STOP:
+            self._before = self._elements
+            self._values.clear()
+
+    @property
+    def _elements(self) -> int:
+        return self._before + len(self._values)
 
     def awaited(self) -> Channel:
         """The first input that shows nothing; values where a point waits that ``overflow`` does not take."""
@@ -286,8 +338,7 @@ class _AccumulatorStandIn(StreamStandIn):
 
     def counters(self) -> dict[str, int]:
         """Points and sums, and the tokens of the outputs."""
-        sums = {"elements": len(self._values), "most_held": self._most_held}
-        own = {"points": self._values.total(), **sums}
+        own = {"points": self._points, "elements": self._elements, "most_held": self._most_held}
         return own | {name: count for name, count in super().counters().items() if OVERFLOW not in name}
 
 
@@ -321,6 +372,7 @@ SPARSE = replace(
         SparseAccumulatorParameters,
         sparse_carried,
         sparse_design,
+        status=(ADDS,),
         base=SparseAccumulatorStandIn,
         component=lambda name, parameters: (VectorReduce if parameters.order == 1 else MatrixReduce)(name),
         instance=lambda made: {"order": 1 if isinstance(made, VectorReduce) else 2},
@@ -335,6 +387,10 @@ TENSOR = unit(
     TensorAccumulatorParameters,
     tensor_carried,
     tensor_design,
-    arguments=("ways", "kept"),
+    status=(ADDS,),
     base=TensorAccumulatorStandIn,
+    component=lambda name, parameters: TensorReduce(
+        name, parameters.ways, parameters.kept, flushes=bool(parameters.flushes)
+    ),
+    instance=lambda made: {"ways": made.ways, "kept": made.kept, "flushes": int(made.flushes)},
 )

@@ -44,7 +44,7 @@ class FiberReducerParameters(Parameters):
     def __post_init__(self) -> None:
         """Refuse sums that are narrower than what is added up."""
         super().__post_init__()
-        check_range("fiber_reducer", "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+        check_range(self.block_name, "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
 
 
 def carried(parameters: FiberReducerParameters) -> Carried:

@@ -14,10 +14,23 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
     from fiberscope.hw.rtl.kit.interface import Interface, Token
 
-__all__ = ["LOAD", "OVERFLOW", "STORE", "Memory", "fill", "level_words", "value_words"]
+__all__ = [
+    "ALONE",
+    "LISTS",
+    "LOAD",
+    "OVERFLOW",
+    "STORE",
+    "STORED",
+    "Memory",
+    "fill",
+    "level_words",
+    "value_words",
+]
 
 # Ports of modules alone, by which a memory is filled, or what is written is given to one.
 LOAD, STORE = "load", "store"
+LISTS, STORED = "lists", "stored"  # of a merger's two ends, which an event model has in common
+ALONE = (LOAD, LISTS, STORED)  # inputs of modules alone
 OVERFLOW = "overflow"  # where that leaves for which an accumulator has no place
 
 
@@ -28,14 +41,16 @@ class Memory:
         name: of the memory in the Verilog.
         entries: how many words.
         bits: of a word.
+        reads: that are read in a cycle, at the most.
     """
 
-    def __init__(self, name: str, entries: int, bits: int) -> None:
-        self._words = pyrtl.MemBlock(bits, index_bits(entries), name, max_read_ports=2, asynchronous=True)
+    def __init__(self, name: str, entries: int, bits: int, reads: int = 2) -> None:
+        self.entries = entries
+        self._words = pyrtl.MemBlock(bits, index_bits(entries), name, max_read_ports=reads, asynchronous=True)
 
     def __getitem__(self, address: Signal) -> Signal:
         """The word at an address, whose bits above those that number the words are left out."""
-        return self._words[address[: self._words.addrwidth]]
+        return pyrtl.as_wires(self._words[address[: self._words.addrwidth]])  # else each use is another read
 
     def write(self, address: Signal, word: Signal, enable: Signal) -> None:
         """Write a word at the end of the cycle, if enabled; once."""

@@ -16,11 +16,15 @@ POINTS = 2  # instead of an area: the fiber is the task's last
 class Lists:  # C: final
     """What the two ends of a merger know together: the lists of tasks, and partial fibers.
 
+    Hardware needs places for ``most_lists``, of so many tasks as there may be, each like the longest one, and
+    ``most_partial`` elements of partial fibers in each area.
+
     Args:
         carried: references that come with each list.
     """
 
     def __init__(self, carried: int) -> None:
+        self.most_lists = self.most_partial = 0
         self.coordinates = Growing()  # of the rank above the fibers, a list each, task by task
         self.carried = [Growing() for _ in range(carried)]
         self.elements = [Growing() for _ in range(AREAS)]  # coordinates of partial fibers,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.twin import Streams
-from fiberscope.hw.rtl.kit.unit import Carried, Summed, unit
+from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
@@ -15,6 +15,8 @@ from fiberscope.hw.streams.tokens import CRD, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import ANY
 
+ALL_GO = StopDropper("", ANY).kept  # of a component none of whose stops stay
+NEVER = 1 << tokens.LEVEL_BITS
 COORDINATES, VALUES = CARRIES = ("coordinates", "values")
 
 
@@ -26,6 +28,7 @@ class StopDropperParameters(Parameters):
         carries: ``coordinates`` or ``values``.
         coordinate_bits: 4 to 55.
         value_bits: of a value, in two's complement, 1 to 53.
+        kept: level from which on stops stay; of 16 there are none.
 
     Raises:
         ValueError: for a number out of its range.
@@ -34,6 +37,7 @@ class StopDropperParameters(Parameters):
     carries: str = choice(COORDINATES, CARRIES)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    kept: int = number(NEVER, 0, NEVER)
 
 
 def carried(parameters: StopDropperParameters) -> Carried:
@@ -44,17 +48,23 @@ def carried(parameters: StopDropperParameters) -> Carried:
     return {"in_stream": content, "out_stream": content}
 
 
-def design(_parameters: StopDropperParameters, between: Streams) -> None:
-    """Every token but a stop passes; no registers."""
+def design(parameters: StopDropperParameters, between: Streams) -> None:
+    """Every token but a stop of a low level passes; no registers."""
     head, room = Head.of(between.inputs["in_stream"]), tokens.room_in(between)
     between.inputs["in_stream"].accept(room)
-    tokens.pass_on(between.outputs["out_stream[0]"], room & head.shown & ~head.is_stop, head)
+    stays = ~head.is_stop | (head.level >= parameters.kept)
+    tokens.pass_on(between.outputs["out_stream[0]"], room & head.shown & stays, head)
 
 
 class StopDropperStandIn(StreamStandIn):
     """Its ports carry what an instance is made for."""
 
     PORTS = StopDropper("", ANY).ports
+
+    def counters(self) -> dict[str, int]:
+        """Stops that came and did not leave, and the tokens of the output."""
+        dropped = self.moved["in_stream", STOP] - self.moved["out_stream[0]", STOP]
+        return {"dropped": dropped} | super().counters()
 
 
 BLOCK = unit(
@@ -64,7 +74,13 @@ BLOCK = unit(
     carried,
     design,
     base=StopDropperStandIn,
-    counters={"dropped": Summed("in_stream", lambda token: token.control == STOP)},
-    instance=lambda dropper: {"carries": COORDINATES if dropper.ports[0].carries == CRD else VALUES},
-    component=lambda name, parameters: StopDropper(name, CRD if parameters.carries == COORDINATES else VAL),
+    instance=lambda dropper: {
+        "carries": COORDINATES if dropper.ports[0].carries == CRD else VALUES,
+        "kept": NEVER if dropper.kept == ALL_GO else dropper.kept,
+    },
+    component=lambda name, parameters: StopDropper(
+        name,
+        CRD if parameters.carries == COORDINATES else VAL,
+        kept=ALL_GO if parameters.kept == NEVER else parameters.kept,
+    ),
 )

@@ -34,9 +34,10 @@ OPERATIONS: Mapping[str, Callable[[Signal, Signal], Signal]] = {
     "sub": pyrtl.signed_sub,
     "max": lambda left, right: pyrtl.select(pyrtl.signed_lt(left, right), right, left),
     "min": lambda left, right: pyrtl.select(pyrtl.signed_lt(right, left), right, left),
+    "take": lambda _left, right: right,
 }
 REDUCTIONS = {"sum": OPERATIONS["add"], "max": OPERATIONS["max"], "min": OPERATIONS["min"]}
-EMPTY_FIBERS = ("keep", "drop")
+EMPTY_FIBERS = KEEP, DROP, MARK = ("keep", "drop", "mark")
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class ScalarReducerParameters(Parameters):
 
     Args:
         operation: ``sum``, ``max`` or ``min``.
-        empty_fibers: ``keep``, which gives a zero for each, or ``drop``.
+        empty_fibers: ``keep``, which gives a zero for each, ``mark``, an N, or ``drop``.
         value_bits: of a value, in two's complement, 1 to 53.
         sum_bits: of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
 
@@ -95,7 +96,7 @@ class ScalarReducerParameters(Parameters):
     """
 
     operation: str = choice("sum", tuple(REDUCTIONS))
-    empty_fibers: str = choice("keep", EMPTY_FIBERS)
+    empty_fibers: str = choice(KEEP, EMPTY_FIBERS)
     value_bits: int = number(32, 1, WHOLE_BITS)
     sum_bits: int = number(48, 1, WHOLE_BITS)
 
@@ -161,13 +162,16 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
     between.inputs["in_val"].accept(room & ~follows)
     begun, result = reduction(parameters.operation, head, takes, parameters.sum_bits)
 
-    drops = named("drops", head.is_stop & ~begun & (parameters.empty_fibers == "drop"))
+    empty = named("empty", head.is_stop & ~begun)
+    drops = named("drops", empty & (parameters.empty_fibers == DROP))
+    marks = named("marks", empty & (parameters.empty_fibers == MARK))
     more = named("ends_more", head.is_stop & (head.level != 0))
     level = (head.level - 1)[: tokens.LEVEL_BITS]
     follows.next <<= pyrtl.select(room, takes & more & ~drops, follows)
     owed.next <<= pyrtl.select(takes, level, owed)
     sends = follows | (takes & ((head.is_stop & ~drops) | (drops & more) | head.is_done))
-    kind = tokens.kind_of(~follows & head.is_stop & ~drops, follows | drops, ~follows & head.is_done)
+    data = ~follows & head.is_stop & ~drops & ~marks
+    kind = tokens.kind_of(data, follows | drops, ~follows & head.is_done)
     sent = pyrtl.select(follows, owed, level)
     tokens.send(between.outputs["out_val[0]"], room & sends, kind, sent, result)
 
@@ -257,6 +261,16 @@ ALU = unit(
 )
 
 
+def _reducer(name: str, parameters: ScalarReducerParameters) -> ScalarReduce:
+    made = ScalarReduce(name, parameters.operation, parameters.empty_fibers == DROP)
+    made.marks = parameters.empty_fibers == MARK
+    return made
+
+
+def _of_empty(reducer: ScalarReduce) -> str:
+    return DROP if reducer.drops else MARK if reducer.marks else KEEP
+
+
 REDUCER = unit(
     "scalar_reducer",
     ScalarReduce,
@@ -264,8 +278,6 @@ REDUCER = unit(
     reducer_carried,
     reducer_design,
     base=ScalarReducerStandIn,
-    component=lambda name, parameters: ScalarReduce(
-        name, parameters.operation, parameters.empty_fibers == "drop"
-    ),
-    instance=lambda reducer: {"operation": "sum", "empty_fibers": "drop" if reducer.drops else "keep"},
+    component=_reducer,
+    instance=lambda reducer: {"operation": "sum", "empty_fibers": _of_empty(reducer)},
 )

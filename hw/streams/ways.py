@@ -222,6 +222,7 @@ class FiberWays(StreamBlock):
             self._take_list(crd, ref)
         elif kind == STOP:
             self.closed.put(self.came)
+            self.table.most_lists = max(self.table.most_lists, self.waiting * self.came)
             self.came = 0
         else:
             self.all_came = True
@@ -322,6 +323,7 @@ class FiberWays(StreamBlock):
             ends: Growing = self.table.ends[self.area]
             self.next_element[way] = 0 if place == 0 else ends.integer(place - 1)
             self.last_element[way] = ends.integer(place)
+            self.table.most_partial = max(self.table.most_partial, ends.integer(place))
 
     def _ask(self) -> bool:
         """Ask for a line of each array, of the present merge if it has one left, else of the next."""

@@ -114,7 +114,7 @@ def _check_places(machine: GraphMachine, points: int) -> None:
         held = block.counters().get("most_held", 0)
         if held > points:
             raise InputError(
-                f"{plain(block.name)} holds {held} points at once and has places for {points}; "
+                f"{plain(block)} holds {held} points at once and has places for {points}; "
                 f"--points {held} gives it as many"
             )
 
@@ -126,7 +126,7 @@ def area_table(verilog: GraphVerilog) -> Table:
         HdlError: Yosys is missing.
     """
     names: dict[Part, list[str]] = {}
-    for name in verilog.names.values():
+    for name in verilog.names:
         names.setdefault(verilog.composition.parts[name], []).append(name)
     areas = {part: measure(part.block, part.parameters) for part in names}
     table = Table("Area by block", ("block", "gates", "flip-flops", "memory bits", "depth"))

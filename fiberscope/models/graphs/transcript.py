@@ -11,38 +11,56 @@ from collections.abc import Mapping, Sequence
 from fiberscope.errors import InputError
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.interface import Stream, Token
-from fiberscope.hw.streams.memory_rtl import LOAD, OVERFLOW, fill
+from fiberscope.hw.streams.memory_rtl import ALONE, OVERFLOW, fill
+from fiberscope.hw.streams.netlist_rtl import exported
 from fiberscope.hw.streams.tokens import DATA, DONE
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.verilog import GraphVerilog, plain
+from fiberscope.sim import Channel, Kernel
 
 Taken = tuple[int, int, int, float]  # cycle, kind, payload or level, value
 Transcript = Mapping[str, list[Taken]]
 Stores = dict[str, dict[tuple[int, int], float]]  # by port, control and address
+Offers = Mapping[str, Sequence[tuple[int, Token]]]  # by port: tokens, and the cycles from which they show
 
-ROOT = (Token(DATA, 0, 0, 0.0), Token(DONE, 0, 0, 0.0))
+ROOT = ((0, Token(DATA, 0, 0, 0.0)), (0, Token(DONE, 0, 0, 0.0)))
 
 
 def of_machine(machine: GraphMachine) -> Transcript:
     """Run the event model to its end, watching the channels between its blocks."""
-    ends = {channel: channel.name.rpartition(".") for channel in machine.kernel.channels()}
-    named = {f"{plain(block)}.{port}": channel for channel, (block, _, port) in ends.items()}
-    found: dict[str, list[Taken]] = {name: [] for name in named}
+    links = machine.kernel.wiring.connections
+    named = {f"{plain(link.consumer.component)}.{link.consumer.label}": link.channel for link in links}
+    return watched(machine.kernel, named)[0]
+
+
+def watched(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple[Transcript, Transcript]:
+    """Run a machine to its end; gives what is taken of channels, and what is given to them."""
+    taken: dict[str, list[Taken]] = {name: [] for name in channels}
+    given: dict[str, list[Taken]] = {name: [] for name in channels}
     running = True
     while running:
-        before = {name: (channel.pops, channel.token(0)) for name, channel in named.items()}
-        running = machine.kernel.step()
-        for name, channel in named.items():
-            pops, (kind, payload, _reference, value) = before[name]
+        before = {name: (one.pops, one.pushes, one.token(0)) for name, one in channels.items()}
+        running = kernel.step()
+        for name, channel in channels.items():
+            pops, pushes, head = before[name]
             if channel.pops > pops:
-                found[name].append((machine.kernel.cycle, kind, payload, value))
-    return found
+                taken[name].append(_taken(kernel.cycle, *head))
+            for place in range(channel.occupancy - (channel.pushes - pushes), channel.occupancy):
+                given[name].append(_taken(kernel.cycle, *channel.token(place)))
+    return taken, given
 
 
-def of_module(graph: GraphVerilog, backend: Backend, cycles: int) -> tuple[Transcript, Stores]:
+def _taken(cycle: int, kind: int, payload: int, _reference: int, value: float) -> Taken:
+    return cycle, kind, payload, value
+
+
+def of_module(
+    graph: GraphVerilog, backend: Backend, cycles: int, offers: Offers | None = None
+) -> tuple[Transcript, Stores]:
     """Fill the memories of a module that is watched, and run so many cycles; also what it stores.
 
-    A root's source offers the reference, then done, each until it is taken.
+    What is offered at a port shows from its cycle on until it is taken; at a root that is the reference, then
+    done. Tokens that leave at exits are among what is taken, under the names of the ports.
 
     Raises:
         InputError: an accumulator has no place for a point.
@@ -50,35 +68,43 @@ def of_module(graph: GraphVerilog, backend: Backend, cycles: int) -> tuple[Trans
     interface = graph.composition.interface()
     fill(backend, interface, graph.loads)
     places = {name: place for place, name in enumerate(backend.signals())}
-    inputs = [(name, stream) for name in graph.names.values() for stream in _inputs(graph, name)]
-    stores = [stream for stream in interface.streams if stream.label.endswith("_store")]
-    overflows = [stream for stream in interface.streams if stream.label.endswith(f"_{OVERFLOW}")]
-    roots = {stream: 0 for stream in interface.streams if stream.label.endswith("_root")}
-    found: dict[str, list[Taken]] = {f"{name}.{stream.label}": [] for name, stream in inputs}
+    inputs = [(name, stream) for name in graph.names for stream in _inputs(graph, name)]
+    own = {f"{name}.{stream.label}" for name, stream in inputs}
+    ports = {stream.label: stream for stream in interface.streams}
+    stores = [stream for label, stream in ports.items() if label.endswith("_store")]
+    overflows = [stream for label, stream in ports.items() if label.endswith(f"_{OVERFLOW}")]
+    exits = {end: ports[exported(end)] for end in graph.exits}
+    backend.words.drive({stream.wire("ready"): 1 for stream in exits.values()})
+    begun = {label: ROOT for label in ports if label.endswith("_root")}
+    offered = {ports[label]: list(tokens) for label, tokens in {**begun, **(offers or {})}.items()}
+    found: dict[str, list[Taken]] = {name: [] for name in (*sorted(own), *exits)}
     stored: Stores = {stream.label: {} for stream in stores}
     for cycle in range(cycles):
-        for stream, sent in roots.items():
-            _offer(backend, stream, sent)
+        for stream, left in offered.items():
+            _offer(backend, stream, left, cycle)
         backend.cycle()
         wires = {**backend.words.driven(), **backend.words.seen()}
-        roots = {stream: sent + stream.moves(wires) for stream, sent in roots.items()}
+        for stream, left in offered.items():
+            del left[: stream.moves(wires)]
         _refuse_overflow(overflows, wires)
         for stream in filter(lambda stream: stream.moves(wires), stores):
             control, address, word, value = stream.decode(wires)
             stored[stream.label][control, address] = word or value
+        for end, stream in exits.items():
+            if stream.moves(wires):
+                found[end].append(_taken(cycle, *stream.decode(wires)))
         sample = backend.sample()
         for name, stream in inputs:
             within = {wire.name: sample[places[f"{name}_{wire.name}"]] for wire in stream.wires()}
             if stream.moves(within):
-                token = stream.decode(within)
-                found[f"{name}.{stream.label}"].append((cycle, token.control, token.coordinate, token.value))
+                found[f"{name}.{stream.label}"].append(_taken(cycle, *stream.decode(within)))
     return found, stored
 
 
 def _inputs(graph: GraphVerilog, name: str) -> list[Stream]:
     """The streams that a block reads from others."""
     streams = graph.composition.parts[name].interface.streams
-    return [stream for stream in streams if stream.direction == "input" and stream.label != LOAD]
+    return [stream for stream in streams if stream.direction == "input" and stream.label not in ALONE]
 
 
 def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> None:
@@ -88,6 +114,9 @@ def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> N
             raise InputError(f"{name} has no place for a point; --points gives it more")
 
 
-def _offer(backend: Backend, stream: Stream, sent: int) -> None:
-    backend.words.drive({stream.wire("valid"): int(sent < len(ROOT))})
-    backend.words.drive(dict(stream.encode(ROOT[min(sent, 1)])))
+def _offer(backend: Backend, stream: Stream, left: Sequence[tuple[int, Token]], cycle: int) -> None:
+    """Show the first token that is left, if its cycle has come."""
+    shows = bool(left) and left[0][0] <= cycle
+    backend.words.drive({stream.wire("valid"): int(shows)})
+    if shows:
+        backend.words.drive(dict(stream.encode(left[0][1])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
@@ -13,30 +13,39 @@ from pkgutil import iter_modules
 
 from fiberscope.errors import InputError
 from fiberscope.hw import streams as stream_blocks
+from fiberscope.hw.fibers import merge_rtl
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.rtl.kit.wrapper import Composition, Part, hierarchical
+from fiberscope.hw.rtl.kit.wrapper import Link as Wire
 from fiberscope.hw.streams.arrays import ArrayLoad
-from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.compressed import CompressedScanner
+from fiberscope.hw.streams.cut import TaskEnd
 from fiberscope.hw.streams.dense import DenseScanner
-from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.locator import DenseLocator
+from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
+from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.netlist_rtl import netlist
+from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
+from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.models.graphs.execution import Prepared
 from fiberscope.models.graphs.machine import GraphMachine
-from fiberscope.models.graphs.netlist import Graph, Node, Stream
+from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.report.files import write_text
 from fiberscope.sim import Component
+from fiberscope.sim.connect import End, Link
 
 __all__ = [
     "POINTS",
     "VALUE_BITS",
     "GraphVerilog",
+    "Hardware",
     "Sizes",
     "machine_of",
     "module_name",
+    "payload_bits",
     "plain",
     "verilog_of",
     "write_verilog",
@@ -74,9 +83,10 @@ class Sizes:
             **dict.fromkeys(("value_bits", "sum_bits", "result_bits"), self.value),
             **dict.fromkeys(("entries", "fibers", "elements"), WRITTEN),
             "points": self.points,
+            "values": "whole",
             **twin.instance(block),
         }
-        known = [field.name for field in fields(twin.parameters)]
+        known = [one.name for one in fields(twin.parameters)]
         return Part(twin, twin.parameters(**{name: sizes[name] for name in known}))
 
     def whole(self, node: Node, value: float) -> float:
@@ -100,14 +110,17 @@ class GraphVerilog:
     Args:
         composition: of its twins.
         loads: tokens for each of the ports that fill memories, by the port's name.
-        names: of the module's parts, by the nodes.
+        names: of the module's parts, channels and forks aside.
         roots: the inputs at which tensors begin.
+        entries, exits: the inputs and outputs of its blocks that are ports of the module.
     """
 
     composition: Composition
     loads: Loads
-    names: Mapping[str, str]
+    names: Sequence[str]
     roots: Sequence[str]
+    entries: Sequence[str] = ()
+    exits: Sequence[str] = ()
 
     @property
     def text(self) -> str:
@@ -138,9 +151,9 @@ def machine_of(ready: Prepared, parameters: GraphParameters) -> GraphMachine:
     return GraphMachine(parameters, ready.graph, tensors, ready.meant, ready.sizes, ready.graph.phases[0])
 
 
-def module_name(text: str) -> str:
+def module_name(text: str, kind: str = "graph") -> str:
     """A name for a module like this text: letters, digits and underscores, and no word of Verilog's."""
-    return f"graph_{re.sub(r'[^0-9A-Za-z]+', '_', text)}"
+    return f"{kind}_{re.sub(r'[^0-9A-Za-z]+', '_', text)}"
 
 
 def verilog_of(
@@ -161,46 +174,103 @@ def verilog_of(
         raise InputError(
             f"{module}: Verilog has the timing of hardware; leave out --set timing, depth=0 and quirks"
         )
-    names = {node.name: plain(machine.blocks[node.name].name) for node in machine.nodes}
-    sizes = Sizes(_payload_bits(machine), value_bits, points)
-    parts = {names[node.name]: _part(node, machine.blocks[node.name], sizes) for node in machine.nodes}
-    loads = {
-        f"{names[node.name]}_load": words
-        for node in machine.nodes
-        if (words := node.primitive.words(node, machine.blocks[node.name], sizes))
-    }
-    streams = [one for one in machine.graph.streams if one.source in names and one.target in names]
-    for stream in streams:
-        target = machine.graph.nodes[stream.target]
-        if target.primitive.accumulates:  # behind a dropper of stops, as in the machine
-            end = _dropper_of(stream)
-            names[end] = plain(machine.droppers[end].name)
-            parts[names[end]] = sizes.part(_twins()[StopDropper], machine.droppers[end])
-    readers: dict[str, list[str]] = {}
-    for stream in streams:
-        for end, reader in _wires(machine.graph, stream, names):
-            readers.setdefault(end, []).append(reader)
-    fed = {reader for ends in readers.values() for reader in ends}
-    roots = [
-        f"{name}.in_ref" for name, part in parts.items() if _begins(part) and f"{name}.in_ref" not in fed
-    ]
-    composition = netlist(module, parts, readers, roots, machine.parameters.capacity)
-    return GraphVerilog(composition, loads, names, roots)
+    nodes = {plain(machine.blocks[node.name]): node for node in machine.nodes}
+    blocks = {plain(block): block for block in (*machine.blocks.values(), *machine.droppers.values())}
+    sizes = Sizes(payload_bits(machine.nodes, machine.blocks), value_bits, points)
+    return Hardware(module, blocks, nodes, machine.kernel.wiring.connections, sizes).verilog()
 
 
-def _part(node: Node, block: StreamBlock, sizes: Sizes) -> Part:
-    """The twin of a block.
+@dataclass(frozen=True)
+class Hardware:
+    """Blocks of a machine that become one module.
 
-    Raises:
-        InputError: there is none.
+    Args:
+        module: its name.
+        blocks: by what the module calls them.
+        nodes: of the graph, for which some of these stand.
+        links: of the machine.
+        sizes: what twins are made for.
     """
-    twin = _twins().get(type(block))
-    if twin is None:
-        raise InputError(f"{node}: {node.primitive.lacks(node)}")
-    try:
-        return sizes.part(twin, block)
-    except ValueError as error:
-        raise InputError(f"{plain(block.name)}: {error}") from None
+
+    module: str
+    blocks: Mapping[str, Component]
+    nodes: Mapping[str, Node]
+    links: Sequence[Link]
+    sizes: Sizes
+
+    def verilog(self) -> GraphVerilog:
+        """The module; a channel without a bound holds one token more than it had room for in a run so far.
+
+        Raises:
+            InputError: naming the first block that has no twin, or value that is none of its numbers.
+        """
+        names = {id(block): name for name, block in self.blocks.items()}
+        parts = {name: self._part(name, block) for name, block in self.blocks.items()}
+        readers: dict[str, list[str]] = {}
+        begun: dict[bool, list[str]] = {True: [], False: []}  # by whether that is with a tensor
+        exits, capacities = [], dict[str, int]()
+        for link in self.links:
+            source, target = names.get(id(link.producer.component)), names.get(id(link.consumer.component))
+            reader = f"{target}.{link.consumer.label}"
+            capacities[reader] = link.channel.capacity + (not link.channel.bounded)
+            if source and target:
+                readers.setdefault(_stream_at(source, parts[source], link.producer), []).append(reader)
+            elif target:
+                begun[isinstance(link.producer.component, Root)].append(reader)
+            elif source and not isinstance(link.consumer.component, TaskEnd):
+                exits.append(f"{source}.{link.producer.label}")
+        roots, entries = begun[True], begun[False]
+        composition = netlist(
+            self.module, parts, readers, roots, capacities, entries=entries, exits=exits, wires=self._wires()
+        )
+        return GraphVerilog(composition, self._loads(), tuple(self.blocks), roots, entries, exits)
+
+    def _wires(self) -> list[Wire]:
+        """Between the two ends of a merger, which know the same."""
+        tables = {
+            id(block.table): name for name, block in self.blocks.items() if isinstance(block, MergedPoints)
+        }
+        pairs = [
+            (name, tables[id(block.table)])
+            for name, block in self.blocks.items()
+            if isinstance(block, FiberWays)
+        ]
+        return [
+            wire
+            for ways, points in pairs
+            for wire in (
+                Wire(f"{ways}.{LISTS}", f"{points}.{LISTS}", 0),
+                Wire(f"{points}.{STORED}", f"{ways}.{STORED}", 0),
+            )
+        ]
+
+    def _loads(self) -> Loads:
+        words = {
+            name: node.primitive.words(node, self.blocks[name], self.sizes)
+            for name, node in self.nodes.items()
+        }
+        return {f"{name}_{LOAD}": tokens for name, tokens in words.items() if tokens}
+
+    def _part(self, name: str, block: Component) -> Part:
+        """The twin of a block.
+
+        Raises:
+            InputError: there is none.
+        """
+        twin, node = _twins().get(type(block)), self.nodes.get(name)
+        if twin is None:
+            what = f"{node}: {node.primitive.lacks(node)}" if node else f"{name}: no hardware here is like it"
+            raise InputError(what)
+        try:
+            return self.sizes.part(twin, block)
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from None
+
+
+def _stream_at(name: str, part: Part, end: End) -> str:
+    """The stream of a twin at an output: all consumers of one are an array there."""
+    several = sum(stream.port[0] == end.port.name for stream in part.interface.streams) > 1
+    return f"{name}.{end.label if several else end.port.name}"
 
 
 @cache
@@ -210,24 +280,8 @@ def _twins() -> Mapping[type[Component], RtlBlock]:
     made = [
         one for name in modules for one in vars(import_module(f"{stream_blocks.__name__}.{name}")).values()
     ]
+    made.append(merge_rtl.BLOCK)
     return {kind: one for one in made if isinstance(one, RtlBlock) for kind in one.kinds}
-
-
-def _dropper_of(stream: Stream) -> str:
-    """The dropper of stops in front of an input of an accumulator, as nodes are named."""
-    return f"{stream.target}.{stream.input}"
-
-
-def _wires(graph: Graph, stream: Stream, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The ports that a stream joins, through a dropper if there is one."""
-    source, target = graph.nodes[stream.source], graph.nodes[stream.target]
-    end = f"{names[source.name]}.{source.primitive.output_port(source, stream.output)}"
-    reader = f"{names[target.name]}.{target.primitive.input_port(target, stream.input)}"
-    dropper = names.get(_dropper_of(stream))
-    if dropper is not None:
-        yield f"{dropper}.out_stream", reader
-        reader = f"{dropper}.in_stream"
-    yield end, reader
 
 
 def write_verilog(made: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:
@@ -238,34 +292,33 @@ def write_verilog(made: GraphVerilog, name: str, folder: Path) -> tuple[Path, Pa
     return files
 
 
-def plain(block: str) -> str:
-    """What a block of the machine, of this name, is called in the module."""
-    return re.sub(r"\W+", "_", block.partition(".")[2])
+def plain(block: Component, machine: str = GraphMachine.NAME) -> str:
+    """What a block of a machine, or of its part of this name, is called in the module."""
+    return re.sub(r"\W+", "_", block.name.removeprefix(f"{machine}."))
 
 
-def _begins(part: Part) -> bool:
-    return any(stream.label == "in_ref" for stream in part.interface.streams)
-
-
-def _payload_bits(machine: GraphMachine) -> int:
+def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
     """As many as all coordinates and positions take."""
     most = 1 << LEVEL_BITS - 1
-    for block in machine.blocks.values():
+    for block in blocks.values():
         if isinstance(block, CompressedScanner):
             level = block.level
             positions = level.begin(level.fibers)
             most = max(most, level.fibers, positions, *map(level.coordinate, range(positions)))
         elif isinstance(block, ArrayLoad):
             most = max(most, block.size)
-    return max([most, *_dense_references(machine)]).bit_length()
+        elif isinstance(block, FiberWays):
+            lists = 4 * block.table.most_lists  # numbers of lists are references, too
+            most = max(most, len(block.segments), len(block.coordinates), lists, *block.coordinates)
+    return max([most, *_dense_references(nodes, blocks)]).bit_length()
 
 
-def _dense_references(machine: GraphMachine) -> Iterator[int]:
+def _dense_references(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> Iterator[int]:
     """More than the references that each tensor with dense levels can have: all levels multiplied."""
     levels: dict[str, dict[str, int]] = {}
-    for node in machine.nodes:
-        block = machine.blocks[node.name]
-        if isinstance(block, DenseScanner):
+    for node in nodes:
+        block = blocks[node.name]
+        if isinstance(block, DenseScanner | DenseLocator):
             levels.setdefault(node["tensor"], {})[node["mode"]] = block.size
         elif isinstance(block, CompressedScanner):
             levels.setdefault(node["tensor"], {})[node["mode"]] = block.level.begin(block.level.fibers)

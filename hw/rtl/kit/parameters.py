@@ -27,7 +27,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
-        block = re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__.removesuffix("Parameters")).lower()
+        block = self.block_name
         for known in fields(self):
             value = getattr(self, known.name)
             if BOUNDS in known.metadata:
@@ -36,6 +36,11 @@ class Parameters:
                 _check_number(block, known.name, value, known.metadata[NUMBERS])
             if CHOICES in known.metadata:
                 check_choice(block, known.name, value, known.metadata[CHOICES])
+
+    @property
+    def block_name(self) -> str:
+        """The block's, as messages have it."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__.removesuffix("Parameters")).lower()
 
 
 def number(default: int, least: int, most: int) -> int:

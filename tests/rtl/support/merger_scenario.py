@@ -15,17 +15,25 @@ RADICES = (2, 3, 4, 5, 7, 8, 13, 16)
 
 
 def _merger_parameters(generator: random.Random) -> MergerParameters:
-    return MergerParameters(
+    drawn = MergerParameters(
         radix=generator.choice(RADICES),
         coordinate_bits=generator.choice([1, 8, 32, 55]),
         reference_bits=generator.choice([1, 16, 64]),
         value_bits=generator.choice([32, 64]),
         stages=generator.choice([1, 1, 2, 3, 4, 6]),
     )
+    whole = drawn.value_bits == 32 and drawn.reference_bits == 16
+    return replace(drawn, values="whole") if whole else drawn
 
 
 def _merger_inputs(generator: random.Random, given: MergerParameters) -> dict[str, list[Token]]:
-    return merge_inputs(generator, given.radix, 40, 20, given.coordinate_bits, given.reference_bits)
+    inputs = merge_inputs(generator, given.radix, 40, 20, given.coordinate_bits, given.reference_bits)
+    if given.values == "float":
+        return inputs
+    return {
+        label: [(*token[:3], float(token[1] % 1999 - 999) if token[3] else 0.0) for token in tokens]
+        for label, tokens in inputs.items()
+    }
 
 
 def _large(generator: random.Random) -> MergerParameters:

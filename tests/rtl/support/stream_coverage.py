@@ -89,7 +89,7 @@ STREAM_BINS = {
         operation: lambda run, operation=operation: (
             run.given.operation == operation and run.counted("operations") > 100
         )
-        for operation in ("mul", "add", "sub", "max", "min")
+        for operation in ("mul", "add", "sub", "max", "min", "take")
     }
     | {
         "results of 52 bits": lambda run: run.given.result_bits == 52 and run.counted("operations") > 100,
@@ -102,7 +102,7 @@ STREAM_BINS = {
             and run.counted("nonzeros") > 10
         )
         for operation in ("sum", "max", "min")
-        for fibers in ("keep", "drop")
+        for fibers in ("keep", "drop", "mark")
     }
     | {
         "results of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("nonzeros") > 10,
@@ -146,6 +146,7 @@ STREAM_BINS = {
     }
     | {
         "all places": lambda run: run.counted("elements") == run.given.points > 1,
+        "tasks": lambda run: run.given.flushes == 1 and run.counted("out_crd0_stops") > 10,
         "three sorted": lambda run: run.given.kept == 3 and run.counted("elements") > 3,
         "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55 and run.counted("elements") > 5,
         "sums of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("elements") > 10,
@@ -161,9 +162,32 @@ STREAM_BINS = {
         for carries in ("coordinates", "values")
     }
     | {
+        "some stops stay": lambda run: run.counted("dropped") > 5 and run.counted("out_stream_stops") > 5,
         "empty tokens": lambda run: run.counted("out_stream_empties") > 10,
         "a token missing": _missing("in_stream"),
         "no space behind": _full("out_stream"),
+    },
+    "locator": {
+        "in fibers": lambda run: run.given.bases == 1 and run.counted("found") > 10,
+        "in one fiber": lambda run: run.given.bases == 0 and run.counted("found") > 10,
+        "no coordinates": lambda run: run.given.size == 0 and run.counted("missed") > 10,
+        "1000 coordinates": lambda run: run.given.size == 1000 and run.counted("found") > 10,
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55 and run.counted("found") > 10,
+        "a coordinate missing": _missing("in_crd"),
+        "a reference missing": _missing("in_ref"),
+        "a fiber missing": _missing("in_base"),
+        "no space for coordinates": _full("out_crd"),
+        "no space for what is found": _full("out_ref2"),
+    },
+    "run_sum": {
+        "many additions": lambda run: run.counted("additions") > 50,
+        "runs of one": lambda run: run.counted("out_crd_data") > 50,
+        "coordinates of 55 bits": lambda run: run.given.coordinate_bits == 55,
+        "sums of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("additions") > 10,
+        "a coordinate missing": _missing("in_crd"),
+        "a value missing": _missing("in_val"),
+        "no space for coordinates": _full("out_crd"),
+        "no space for sums": _full("out_val"),
     },
     "coordinate_dropper": {
         f"{inner} within, some dropped": lambda run, inner=inner: (

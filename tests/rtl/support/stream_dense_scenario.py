@@ -10,6 +10,7 @@ from stream_base import LEAVES, StreamScenario
 
 from fiberscope.hw.streams.dense_rtl import DenseScannerParameters
 from fiberscope.hw.streams.hold_rtl import CoordinateHoldParameters
+from fiberscope.hw.streams.locator_rtl import LocatorParameters
 from fiberscope.sim.testing import Token
 
 
@@ -44,6 +45,40 @@ LARGE_DENSE_SCANNER = replace(
     DENSE_SCANNER,
     draw=lambda generator: DenseScannerParameters(generator.choice([300, 1000]), 55, 62),
     inputs=_long_fibers,
+)
+
+
+def _asked(generator: random.Random, given: LocatorParameters) -> dict[str, list[Token]]:
+    """Coordinates, many of them in the level; an N here and there at any of the inputs."""
+    depth = generator.randint(0, 3)
+    lists = nested(generator, depth, LEAVES, 9)
+    most = min(1 << given.coordinate_bits, generator.choice([given.size + 2, 3 * given.size + 9]))
+    fibers = min(1 << 50, (1 << given.reference_bits) // max(1, given.size))
+
+    def of(numbers: int) -> list[Token]:
+        def leaf(_nothing: None) -> Token:
+            return EMPTY_TOKEN if generator.random() < 0.05 else number(generator.randrange(numbers))
+
+        return stream(mapped(lists, depth + 1, leaf), depth)
+
+    bases = {"in_base": of(fibers)} if given.bases else {}
+    return {"in_crd": of(most), "in_ref": of(1 << given.reference_bits), **bases}
+
+
+LOCATOR = StreamScenario(
+    "locator",
+    lambda generator: LocatorParameters(
+        generator.choice([0, 1, 7, 9]),
+        generator.choice([0, 1]),
+        generator.choice([4, 16, 55]),
+        generator.choice([4, 32, 62]),
+    ),
+    _asked,
+    (),
+)
+LARGE_LOCATOR = replace(
+    LOCATOR,
+    draw=lambda generator: LocatorParameters(generator.choice([300, 1000]), generator.choice([0, 1]), 55, 62),
 )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from nested import DONE_TOKEN, EMPTY_TOKEN, coordinates, mapped, nested, number, stream, value
+from nested import DONE_TOKEN, EMPTY_TOKEN, coordinates, mapped, nested, number, stop, stream, value
 from stream_base import LEAVES, StreamScenario
 from stream_values_scenario import summed_bits, values_of
 
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
 from fiberscope.hw.streams.fiber_reduce_rtl import FiberReducerParameters
-from fiberscope.hw.streams.stop_dropper_rtl import CARRIES, VALUES, StopDropperParameters
+from fiberscope.hw.streams.run_sum_rtl import RunSumParameters
+from fiberscope.hw.streams.stop_dropper_rtl import CARRIES, NEVER, VALUES, StopDropperParameters
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.sim.testing import Token
 
@@ -57,7 +58,10 @@ def _with_stops(generator: random.Random, given: StopDropperParameters) -> dict[
 STOP_DROPPER = StreamScenario(
     "stop_dropper",
     lambda generator: StopDropperParameters(
-        generator.choice(CARRIES), generator.choice([9, 16, 55]), generator.choice([2, 32, 53])
+        generator.choice(CARRIES),
+        generator.choice([9, 16, 55]),
+        generator.choice([2, 32, 53]),
+        generator.choice([NEVER, NEVER, 0, 1, 14]),
     ),
     _with_stops,
     (),
@@ -117,16 +121,58 @@ def _tensor(generator: random.Random) -> TensorAccumulatorParameters:
     bits = generator.choice([2, 8, 32, 40])
     points, ways = generator.choice([2, 3, 12, 24]), generator.choice([1, 2, 3, 4])
     coordinate_bits, kept = generator.choice([5, 16, 55]), generator.randrange(ways)
-    return TensorAccumulatorParameters(points, coordinate_bits, bits, bits + 10, ways, kept)
+    flushes = generator.choice([0, 1])
+    kept = 0 if flushes else kept
+    return TensorAccumulatorParameters(points, coordinate_bits, bits, bits + 10, ways, kept, flushes)
+
+
+def _in_tasks(generator: random.Random, points: dict[str, list[Token]]) -> dict[str, list[Token]]:
+    """The same with stops at all inputs here and there, and one at the end."""
+    stops = {place for place in range(len(points["in_val"]) - 1) if generator.random() < 0.2}
+    ends = {*stops, len(points["in_val"]) - 1}
+    return {
+        label: [
+            token
+            for place, own in enumerate(tokens)
+            for token in ([stop(0)] if place in ends else []) + [own]
+        ]
+        for label, tokens in points.items()
+    }
 
 
 def _tuples(
     generator: random.Random, given: TensorAccumulatorParameters, count: int = 90
 ) -> dict[str, list[Token]]:
     points = _points(generator, given.ways, given.kept, given, count)
-    return _of_points(
-        generator, [f"in_crd[{way}]" for way in range(given.ways)], points, summed_bits(given, 10)
-    )
+    labels = [f"in_crd[{way}]" for way in range(given.ways)]
+    inputs = _of_points(generator, labels, points, summed_bits(given, 10))
+    return _in_tasks(generator, inputs) if given.flushes else inputs
+
+
+def _run_sum(generator: random.Random) -> RunSumParameters:
+    bits = generator.choice([2, 8, 32, 40])
+    return RunSumParameters(generator.choice([4, 16, 55]), bits, bits + 9)
+
+
+def _runs(generator: random.Random, given: RunSumParameters) -> dict[str, list[Token]]:
+    """Points whose coordinates come again and again, now and then an N among the values."""
+    depth = generator.randint(0, 2)
+    lists = nested(generator, depth, LEAVES, 20)
+    bits = given.coordinate_bits
+
+    def fiber(leaves: list[None]) -> list[Token]:
+        few = coordinates(generator, 1 + len(leaves) // generator.choice([1, 2, 5]), bits)
+        return [number(crd) for crd in sorted(generator.choice(few) for _ in leaves)]
+
+    values = values_of(generator, depth, lists, summed_bits(given, 9))
+    return {
+        "in_crd": stream(mapped(lists, depth, fiber), depth),
+        "in_val": [EMPTY_TOKEN if t[0] == DATA and generator.random() < 0.05 else t for t in values],
+    }
+
+
+RUN_SUM = StreamScenario("run_sum", _run_sum, _runs, ())
+LARGE_RUN_SUM = replace(RUN_SUM, draw=lambda _: RunSumParameters(55, 43, 53))
 
 
 SPARSE_ACCUMULATOR = StreamScenario("sparse_accumulator", _sparse, _pairs, ())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node
     from fiberscope.models.graphs.ports import Edge, PortFinder
     from fiberscope.models.graphs.verilog import Sizes
+    from fiberscope.sim import Component
     from fiberscope.workloads.expressions.expression import Expression
 
 COMPRESSED = "compressed"
@@ -70,7 +71,7 @@ class _Scanner(Primitive):
         skips = "no hardware here skips ahead; take skip out of its intersection"
         return NO_WORDS if node.level.of_words else skips
 
-    def words(self, node: Node, block: StreamBlock, sizes: Sizes) -> list[Token]:
+    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.compressed import CompressedScanner
 
@@ -151,7 +152,7 @@ class _Array(Primitive):
     def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
         return (context.tensors[node["tensor"]].values,)
 
-    def words(self, node: Node, block: StreamBlock, sizes: Sizes) -> list[Token]:
+    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.arrays import ArrayLoad
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
     from fiberscope.models.graphs.ports import Edge, PortFinder
     from fiberscope.models.graphs.verilog import Sizes
+    from fiberscope.sim import Component
     from fiberscope.workloads.expressions.expression import Expression
 
 __all__ = [
@@ -261,7 +262,7 @@ class Primitive:
         """Why it has no twin, and what to write instead."""
         return f"there is no hardware of {self.type}; fiberscope graph run simulates it"
 
-    def words(self, node: Node, block: StreamBlock, sizes: Sizes) -> list[Token]:
+    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
         """What fills the memory of its twin.
 
         Raises:

@@ -12,11 +12,14 @@ from fiberscope.errors import InputError
 from fiberscope.models.graphs.primitives.primitive import ANY, CRD, REF, VAL, Port, Primitive
 
 if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
     from fiberscope.models.graphs.blocks import Context
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.nests import Nest
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.verilog import Sizes
+    from fiberscope.sim import Component
 
 
 class _OfMachines(Primitive):
@@ -50,6 +53,16 @@ class _Swap(_OfMachines):
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*fed[REF][:-1], node["index"])}
+
+    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
+        from fiberscope.hw.rtl.kit.interface import Token
+        from fiberscope.hw.streams.ways import FiberWays
+
+        assert isinstance(block, FiberWays)
+        numbers = enumerate((block.segments, block.coordinates))
+        level = [Token(control, at, word, 0.0) for control, words in numbers for at, word in enumerate(words)]
+        values = enumerate(block.values)
+        return [*level, *(Token(2, at, 0, sizes.whole(node, value)) for at, value in values)]
 
 
 class _Sum(_OfMachines):

@@ -1,0 +1,116 @@
+"""Locate as RTL: the twin of ``fiberscope.hw.streams``' ``DenseLocator``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.twin import Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.dense_rtl import times
+from fiberscope.hw.streams.locator import DenseLocator
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.tokens import DATA, EMPTY
+from fiberscope.hw.streams.tokens_rtl import Head
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+
+@dataclass(frozen=True)
+class LocatorParameters(Parameters):
+    """What a locator is made for.
+
+    Args:
+        size: coordinates of the level, 0 to 65536.
+        bases: 1 where fibers are said to look in, else 0: the level has one.
+        coordinate_bits: 4 to 55.
+        reference_bits: enough for all coordinates; of fibers that do not fit, it is for the sender to avoid.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    size: int = number(64, 0, 1 << 16)
+    bases: int = number(0, 0, 1)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
+
+    def __post_init__(self) -> None:
+        """Refuse references that cannot tell all coordinates."""
+        super().__post_init__()
+        check_range("locator", "reference_bits", self.reference_bits, index_bits(self.size), 62)
+
+
+def carried(parameters: LocatorParameters) -> Carried:
+    """Coordinates and what comes with them; those that are found, and where."""
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    references = tokens.numbers(parameters.reference_bits)
+    bases = {"in_base": references} if parameters.bases else {}
+    return {
+        "in_crd": coordinates,
+        "in_ref": references,
+        **bases,
+        "out_crd": coordinates,
+        "out_ref": references,
+        "out_ref2": references,
+    }
+
+
+def design(parameters: LocatorParameters, between: Streams) -> None:
+    """A comparison with the size; no registers."""
+    heads = [Head.of(stream) for stream in between.inputs.values()]
+    crd, ref = heads[:2]
+    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
+    within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1) | (crd.payload < parameters.size)
+    found = named("found", reduce(and_, [head.is_data for head in heads]) & within)
+    for stream in between.inputs.values():
+        stream.accept(acts)
+    bits = parameters.reference_bits
+    base = times(heads[2].payload, parameters.size) if parameters.bases else pyrtl.Const(0, bits)
+    kind = tokens.kind_of(found, crd.is_stop, crd.is_done)
+    place = (base + crd.payload)[:bits]
+    for port, payload in (("out_crd", crd.payload), ("out_ref", ref.payload), ("out_ref2", place)):
+        sends = acts & (found | crd.is_control)
+        tokens.send(between.outputs[f"{port}[0]"], sends, kind, crd.level, unless(~found, payload))
+
+
+class LocatorStandIn(StreamStandIn):
+    """Stands in for a ``DenseLocator``."""
+
+    PORTS = DenseLocator.PORTS
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._asked = 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Count what is asked for."""
+        super().observe(moved)
+        self._asked += "in_crd" in moved and moved["in_crd"].control in (DATA, EMPTY)
+
+    def counters(self) -> dict[str, int]:
+        """Those of the component."""
+        found = self.moved["out_crd[0]", DATA]
+        return {"found": found, "missed": self._asked - found} | super().counters()
+
+
+BLOCK = unit(
+    "locator",
+    DenseLocator,
+    LocatorParameters,
+    carried,
+    design,
+    arguments=("size",),
+    base=LocatorStandIn,
+    component=lambda name, parameters: DenseLocator(name, parameters.size),
+    instance=lambda made: {"size": made.size, "bases": int(made.in_base is not None)},
+)

@@ -1,0 +1,114 @@
+"""What a merger gives as RTL: the twin of ``fiberscope.hw.streams``' ``MergedPoints``.
+
+Of each list that may be among what comes a table has the coordinate, and what travels along; ``lists`` writes
+it, and ``stored`` the store of partial fibers, which is with the ways.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Field, Stream
+from fiberscope.hw.rtl.kit.twin import Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.memory_rtl import LISTS, STORED, Memory
+from fiberscope.hw.streams.merge_tables_rtl import (
+    AREA_BITS,
+    POINTS,
+    TablesParameters,
+    lists_written,
+    partials_written,
+    tables_of,
+)
+from fiberscope.hw.streams.merged_points import MergedPoints
+from fiberscope.hw.streams.tokens import DATA, DONE
+
+__all__ = ["BLOCK"]
+
+
+@dataclass(frozen=True)
+class MergedPointsParameters(TablesParameters):
+    """What stands behind a merger is made for.
+
+    Args:
+        lists, partials, carried, coordinate_bits, reference_bits, value_bits: of both ends of a merger.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+
+def carried(parameters: MergedPointsParameters) -> Carried:
+    """Elements, and what each fiber of them is; points, or what is stored."""
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    references = tokens.numbers(parameters.reference_bits)
+    along = [tokens.sink(f"out_carried{place}", references) for place in range(parameters.carried)]
+    area = Field("coordinate", AREA_BITS, "unsigned")
+    ports = (
+        tokens.source("merged", parameters.element),
+        tokens.source("groups", {"control": tokens.KIND_BITS, "area": area}),
+        tokens.source(LISTS, lists_written(parameters)),
+        Stream("partials", "partials", "output", tokens.signals()),
+        tokens.sink("out_outer", coordinates),
+        tokens.sink("out_inner", coordinates),
+        tokens.sink("out_val", tokens.values(parameters.value_bits)),
+        *along,
+        Stream(STORED, STORED, "output", partials_written(parameters)),
+    )
+    return {stream.label: stream for stream in ports}
+
+
+def design(parameters: MergedPointsParameters, between: Streams) -> None:
+    """An element goes on with what the table has of its list, or into the store; no registers."""
+    lists = _tables(parameters, between)
+    merged, groups = between.inputs["merged"], between.inputs["groups"]
+    over = named("over", groups.fields["control"] == DONE)
+    acts = named("acts", tokens.room_in(between) & groups.valid & (over | merged.valid))
+    points = named("points", over | (groups.fields["area"] == POINTS))
+    ends = named("ends", merged.fields["control"] != DATA)
+    merged.accept(acts & ~over)
+    groups.accept(acts & (over | ends))
+    kind = tokens.kind_of(~over & ~ends, ~over & ends, over)
+    source = merged.fields["reference"]
+    sent = {
+        "out_outer": merged.fields["coordinate"],
+        "out_inner": lists["coordinate"][source],
+        "out_val": merged.fields["value"],
+        **{f"out_{name}": memory[source] for name, memory in lists.items() if name != "coordinate"},
+    }
+    level = pyrtl.Const(1, tokens.LEVEL_BITS)
+    for port, payload in sent.items():
+        tokens.send(between.outputs[f"{port}[0]"], acts & points, kind, level, payload)
+    stores = named("stores", acts & ~points)
+    between.outputs["partials"].send(stores & ends, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
+    parts = {name: merged.fields[name] for name in ("coordinate", "reference", "value")}
+    between.outputs[STORED].send(stores, {"ends": ends, "area": groups.fields["area"][0], **parts})
+
+
+def _tables(parameters: MergedPointsParameters, between: Streams) -> dict[str, Memory]:
+    """Coordinates, and each of the references that travel along, by the number of the list."""
+    written = between.inputs[LISTS]
+    written.accept(pyrtl.Const(1, 1))
+    tables = {}
+    for name, wire in written.fields.items():
+        if name != "number":
+            tables[name] = Memory(f"{name}_of_list", parameters.lists, len(wire))
+            tables[name].write(written.fields["number"], wire, written.valid)
+    return tables
+
+
+BLOCK = replace(
+    unit(
+        "merged_points",
+        MergedPoints,
+        MergedPointsParameters,
+        carried,
+        design,
+        alone=False,
+        instance=lambda made: tables_of(made.table),
+    ),
+    listed=False,
+)

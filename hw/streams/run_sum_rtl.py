@@ -1,0 +1,90 @@
+"""Sums of runs as RTL: the twin of ``fiberscope.hw.streams``' ``RunSum``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.fiber_reduce_rtl import FiberReducerParameters
+from fiberscope.hw.streams.run_sum import RunSum
+from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.tokens import DATA
+from fiberscope.hw.streams.tokens_rtl import Head
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+
+@dataclass(frozen=True)
+class RunSumParameters(FiberReducerParameters):
+    """What sums of runs are made for.
+
+    Args:
+        coordinate_bits, value_bits, sum_bits: as of a reducer of fibers.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+
+def carried(parameters: RunSumParameters) -> Carried:
+    """Points, and sums."""
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    return {
+        "in_crd": coordinates,
+        "in_val": tokens.values(parameters.value_bits),
+        "out_crd": coordinates,
+        "out_val": tokens.values(parameters.sum_bits),
+    }
+
+
+def design(parameters: RunSumParameters, between: Streams) -> None:
+    """The coordinate of a run and its sum, which leaves when something else shows."""
+    crd, val = Head.of(between.inputs["in_crd"]), Head.of(between.inputs["in_val"])
+    acts = named("acts", tokens.room_in(between) & crd.shown & val.shown)
+    is_open: Signal = pyrtl.Register(1, "open")
+    coordinate: Signal = DataRegister(parameters.coordinate_bits, "coordinate")
+    total: Signal = DataRegister(parameters.sum_bits, "sum")
+    ends = named("ends", is_open & (~crd.is_data | (crd.payload != coordinate)))
+    takes = named("takes", acts & (crd.is_data | ~ends))
+    for stream in between.inputs.values():
+        stream.accept(takes)
+    value = unless(~val.is_data, val.payload).sign_extended(parameters.sum_bits)
+    added = pyrtl.signed_add(total, value)[: parameters.sum_bits]
+    counts = named("counts", takes & crd.is_data)
+    is_open.next <<= pyrtl.select(acts, crd.is_data, is_open)
+    coordinate.next <<= pyrtl.select(counts, crd.payload, coordinate)
+    total.next <<= pyrtl.select(counts, pyrtl.select(is_open & ~ends, added, value), total)
+    kind = tokens.kind_of(ends, ~ends & crd.is_stop, ~ends & crd.is_done)
+    for port, payload in (("out_crd[0]", coordinate), ("out_val[0]", total)):
+        tokens.send(between.outputs[port], acts & (ends | ~crd.is_data), kind, crd.level, payload)
+
+
+class RunSumStandIn(StreamStandIn):
+    """Stands in for a ``RunSum``."""
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._open, self._additions = False, 0
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Follow runs: one begins with a point behind a sum."""
+        super().observe(moved)
+        self._open &= "out_crd[0]" not in moved
+        if "in_crd" in moved and moved["in_crd"].control == DATA:
+            self._additions += self._open
+            self._open = True
+
+    def counters(self) -> dict[str, int]:
+        """Additions, and the tokens of the outputs."""
+        return {"additions": self._additions} | super().counters()
+
+
+BLOCK = unit("run_sum", RunSum, RunSumParameters, carried, design, base=RunSumStandIn)

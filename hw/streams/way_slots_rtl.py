@@ -1,0 +1,246 @@
+"""What the ways of a merger consist of as RTL: memories, lists that come, and merges that are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.trees import any_of
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED, Memory
+from fiberscope.hw.streams.merge_tables_rtl import AREA_BITS, POINTS, WaysParameters
+from fiberscope.hw.streams.tokens_rtl import Head
+
+__all__ = ["LevelMemory", "MergeSlots", "PartialStore", "TaskLists", "fitted"]
+
+SLOTS = 2  # merges that are under way
+SEGMENT, COORDINATE, VALUE = range(3)  # what a word of the level is
+
+
+class LevelMemory:
+    """The fibers that tasks name, each way reading an element for itself."""
+
+    def __init__(self, given: WaysParameters, between: Streams) -> None:
+        load, ports = between.inputs[LOAD], given.radix
+        load.accept(pyrtl.Const(1, 1))
+        self.segments = Memory("segments", given.fibers + 1, given.elements.bit_length())
+        self.coordinates = Memory("coordinates", given.elements, given.coordinate_bits, ports)
+        self.values = Memory("values", given.elements, given.value_bits, ports)
+        kind, place = load.fields["control"], load.fields["address"]
+        self.segments.write(place, load.fields["word"], load.valid & (kind == SEGMENT))
+        self.coordinates.write(place, load.fields["word"], load.valid & (kind == COORDINATE))
+        self.values.write(place, load.fields["value"], load.valid & (kind == VALUE))
+
+
+class PartialStore:
+    """Partial fibers, in two areas of which one is read while the other is written."""
+
+    def __init__(self, given: WaysParameters, between: Streams) -> None:
+        stored, ports = between.inputs[STORED], given.radix
+        stored.accept(pyrtl.Const(1, 1))
+        self._parts = given.coordinate_bits, given.reference_bits, given.value_bits
+        self.elements = Memory("partial_elements", 2 * given.partials, sum(self._parts), ports)
+        self.ends = Memory("partial_ends", 2 * given.lists, given.partials.bit_length(), ports + 1)
+        self._counts = [_counter(given.partials, f"elements_of_{area}") for area in range(2)]
+        self._fibers = [_counter(given.lists, f"fibers_of_{area}") for area in range(2)]
+        fields, area = stored.fields, stored.fields["area"]
+        ends = named("fiber_stored", stored.valid & fields["ends"])
+        puts = named("element_stored", stored.valid & ~fields["ends"])
+        count = pyrtl.select(area, self._counts[1], self._counts[0])
+        fiber = pyrtl.select(area, self._fibers[1], self._fibers[0])
+        word = pyrtl.concat(fields["coordinate"], fields["reference"], fields["value"])
+        self.elements.write(pyrtl.concat(area, count[:-1]), word, puts)
+        self.ends.write(pyrtl.concat(area, fiber[:-1]), count, ends)
+        self._puts, self._ends, self._area = puts, ends, area
+
+    def clear(self, clears: Signal, cleared: Signal) -> None:
+        """Forget an area; else count what was stored."""
+        for counts, stores in ((self._counts, self._puts), (self._fibers, self._ends)):
+            for area, count in enumerate(counts):
+                more = stores & (self._area == area)
+                count.next <<= unless(clears & (cleared == area), (count + more)[: len(count)])
+
+    def element(self, area: Signal, place: Signal) -> list[Signal]:
+        """Coordinate, reference and value of one."""
+        bits = index_bits(self.elements.entries) - 1
+        word = self.elements[pyrtl.concat(area, fitted(place, bits))]
+        low, parts = len(word), []
+        for size in self._parts:
+            low -= size
+            parts.append(word[low : low + size])
+        return parts
+
+
+def _counter(most: int, name: str) -> Signal:
+    return pyrtl.Register(index_bits(most) + 1, name)
+
+
+def fitted(wire: Signal, bits: int) -> Signal:
+    """The wire with so many bits."""
+    return wire.zero_extended(max(bits, len(wire)))[:bits]
+
+
+class TaskLists:
+    """The lists of tasks as they come, and how many each task has."""
+
+    def __init__(self, given: WaysParameters, between: Streams, level: LevelMemory, done: Signal) -> None:
+        bits = index_bits(given.lists)
+        inputs = [between.inputs[label] for label in between.inputs if label.startswith("in_")]
+        crd, ref, *along = (Head.of(stream) for stream in inputs)
+        self.all: Signal = pyrtl.Register(1, "all_came")
+        self._tail: Signal = pyrtl.Register(bits, "next_list")
+        self._came: Signal = pyrtl.Register(bits + 1, "came")
+        self._closed: Signal = pyrtl.Register(given.waiting.bit_length(), "closed")
+        self._front: Signal = pyrtl.Register(index_bits(given.waiting), "front")
+        self._counts = Memory("lists_of_task", given.waiting, bits + 1)
+        shown = [head.shown for head in (crd, ref, *along)]
+        takes = named("takes", ~done & ~self.all & (self._closed != given.waiting) & reduce(and_, shown))
+        for stream in inputs:
+            stream.accept(takes)
+        begin, end = level.segments[ref.payload], level.segments[(ref.payload + 1)[: len(ref.payload)]]
+        adds = named("adds_list", takes & crd.is_data & ref.is_data & (begin != end))
+        self.ends = Memory("fibers_of_lists", given.lists, 2 * len(begin), given.radix)
+        self.ends.write(self._tail, pyrtl.concat(begin, end), adds)
+        fields = {f"carried{place}": head.payload for place, head in enumerate(along)}
+        between.outputs[LISTS].send(adds, {"number": self._tail, "coordinate": crd.payload, **fields})
+        self._closes = named("closes_task", takes & crd.is_stop)
+        self.waits = named("task_waits", self._closes | (self._closed != 0))
+        self.next = pyrtl.select(self._closed == 0, self._came, self._counts[self._front])
+        self._tail.next <<= (self._tail + adds)[:bits]
+        self._came.next <<= unless(self._closes, (self._came + adds)[: bits + 1])
+        self.all.next <<= self.all | (takes & crd.is_done)
+        self._waiting = given.waiting
+
+    def leave(self, turns: Signal) -> None:
+        """Drop the first task, if it is turned to."""
+        wraps = self._waiting
+        back = _modulo(self._front, self._closed, wraps)
+        self._counts.write(back, self._came, self._closes)
+        self._closed.next <<= (self._closed + self._closes - turns)[: len(self._closed)]
+        self._front.next <<= pyrtl.select(turns, _modulo(self._front, pyrtl.Const(1, 1), wraps), self._front)
+
+
+def _modulo(place: Signal, more: Signal, wraps: int) -> Signal:
+    """A place so many further on, where behind the last comes the first."""
+    total = place + more
+    return pyrtl.select(total >= wraps, total - wraps, total)[: len(place)]
+
+
+class MergeSlots:
+    """The merges that are under way: of each what its ways are to hand on."""
+
+    def __init__(
+        self, given: WaysParameters, between: Streams, level: LevelMemory, store: PartialStore
+    ) -> None:
+        self._given, self._level, self._store = given, level, store
+        self._turn: Signal = pyrtl.Register(1, "slot")
+        self._begun: Signal = pyrtl.Register(2, "begun")
+        self._areas = [pyrtl.Register(AREA_BITS, f"area_{slot}") for slot in range(SLOTS)]
+        self._ways = [
+            [_Way(given, f"{slot}_{way:02}") for way in range(given.radix)] for slot in range(SLOTS)
+        ]
+        self.busy = named("busy", self._begun != 0)
+        handed = [self._hand(between, way) for way in range(given.radix)]
+        self._handed = handed
+        lacks = [
+            any_of(
+                f"lacks_{slot}",
+                [
+                    one.lacks & ~(hands & ends & (self._turn == slot))
+                    for one, (hands, ends) in zip(self._ways[slot], handed, strict=True)
+                ],
+            )
+            for slot in range(SLOTS)
+        ]
+        here, there = (pyrtl.select(self._turn, *pair) for pair in (lacks[::-1], lacks))
+        first = named("merge_handed_on", self.busy & ~here)
+        second = named("next_is_empty", first & (self._begun == SLOTS) & ~there)
+        self._slot = named("slot_now", self._turn ^ first ^ second)
+        self._left = (self._begun - first - second)[:2]
+        self.has_room = named("has_slot", self._left != SLOTS)
+        reads = pyrtl.select(self._slot, self._areas[1], self._areas[0])
+        self.reads = pyrtl.select(self._left == 0, pyrtl.Const(POINTS, AREA_BITS), reads)
+
+    def _hand(self, between: Streams, way: int) -> tuple[Signal, Signal]:
+        """Offer the next element of a way, or its stop; whether it goes, and whether that is the stop."""
+        first, second = (slot[way] for slot in self._ways)
+        now = first.or_else(second, self._turn)
+        area = pyrtl.select(self._turn, self._areas[1], self._areas[0])
+        sink = between.outputs[f"ways[{way}]"]
+        shows = named(f"shows_{way:02}", self.busy & now["lacks"])
+        ends = named(f"ends_{way:02}", now["place"] == now["last"])
+        level = self._level.coordinates[now["place"]], now["source"], self._level.values[now["place"]]
+        partial = self._store.element(area[0], now["place"])
+        is_level = area == POINTS
+        fields = (pyrtl.select(is_level, *pair) for pair in zip(level, partial, strict=True))
+        coordinate, reference, value = (unless(ends, field) for field in fields)
+        sink.send(shows, {"control": ends, "coordinate": coordinate, "reference": reference, "value": value})
+        return shows & sink.ready, ends
+
+    def begin(
+        self, begins: Signal, fan_in: Signal, area: Signal, place: Signal, first: Signal, lists: Memory
+    ) -> None:
+        """Give a merge a slot; move on."""
+        free = named("free_slot", self._slot ^ self._left[0])
+        is_level = area == POINTS
+        self._turn.next <<= self._slot
+        self._begun.next <<= (self._left + begins)[:2]
+        for slot, held in enumerate(self._areas):
+            held.next <<= pyrtl.select(begins & (free == slot), area, held)
+        bits, radix = len(first), self._given.radix
+        places = [(place + pyrtl.Const(way) - 1)[:bits] for way in range(radix + 1)]
+        behind = [self._store.ends[pyrtl.concat(area[0], one)] for one in places]  # each fiber
+        for way in range(radix):
+            here = (place + pyrtl.Const(way))[: len(place)]
+            number = (first + here)[:bits]
+            begin, end = _halves(lists[number])
+            partial = unless(here == 0, behind[way]), behind[way + 1]
+            begin, end = (
+                pyrtl.select(is_level, *_alike(pair, self._given.place_bits))
+                for pair in zip((begin, end), partial, strict=True)
+            )
+            takes = begins & (fan_in > pyrtl.Const(way))
+            hands, ends = self._handed[way]
+            for slot in range(SLOTS):
+                mine = hands & (self._turn == slot)
+                self._ways[slot][way].move(takes & (free == slot), mine, ends, begin, end, number)
+
+
+def _halves(word: Signal) -> tuple[Signal, Signal]:
+    half = len(word) // 2
+    return word[half:], word[:half]
+
+
+def _alike(wires: Sequence[Signal], bits: int) -> list[Signal]:
+    return [fitted(wire, bits) for wire in wires]
+
+
+class _Way:
+    """What a way is to hand on of a merge: from a place to the last, of a list."""
+
+    def __init__(self, given: WaysParameters, name: str) -> None:
+        self.lacks: Signal = pyrtl.Register(1, f"lacks_{name}")
+        self._fields: dict[str, Signal] = {
+            "place": DataRegister(given.place_bits, f"place_{name}"),
+            "last": DataRegister(given.place_bits, f"last_{name}"),
+            "source": DataRegister(given.reference_bits, f"source_{name}"),
+        }
+
+    def or_else(self, other: _Way, chosen: Signal) -> dict[str, Signal]:
+        """This one, or the other where it is chosen."""
+        mine, others = ({"lacks": one.lacks, **one._fields} for one in (self, other))
+        return {name: pyrtl.select(chosen, others[name], wire) for name, wire in mine.items()}
+
+    def move(
+        self, takes: Signal, hands: Signal, ends: Signal, begin: Signal, end: Signal, number: Signal
+    ) -> None:
+        """Take a fiber, or go on behind what is handed on."""
+        place, last, source = self._fields.values()
+        self.lacks.next <<= takes | (self.lacks & ~(hands & ends))
+        following = pyrtl.select(hands, (place + 1)[: len(place)], place)
+        place.next <<= pyrtl.select(takes, begin, following)
+        last.next <<= pyrtl.select(takes, end, last)
+        source.next <<= pyrtl.select(takes, fitted(number, len(source)), source)

@@ -1,0 +1,163 @@
+"""Fibers into the ways of a merger as RTL: the twin of ``FiberWays`` of ``fiberscope.hw.streams``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
+from fiberscope.hw.streams.merge_tables_rtl import (
+    AREA_BITS,
+    POINTS,
+    WaysParameters,
+    lists_written,
+    partials_written,
+    tables_of,
+)
+from fiberscope.hw.streams.way_slots_rtl import LevelMemory, MergeSlots, PartialStore, TaskLists, fitted
+from fiberscope.hw.streams.ways import FiberWays
+
+__all__ = ["BLOCK"]
+
+
+def carried(parameters: WaysParameters) -> Carried:
+    """``load`` writes a word of the level at an address: a segment, a coordinate or a value."""
+    references = tokens.numbers(parameters.reference_bits)
+    address = max(index_bits(parameters.fibers + 1), index_bits(parameters.elements))
+    word = max(parameters.elements.bit_length(), parameters.coordinate_bits)
+    words: Content = {
+        "control": 2,
+        "address": Field("coordinate", address, "unsigned"),
+        "word": Field("reference", word, "unsigned"),
+        "value": Field("value", parameters.value_bits, "whole"),
+    }
+    along = {"in_carried": Each(references, parameters.carried)} if parameters.carried else {}
+    return {
+        "in_crd": tokens.numbers(parameters.coordinate_bits),
+        "in_ref": references,
+        **along,
+        "partials": tokens.signals(),
+        LOAD: tokens.source(LOAD, words),
+        STORED: tokens.source(STORED, partials_written(parameters)),
+        "tasks": {"coordinate": parameters.radix.bit_length()},
+        "groups": {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA_BITS, "unsigned")},
+        "ways": Each(parameters.element, parameters.radix),
+        LISTS: Stream(LISTS, LISTS, "output", lists_written(parameters)),
+    }
+
+
+def design(parameters: WaysParameters, between: Streams) -> None:
+    """TaskLists come, merges begin, and elements are handed on, side by side."""
+    _Ways(parameters, between).design()
+
+
+class _Ways:
+    def __init__(self, given: WaysParameters, between: Streams) -> None:
+        self.given, self.between = given, between
+        self.index_bits = index_bits(given.lists)
+        self.count_bits = self.index_bits + 1
+        self.level, self.store = LevelMemory(given, between), PartialStore(given, between)
+        self.done: Signal = pyrtl.Register(1, "done")
+        self.place: Signal = pyrtl.Register(self.count_bits, "place")
+        self.count: Signal = pyrtl.Register(self.count_bits, "count")
+        self.pending: Signal = pyrtl.Register(1, "merges_left")
+        self.merges: Signal = pyrtl.Register(self.count_bits, "merges_of_round")
+        self.whole: Signal = pyrtl.Register(self.count_bits, "whole")
+        self.area: Signal = pyrtl.Register(AREA_BITS, "area", reset_value=POINTS)
+        self.first: Signal = pyrtl.Register(self.index_bits, "first_list")
+        self.behind: Signal = pyrtl.Register(self.index_bits, "behind_task")
+
+    def design(self) -> None:
+        """All of it."""
+        came = TaskLists(self.given, self.between, self.level, self.done)
+        slots = MergeSlots(self.given, self.between, self.level, self.store)
+        self._begin(came, slots)
+
+    def _is_long(self, count: Signal) -> Signal:
+        """Whether so many lists take several merges."""
+        return count > pyrtl.Const(self.given.radix)
+
+    def _begin(self, came: TaskLists, slots: MergeSlots) -> None:
+        """Turn to the next round or task, and begin a merge."""
+        count_bits, index = self.count_bits, self.index_bits
+        long = self._is_long(self.count)
+        needs = named("needs_a_turn", slots.has_room & ~self.pending & ~self.done)
+        rounds = named("next_round", needs & long)
+        turns = named("next_task", needs & ~long & came.waits)
+        came.leave(turns)
+        other = self._target(self.area, long)
+        none = pyrtl.Const(POINTS, AREA_BITS)
+        area = pyrtl.select(turns, none, pyrtl.select(rounds, other, self.area))
+        count = pyrtl.select(turns, came.next, pyrtl.select(rounds, self.merges, self.count))
+        place = pyrtl.select(turns | rounds, pyrtl.Const(0, count_bits), self.place)
+        first = pyrtl.select(turns, self.behind, self.first)
+        pending = named("has_merge", self.pending | rounds | turns)
+        target = self._target(area, self._is_long(count))
+        opens = named("opens_round", place == 0)
+        partial, whole = self.between.inputs["partials"], self.whole
+        partial.accept(pyrtl.Const(1, 1))
+        now_whole = (whole + partial.valid)[:count_bits]
+        read = slots.reads
+        lacks = opens & (((area != POINTS) & (now_whole < count)) | ((read != POINTS) & (read == target)))
+        tasks, groups = self.between.outputs["tasks"], self.between.outputs["groups"]
+        ready = slots.has_room & pending & ~lacks & ~self.done
+        begins = named("begins", ready & tasks.ready & groups.ready)
+        left = (count - place)[:count_bits]
+        fan_in = pyrtl.select(self._is_long(left), pyrtl.Const(self.given.radix), left)
+        fan_in = fitted(fan_in, self.given.radix.bit_length())
+        tasks.send(ready & groups.ready, {"coordinate": fan_in})
+        over = named("over", ~self.done & came.all & ~slots.busy & ~pending & ~partial.valid)
+        groups.send(
+            (ready & tasks.ready) | over,
+            {"control": pyrtl.concat(over, over), "area": unless(over, target)},
+        )
+        clears = named("clears", begins & opens & (target != POINTS))
+        self.store.clear(clears, target[0])
+        slots.begin(begins, fan_in, area, place, first, came.ends)
+        self.done.next <<= self.done | (over & groups.ready)
+        following = (place + fan_in)[:count_bits]
+        self.place.next <<= pyrtl.select(begins, following, place)
+        self.pending.next <<= pyrtl.select(begins, following < count, pending)
+        self.merges.next <<= pyrtl.select(begins, (unless(opens, self.merges) + 1)[:count_bits], self.merges)
+        self.whole.next <<= pyrtl.select(clears, pyrtl.Const(0, count_bits), now_whole)
+        self.area.next <<= area
+        self.count.next <<= count
+        self.first.next <<= first
+        self.behind.next <<= pyrtl.select(turns, (self.behind + count)[:index], self.behind)
+
+    def _target(self, area: Signal, long: Signal) -> Signal:
+        """Where the fibers of a round go."""
+        other = pyrtl.concat(pyrtl.Const(0, 1), ~area[0] & ~area[1])
+        return pyrtl.select(long, other, pyrtl.Const(POINTS, AREA_BITS))
+
+
+def _of_ways(ways: FiberWays) -> dict[str, object]:
+    if ways.memories:
+        raise ValueError("no hardware here fetches what a merger reads; set timing.memory=ideal")
+    return {
+        "radix": ways.radix,
+        "fibers": max(1, len(ways.segments) - 1),
+        "elements": max(1, len(ways.coordinates)),
+        "waiting": ways.waiting,
+        **tables_of(ways.table),
+    }
+
+
+# It is a half, and runs with the other one alone.
+BLOCK = replace(
+    unit(
+        "fiber_ways",
+        FiberWays,
+        WaysParameters,
+        carried,
+        design,
+        alone=False,
+        instance=_of_ways,
+    ),
+    listed=False,
+)
