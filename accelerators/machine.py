@@ -219,6 +219,12 @@ class Accelerator(Generic[AnyConfiguration]):
         """The file with every parameter's default, unit and source."""
         return self.folder / "config.yaml"
 
+    def taking(
+        self, parts: Mapping[str, Callable[..., Component]] | None
+    ) -> dict[str, Callable[..., Component]]:
+        """The parts of a run, which lie over those that its description names."""
+        return {**self.own, **(parts or {})}
+
     def check_families(self, machine: Machine) -> None:
         """Refuse a family that no component of the machine belongs to, before a run whose report needs it.
 

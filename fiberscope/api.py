@@ -75,9 +75,8 @@ def simulate(
     kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = settled(kind, given, config, None if chain is None else Chain.of(chain))
-    recorded = _recordings(waveform, memory_trace, timeline)
-    made = {**kind.own, **(parts or {})}
-    course = Course(fidelity, cycle_limit, histograms, checked, made, progress or nobody, *recorded)
+    files, made = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
+    course = Course(fidelity, cycle_limit, histograms, checked, made, progress or nobody, *files)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), given_settings(given, config), exact, course, parts)
     asked = asked if chain is None else asked.model_copy(update={"chain": chain})

@@ -10,15 +10,11 @@ import typer
 
 from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, named_graph, tensors_by_name
 from fiberscope.commands.options import Config, Exact, Settings
-from fiberscope.commands.rtl_options import Folder, HdlSimulator
+from fiberscope.commands.rtl_options import Folder, HdlSimulator, Points, ValueBits
 from fiberscope.errors import MACHINE_WRONG
 
 __all__ = ["export", "rtl"]
 
-_ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
-_Points = Annotated[
-    int, typer.Option("--points", min=2, max=4096, metavar="N", help="That an accumulator holds.")
-]
 _Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure each block by Yosys.")]
 
 
@@ -30,8 +26,8 @@ def export(
     settings: Settings = None,
     config: Config = None,
     exact: Exact = False,
-    value_bits: _ValueBits = 32,
-    points: _Points = 64,
+    value_bits: ValueBits = 32,
+    points: Points = 64,
     output: Folder = Path("build"),
 ) -> None:
     """Write a graph as Verilog, with memories as large as its tensors, and the words that fill them.
@@ -64,8 +60,8 @@ def rtl(
     formats: Formats = None,
     order: Order = "",
     settings: Settings = None,
-    value_bits: _ValueBits = 32,
-    points: _Points = 64,
+    value_bits: ValueBits = 32,
+    points: Points = 64,
     simulator: HdlSimulator = "icarus",
     area: _Area = True,
     output: Folder = Path("build/graph"),

@@ -15,11 +15,13 @@ import typer
 from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
 from fiberscope.commands.rtl_bench import bench
-from fiberscope.commands.rtl_options import Folder, Numbers, Simulator
+from fiberscope.commands.rtl_leaf import export_leaf
+from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, ValueBits
 from fiberscope.commands.rtl_power import power
 from fiberscope.commands.run_options import Waves
 from fiberscope.commands.taking import taking
 from fiberscope.errors import MACHINE_WRONG, InputError
+from fiberscope.machines import specification_of
 from fiberscope.report.files import check_outputs, make_folder, write_text
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
 
@@ -38,6 +40,23 @@ WAVEFORM = "Waveform"  # of the files of a run with RTL
 rtl = Group()
 
 _Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope rtl list'.")]
+_BlockOrMachine = Annotated[
+    str, typer.Argument(metavar="BLOCK", help="Name of a block; or a specification, with --level.")
+]
+_Tensors = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME=TENSOR]...", help="Of a specification; without, small ones are drawn."),
+]
+_Level = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of a specification: whose instance is written.")
+]
+_Ports = Annotated[
+    str, typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), checked, or axis.")
+]
+_Status = Annotated[
+    bool, typer.Option("--status", help="With the status outputs that counters and accounting need.")
+]
+_Core = Annotated[bool, typer.Option("--core", help="Write a FuseSoC core file, BLOCK.core, too.")]
 _Every = Annotated[
     str | None, typer.Argument(help="Name of the block; every block with its defaults if none is given.")
 ]
@@ -96,24 +115,27 @@ def list_() -> None:
 
 @rtl.command()
 def export(
-    block: _Block,
+    block: _BlockOrMachine,
+    tensors: _Tensors = None,
     settings: Numbers = None,
+    level: _Level = None,
+    value_bits: ValueBits = 32,
+    points: Points = 64,
+    simulator: Simulator = "pyrtl",
     output: Folder = Path("build"),
-    ports: Annotated[
-        str,
-        typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), checked, or axis."),
-    ] = "plain",
-    status: Annotated[
-        bool, typer.Option("--status", help="With the status outputs that counters and accounting need.")
-    ] = False,
-    core: Annotated[bool, typer.Option("--core", help="Write a FuseSoC core file, BLOCK.core, too.")] = False,
-) -> None:
-    """Write a block as Verilog, as BLOCK.v in the folder.
+    ports: _Ports = "plain",
+    status: _Status = False,
+    core: _Core = False,
+) -> int:
+    """Write a block as Verilog, as BLOCK.v in the folder; or an instance of a specification's machine.
 
     The same parameters give the same text, byte for byte. With registered ports a channel of two tokens
     stands behind each output; with those of AXI4-Stream too, under its names. Checked ones are registered,
     and end a simulation in which an offered token changes or goes before it is taken. What a component counts
     and no stream shows is said by status outputs, which --status adds.
+
+    Of a specification's machine the first instance of a level is written, with what fills its memories and
+    what comes to its ports in a run with ideal memory, and runs beside it, in PyRTL or another simulator.
 
     \b
     Examples:
@@ -121,8 +143,20 @@ def export(
       fiberscope rtl export two_finger --ports registered
       fiberscope rtl export two_finger --ports checked --core
       fiberscope rtl export merger --set radix=4 --ports axis
+      fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
     """
-    chosen = named(block)
+    if specification_of(block):
+        sizes = {"value_bits": value_bits, "points": points}
+        return export_leaf(block, level, tensors, settings, simulator, output, **sizes)
+    if level is not None or tensors:
+        raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
+    _export_block(named(block), settings or [], output, ports, status=status, core=core)
+    return 0
+
+
+def _export_block(
+    chosen: RtlBlock, settings: list[str], output: Path, ports: str, *, status: bool, core: bool
+) -> None:
     from fiberscope import __version__
     from fiberscope.hw.rtl.kit.core_file import core_file
     from fiberscope.hw.rtl.kit.parameters import parse
@@ -132,7 +166,7 @@ def export(
     if ports not in kinds:
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
     with one_line():
-        text = kinds[ports](parse(chosen.name, chosen.parameters, settings or []))
+        text = kinds[ports](parse(chosen.name, chosen.parameters, settings))
     _write(chosen, text, output)
     if core:
         path = output / f"{chosen.name}.core"

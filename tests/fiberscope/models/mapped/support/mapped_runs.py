@@ -28,11 +28,16 @@ def parameters(of_memory=None, **timing):
     return create_model("Drawn", __base__=MappedParameters, clock=(int, ...))(**given)
 
 
-def ran(program, kernel=None, **timing):
-    """The machine of a program, run to its end, and the cycles that it took."""
+def built(program, kernel=None, **timing):
+    """The machine of a program, not run."""
     specification, trees = program
     graphs = graphs_of(specification, trees)
-    machine = MappedMachine(parameters(**timing), specification, graphs, "drawn", kernel=kernel)
+    return MappedMachine(parameters(**timing), specification, graphs, "drawn", kernel=kernel)
+
+
+def ran(program, kernel=None, **timing):
+    """The same, run to its end, and the cycles that it took."""
+    machine = built(program, kernel, **timing)
     ended = machine.kernel.run()
     assert ended.complete
     return machine, ended.cycles

@@ -1,0 +1,54 @@
+"""``fiberscope rtl export SPECIFICATION --level NAME``: an instance of its machine as Verilog."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from fiberscope.commands.graph_source import tensors_by_name
+from fiberscope.errors import MACHINE_WRONG, InputError
+from fiberscope.rtl.choice import in_one_line, known
+
+__all__ = ["export_leaf"]
+
+
+def export_leaf(
+    specification: str,
+    level: str | None,
+    tensors: list[str] | None,
+    settings: list[str] | None,
+    simulator: str,
+    folder: Path,
+    *,
+    value_bits: int,
+    points: int,
+) -> int:
+    """Write an instance, run it beside its machine, and print how that went; gives the exit code.
+
+    Raises:
+        InputError: for what the user can put right.
+    """
+    if level is None:
+        raise InputError(f"{specification} is a specification; say of which level, as in --level pe")
+    known()
+    from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
+    from fiberscope.report.files import make_folder
+    from fiberscope.rtl.leaf import LeafOrder, check, drawn, export
+
+    make_folder(folder)
+    given = tensors_by_name(tensors) or drawn(specification, folder)
+    asked = {name: one.value for name, one in parse_settings(settings or []).items()}
+    order = LeafOrder(specification, level, given, asked, value_bits, points)
+    exported = export(order, folder)
+    for path in exported.files:
+        print(f"Written: {path}")
+    try:
+        tokens = check(exported, simulator, folder)
+    except FailedBenchError as failed:
+        print(failed, file=sys.stderr)
+        return MACHINE_WRONG
+    except HdlError as error:
+        raise in_one_line(error, folder) from error
+    print(f"{tokens:,} tokens in {order.leaf.cycles:,} cycles, in {simulator} as in the machine")
+    return 0

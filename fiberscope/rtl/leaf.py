@@ -1,0 +1,175 @@
+"""One instance of a machine from its specification: written as Verilog, and run beside the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from scipy import io, sparse
+
+from fiberscope.accelerators.machine import EVENT
+from fiberscope.converted import settled
+from fiberscope.errors import InputError
+from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.wrapper import flat
+from fiberscope.hw.rtl.tools.hdl import Bench, run
+from fiberscope.hw.rtl.tools.simulator import FailedBenchError
+from fiberscope.machines import find, specification_of
+from fiberscope.models.graphs.transcript import of_module
+from fiberscope.models.graphs.verilog import module_name, write_verilog
+from fiberscope.models.mapped.machine import MappedMachine
+from fiberscope.models.mapped.verilog import LeafVerilog, leaf_verilog
+from fiberscope.models.trace.load import draft
+from fiberscope.report.files import make_folder, write_text
+from fiberscope.telling import nobody
+
+__all__ = ["PYRTL", "Exported", "LeafOrder", "check", "export"]
+
+PYRTL = "pyrtl"
+SIZES = (12, 10, 11, 9, 8)  # of the ranks of tensors that are drawn
+MORE = 20  # cycles that a module runs on
+SEED = 1
+
+
+@dataclass(frozen=True)
+class LeafOrder:
+    """What is to be exported.
+
+    Args:
+        specification: as a machine is named.
+        level: whose first instance it is.
+        tensors: files or names, by name.
+        settings: of the machine, as options write them.
+        value_bits: of every value, a whole number.
+        points: that an accumulator holds.
+    """
+
+    specification: str
+    level: str
+    tensors: Mapping[str, str]
+    settings: Mapping[str, object]
+    value_bits: int
+    points: int
+
+    @property
+    def module(self) -> str:
+        """The module's name, and that of its files."""
+        return module_name(f"{Path(self.specification.rpartition(':')[2]).stem}_{self.level.lower()}", "leaf")
+
+    @cached_property
+    def leaf(self) -> LeafVerilog:
+        """The module, and what moves at it in a run of the machine; its memory is ideal.
+
+        Raises:
+            InputError, ConfigurationError, WorkloadError: there is no machine, or no Verilog of it.
+        """
+        kind = find(self.specification)
+        ready = settled(kind, {**self.settings, "timing.memory": "ideal"})
+        problem = ready.maker.load(None, None, False, nobody, self.tensors)
+        machine = cast(MappedMachine, kind.models[EVENT](ready.configured, *problem.given()))
+        return leaf_verilog(machine, self.level, self.module, self.value_bits, self.points)
+
+    def differences(self, backend: Callable[[LeafVerilog], Backend]) -> list[str]:
+        """The first token of each stream in which the module and the machine differ."""
+        leaf = self.leaf
+        found, _stored = of_module(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
+        return [
+            f"{stream}, token {place}: {one} of the machine, {other} of the module"
+            for stream, expected in leaf.expected.items()
+            for place, (one, other) in enumerate(zip_longest(expected, found[stream]))
+            if one != other
+        ][:1]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An instance that was written.
+
+    Args:
+        order: what it is.
+        files: that were written.
+    """
+
+    order: LeafOrder
+    files: tuple[Path, ...]
+
+
+def drawn(specification: str, folder: Path) -> dict[str, str]:
+    """Small tensors of whole numbers of both signs, written as files; vectors are full.
+
+    Raises:
+        InputError: one has more than two ranks.
+    """
+    drafted = draft(specification_of(specification))
+    outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
+    ranks = dict.fromkeys(rank for name in outline.inputs for rank in outline.tensors[name].ranks)
+    sizes = dict(zip(ranks, SIZES, strict=False))
+    generator = np.random.default_rng(SEED)
+    found = {}
+    for name in outline.inputs:
+        shape = [sizes[rank] for rank in outline.tensors[name].ranks]
+        if len(shape) > 2:
+            raise InputError(f"{name} has {len(shape)} ranks, and is not drawn; give {name}=TENSOR")
+        rows, columns = (*shape, 1, 1)[:2]
+        there = generator.random((rows, columns)) < (1.0 if len(shape) < 2 else 0.4)
+        values = generator.integers(1, 9, there.shape) * generator.choice([-1, 1], there.shape)
+        found[name] = str(folder / f"{name}.mtx")
+        io.mmwrite(found[name], sparse.coo_array(values * there))
+    return found
+
+
+def export(order: LeafOrder, folder: Path) -> Exported:
+    """Write an instance: the module, what fills its memories, what comes to its ports, and a list of files.
+
+    Raises:
+        InputError, ConfigurationError, WorkloadError: as of ``LeafOrder.leaf``.
+    """
+    make_folder(folder)
+    leaf, name = order.leaf, order.module
+    files = write_verilog(leaf.verilog, name, folder)
+    streams, listed = folder / f"{name}_streams.csv", folder / f"{name}.f"
+    lines = [
+        f"{port},{cycle},{token.control},{token.coordinate},{token.value:g}\n"
+        for port, tokens in leaf.offers.items()
+        for cycle, token in tokens
+    ]
+    write_text(streams, "".join(["port,cycle,control,payload,value\n", *lines]))
+    write_text(listed, f"{name}.v\n")
+    return Exported(order, (*files, streams, listed))
+
+
+def check(exported: Exported, simulator: str, folder: Path) -> int:
+    """Run a module beside its machine; gives the tokens that moved.
+
+    Args:
+        exported: what was written.
+        simulator: ``pyrtl``, or an HDL simulator.
+        folder: where that works.
+
+    Raises:
+        FailedBenchError: a token came in another cycle, or another one came.
+        HdlError: a tool is missing.
+    """
+    order = exported.order
+    if simulator == PYRTL:
+        different = order.differences(_in_pyrtl)
+        if different:
+            raise FailedBenchError(f"{order.module} is not its instance: {different[0]}")
+    else:
+        ports = order.leaf.verilog.composition.without_status().interface()
+        told = {"order": asdict(order), "here": str(Path.cwd())}
+        bench = "fiberscope.rtl.leaf_bench"
+        run(Bench(exported.files[:1], order.module, (ports,), bench, told, folder / "bench"), simulator)
+    return sum(map(len, order.leaf.expected.values()))
+
+
+def _in_pyrtl(leaf: LeafVerilog) -> Backend:
+    composition = leaf.verilog.composition
+    twin = build(composition.interface(), lambda between: flat(composition, between))
+    return PyrtlBackend(twin, SEED, watched=True)

@@ -1,0 +1,28 @@
+"""The cocotb test that runs in an HDL simulator with an instance as Verilog, for ``leaf`` beside it."""
+
+from __future__ import annotations
+
+from contextlib import chdir
+from typing import Any
+
+import cocotb
+from cocotb.task import bridge
+
+from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
+from fiberscope.hw.rtl.tools.hdl import read_order
+from fiberscope.rtl.leaf import LeafOrder
+
+
+@cocotb.test()
+async def the_module_is_the_instance(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
+    """Fails where a stream of the module is not that of the machine, token by token."""
+    told = read_order()
+    order = LeafOrder(**told["order"])
+    with chdir(told["here"]):  # tensors are named from there
+        leaf = order.leaf
+    ports = leaf.verilog.composition.without_status().interface()
+
+    def compare() -> Any:  # noqa: ANN401  (of cocotb's thread)
+        return order.differences(lambda _leaf: CocotbBackend(dut, ports, within=dut))
+
+    assert not await bridge(compare)()

@@ -1,0 +1,153 @@
+"""The Verilog of an instance moves the instance's tokens in its cycles."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyrtl")
+
+from drawn_specifications import merging, programs
+from hypothesis import HealthCheck, given, settings
+from mapped_runs import built
+
+from fiberscope import cli
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.wrapper import flat
+from fiberscope.hw.streams import way_slots_rtl
+from fiberscope.models.graphs.transcript import of_module
+from fiberscope.models.mapped.verilog import leaf_verilog
+from fiberscope.workloads.fibertree import FiberTree
+
+EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
+FEW = settings(suppress_health_check=list(HealthCheck), max_examples=12)
+MANY = settings(FEW, max_examples=300)
+BITS, POINTS = 32, 64
+
+
+def whole(trees):
+    """The same tensors with small whole numbers of both signs."""
+    return {
+        name: replace(tree, values=(np.arange(tree.nonzeros) * 7 % 17 - 8.0) * 2 + 1)
+        for name, tree in trees.items()
+    }
+
+
+def backend(made):
+    interface = made.composition.interface()
+    return PyrtlBackend(build(interface, lambda between: flat(made.composition, between)), 1, watched=True)
+
+
+def compared(program, **timing):
+    """What the streams of an instance should carry, and what those of its module do."""
+    specification, trees = program
+    machine = built((specification, whole(trees)), **{"memory": "ideal", **timing})
+    leaf = leaf_verilog(machine, machine.stages[0].stage.level, "leaf", BITS, POINTS)
+    found, _stored = of_module(leaf.verilog, backend(leaf.verilog), leaf.cycles + 20, leaf.offers)
+    assert any(leaf.expected.values())
+    return leaf.expected, found
+
+
+def held(program, **timing):
+    """Hold an instance to its law, if there is a machine."""
+    try:
+        expected, found = compared(program, **timing)
+    except ConfigurationError:
+        return
+    assert found == expected
+
+
+@FEW
+@given(programs())
+def test_an_instance_as_verilog_moves_its_tokens_in_its_cycles(program):
+    held(program)
+
+
+@FEW
+@given(merging())
+def test_one_with_a_merger_does_so_too(program):
+    held(program, depth=3, stages=2)
+
+
+@pytest.mark.slow
+@MANY
+@given(programs())
+def test_three_hundred_instances(program):
+    held(program)
+
+
+@pytest.mark.slow
+@MANY
+@given(merging())
+def test_three_hundred_with_a_merger(program):
+    held(program)
+
+
+def rows_of_many_lists(radix):
+    """A product whose rows have more lists than a merger of this radix merges in two rounds."""
+    specification, _trees = merging_of(radix)
+    count = radix**2 + 1
+    places = np.arange(count)
+    a = FiberTree.from_coo({"K": count, "M": 2}, [places, places * 0], np.ones(count))
+    b = FiberTree.from_coo({"K": count, "N": 9}, [places, places * 5 % 9], np.ones(count))
+    return specification, {"A": a, "B": b}
+
+
+def merging_of(radix):
+    """The drawn specification whose merger has this radix, with one instance."""
+    from hypothesis import find
+
+    def fits(program):
+        merger = program[0].configurations["Chip"].components["Merger"]
+        return merger.radix == radix and merger.all_instances == 1
+
+    return find(merging(), fits, settings=settings(database=None))
+
+
+@pytest.mark.parametrize("radix", [2, 3])
+def test_partial_fibers_go_through_both_areas_of_the_store(radix):
+    expected, found = compared(rows_of_many_lists(radix))
+    assert found == expected
+    areas = {payload for _cycle, _kind, payload, _value in expected["swap_B1_N_points.groups"]}
+    assert areas == {0, 1, 2}
+
+
+def test_planted_a_way_that_goes_on_in_the_wrong_slot_is_found(monkeypatch):
+    as_it_is = way_slots_rtl._Way.move
+
+    def move(way, takes, hands, ends, begin, end, number):
+        as_it_is(way, takes, hands, ends, begin, end, number ^ number)
+
+    monkeypatch.setattr(way_slots_rtl._Way, "move", move)
+    expected, found = compared(rows_of_many_lists(2))
+    assert found != expected
+
+
+@pytest.mark.parametrize("example", ["row_wise", "inner", "outer", "spmv", "sddmm", "matraptor"])
+def test_the_command_writes_and_runs_an_instance(example, tmp_path, capsys):
+    words = ["rtl", "export", str(EXAMPLES / f"{example}.yaml"), "--level", "PE", "-o", str(tmp_path)]
+    assert cli.run([*words, "--set", "PES=2"]) == 0
+    said = capsys.readouterr().out
+    name = f"leaf_{example}_pe"
+    assert f"module {name}(" in (tmp_path / f"{name}.v").read_text()
+    assert (tmp_path / f"{name}.f").read_text() == f"{name}.v\n"
+    assert (tmp_path / f"{name}_streams.csv").read_text().startswith("port,cycle,control,payload,value\n")
+    assert "in pyrtl as in the machine" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["spec:gamma"], "spec:gamma is a specification; say of which level, as in --level pe"),
+        (["merger", "--level", "pe"], "merger is a block; --level and tensors are for a specification"),
+        (["spec:gamma", "--level", "cache"], "no tasks are dealt to cache; known: pe"),
+        (["spec:gamma", "--level", "pe", "A=uniform:rows=8,cols=8,nonzeros=8"], "is no whole number of 32"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_in_a_line(words, said, tmp_path, capsys):
+    tensors = ["B=uniform:rows=8,cols=8,nonzeros=8"] if "A=" in words[-1] else []
+    assert cli.run(["rtl", "export", *words, *tensors, "-o", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
