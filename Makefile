@@ -72,7 +72,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: help first sim convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
+.PHONY: layers help first sim convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -147,6 +147,9 @@ test: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests, without the slow ones.
 
 test-all: $(READY) $(VENV)/dev $(VENV)/rtl ## Run all tests.
 	@$(PY) -m pytest -q -n auto --dist worksteal
+
+layers: $(READY) ## Run the layers of docs/chains.md on all machines, and print their table.
+	@$(PY) benchmarks/layers.py
 
 mutants: $(READY) $(VENV)/dev $(VENV)/rtl ## Plant faults in the RTL, one at a time: the default tests must find each.
 	@$(PY) -m pytest -q -n auto --dist worksteal tests/rtl/test_mutants.py
