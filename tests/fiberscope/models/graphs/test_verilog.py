@@ -222,3 +222,9 @@ def test_every_kernel_goes_all_the_way(kernel, letter, tmp_path, capsys):
     refused = "runs in phases after one another" if (kernel.name, letter) == PHASES else ""
     assert code == (2 if refused else 0), shown.err
     assert re.search(refused or r"tokens in [\d,]+ cycles, in icarus as in the event", shown.err + shown.out)
+
+
+def test_a_dense_level_that_is_asked_is_its_event_model():
+    found, expected = transcripts("x(i) = B(i,j) * c(j)", "x:s,B:ss,c:d", optimise="locate")
+    assert found == expected
+    assert [name for name in found if name.startswith("locate") and found[name]]
