@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FiberReducerParameters(Parameters):
-    """What a reducer of fibers is made for.
+class SumParameters(Parameters):
+    """What sums of values with coordinates are made for.
 
     Args:
         coordinate_bits: 4 to 55.
@@ -45,6 +45,21 @@ class FiberReducerParameters(Parameters):
         """Refuse sums that are narrower than what is added up."""
         super().__post_init__()
         check_range(self.block_name, "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+
+
+@dataclass(frozen=True)
+class FiberReducerParameters(SumParameters):
+    """What a reducer of fibers is made for.
+
+    Args:
+        coordinate_bits, value_bits, sum_bits: as of ``SumParameters``.
+        marks: 1 where an empty fiber gives N, else 0.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    marks: int = number(0, 0, 1)
 
 
 def carried(parameters: FiberReducerParameters) -> Carried:
@@ -74,14 +89,15 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
     ends_both = named("ends_both", acts & fiber_open & ends_list & crd.shown)
     between.inputs["in_crd"].accept(opens | passes | ends_both)
     between.inputs["in_val"].accept(passes | takes | ends_both)
-    _begun, result = reduction("sum", val, takes | ends_both, parameters.sum_bits)
+    begun, result = reduction("sum", val, takes | ends_both, parameters.sum_bits)
 
     closes = named("closes", ends_both | (takes & val.is_stop))
     fiber_open.next <<= (fiber_open | opens) & ~closes
     follows.next <<= ends_both | (follows & ~room)
     owed.next <<= pyrtl.select(ends_both, crd.level, owed)
     pays = named("pays", room & follows)
-    kind = tokens.kind_of(closes, pays | (passes & crd.is_stop), passes & crd.is_done)
+    data = closes & (begun | (parameters.marks == 0))
+    kind = tokens.kind_of(data, pays | (passes & crd.is_stop), passes & crd.is_done)
     level = pyrtl.select(follows, owed, crd.level)
     tokens.send(between.outputs["out_val[0]"], closes | pays | passes, kind, level, result)
 
@@ -107,4 +123,19 @@ class FiberReducerStandIn(ScalarReducerStandIn):
         return self.channel("in_val") if waits_for_values else super().awaited()
 
 
-BLOCK = unit("fiber_reducer", FiberReduce, FiberReducerParameters, carried, design, base=FiberReducerStandIn)
+def _made(name: str, parameters: FiberReducerParameters) -> FiberReduce:
+    made = FiberReduce(name)
+    made.marks = bool(parameters.marks)
+    return made
+
+
+BLOCK = unit(
+    "fiber_reducer",
+    FiberReduce,
+    FiberReducerParameters,
+    carried,
+    design,
+    base=FiberReducerStandIn,
+    component=_made,
+    instance=lambda reducer: {"marks": int(reducer.marks)},
+)

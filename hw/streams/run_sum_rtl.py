@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
-from fiberscope.hw.streams.fiber_reduce_rtl import FiberReducerParameters
+from fiberscope.hw.streams.fiber_reduce_rtl import SumParameters
 from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
 from fiberscope.hw.streams.tokens import DATA
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RunSumParameters(FiberReducerParameters):
+class RunSumParameters(SumParameters):
     """What sums of runs are made for.
 
     Args:
-        coordinate_bits, value_bits, sum_bits: as of a reducer of fibers.
+        coordinate_bits, value_bits, sum_bits: as of ``SumParameters``.
 
     Raises:
         ValueError: for a number out of its range.

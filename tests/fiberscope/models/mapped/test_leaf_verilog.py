@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyrtl")
 
 from drawn_specifications import merging, programs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, find, given, settings
 from mapped_runs import built
 
 from fiberscope import cli
@@ -97,14 +97,14 @@ def rows_of_many_lists(radix):
 
 
 def merging_of(radix):
-    """The drawn specification whose merger has this radix, with one instance."""
-    from hypothesis import find
-
-    def fits(program):
-        merger = program[0].configurations["Chip"].components["Merger"]
-        return merger.radix == radix and merger.all_instances == 1
-
-    return find(merging(), fits, settings=settings(database=None))
+    """A drawn specification whose one instance has a merger of this radix."""
+    specification, trees = find(merging(), lambda _program: True, settings=settings(database=None))
+    configuration = specification.configurations["Chip"]
+    merger = replace(
+        configuration.components["Merger"], inputs=radix, radix=radix, instances=1, all_instances=1
+    )
+    chip = {"Chip": replace(configuration, components={"Merger": merger})}
+    return replace(specification, configurations=chip), trees
 
 
 @pytest.mark.parametrize("radix", [2, 3])
