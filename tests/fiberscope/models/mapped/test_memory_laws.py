@@ -2,11 +2,15 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from drawn_storage import stored_merging, stored_programs
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from mapped_runs import MOST_EQUAL, bits_of_the_trace, compare, ran
+from scipy.sparse import csr_array
+
+import fiberscope
 
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
 
@@ -87,3 +91,41 @@ def test_a_memory_that_costs_nothing_gives_the_same_sooner(program):
     assert str(ideal.result().outputs["Z"]) == str(machine.result().outputs["Z"])
     assert (ideal.traffic(), ideal.memory()) == ({}, None)
     assert sooner <= cycles
+
+
+ROWS_OF_B = """\
+einsum:
+  declaration: {A: [M, K], B: [K, N], Z: [M, N]}
+  expressions: ["Z[m, n] = A[m, k] * B[k, n]"]
+mapping:
+  loop-order: {Z: [M, K, N]}
+  spacetime: {Z: {space: [M], time: [K, N]}}
+format:
+  B: {rows: {rank-order: [K, N], N: {format: C, pbits: 64}}}
+architecture:
+  Chip:
+    - name: Chip
+      attributes: {clock_frequency: 1 GHz}
+      local: [{name: Memory, class: DRAM, attributes: {bandwidth: 16 GB/s}}]
+      subtree:
+        - name: PE[1]
+          local:
+            - {name: Buffer, class: Buffet, attributes: {width: 64}}
+            - {name: Multiplier, class: Compute, attributes: {type: mul}}
+bindings:
+  Z:
+    - config: Chip
+    - {component: Memory, bindings: [{tensor: B, rank: N, type: payload, format: rows}]}
+    - {component: Buffer, bindings: [{tensor: B, rank: N, type: payload, format: rows, evict-on: LOOP}]}
+    - {component: Multiplier, bindings: [{op: mul}]}
+"""
+
+
+@pytest.mark.parametrize(("loop", "lines"), [("N", 12), ("K", 6), ("M", 3), ("root", 1)])
+def test_a_buffer_lets_go_when_a_loop_within_a_task_moves_on(tmp_path, loop, lines):
+    """Three rows of A, full, times two of B, full, whose four values lie in one line of 64 bytes."""
+    path = tmp_path / "rows.yaml"
+    path.write_text(ROWS_OF_B.replace("LOOP", loop))
+    tensors = {"A": np.ones((3, 2)), "B": np.ones((2, 2))}
+    run = fiberscope.simulate(str(path), tensors={name: csr_array(one) for name, one in tensors.items()})
+    assert run.traffic["B"].read_bytes == 64 * lines
