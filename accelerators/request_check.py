@@ -62,7 +62,7 @@ class RequestCheck:
     def _tensor(self, address: int) -> str:
         """The name of the tensor that an address is of, by its number."""
         number = address >> TENSOR_SHIFT
-        names = (name for name, numbers in self.machine.TENSORS.items() if number in numbers)
+        names = (name for name, numbers in self.machine.tensors.items() if number in numbers)
         return next(names, f"tensor {number}")
 
     def _end(self, layout: Layout) -> int:

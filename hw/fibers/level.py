@@ -76,7 +76,10 @@ class Level:  # C: final
 
     def find(self, fiber: int, coordinate: int) -> int:  # C: noexcept
         """Position of a fiber's first element from this coordinate on; behind its last if there is none."""
-        low, high = self.begin(fiber), self.end(fiber)  # C: low=long, high=long
+        return self.next_from(self.begin(fiber), self.end(fiber), coordinate)
+
+    def next_from(self, low: int, high: int, coordinate: int) -> int:  # C: noexcept
+        """Position, from ``low`` on, of the first element from this coordinate on; or ``high``."""
         while low < high:
             middle = (low + high) // 2  # C: long
             if self.coordinates[middle] < coordinate:

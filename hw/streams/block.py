@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
@@ -49,7 +50,8 @@ class StreamBlock(Component):
         self.done_cycle = NEVER_YET
         self.streams: list[OutputStream] = []  # in the order of the ports
         self.inputs: list[Channel] = []
-        self.bounded = False  # whether anything can stall it
+        self.bounded = False  # whether anything can stall it:
+        self.bounds: list[Channel] = []  # the channels that are not without end
 
     def fetch(self, port: Port) -> object:
         """What becomes the attribute of a port's name: at an array of outputs the stream to all consumers."""
@@ -64,7 +66,9 @@ class StreamBlock(Component):
     def elaborate(self) -> None:
         """Fetch the streams, and see whether any of them is bounded."""
         super().elaborate()
-        self.bounded = any(channel.bounded for stream in self.streams for channel in stream.channels)
+        channels = [channel for stream in self.streams for channel in stream.channels]
+        self.bounds = [channel for channel in channels if channel.bounded]
+        self.bounded = bool(self.bounds)
 
     def tick(self, now: int) -> int:
         """Make one update, unless done or stalled."""
@@ -94,9 +98,9 @@ class StreamBlock(Component):
         return self.busy(now + 1)
 
     def _full(self) -> Channel | None:
-        for stream in self.streams:
-            full = stream.first_full()
-            if full is not None:
+        for place in range(len(self.bounds)):
+            if not inline.takes(self.bounds, place):
+                full: Channel = self.bounds[place]
                 return full
         return None
 

@@ -31,7 +31,9 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
     When all tasks have ended, ``out_over`` tells.
 
     Timing: an element a cycle. A task goes to the instance that has the fewest, of several to the first; with
-    ``static`` in turn. Where it has ``tasks`` already, the cut waits. A task whose element names an empty
+    ``static`` in turn. Where it has ``tasks`` already, the cut waits. With ``near`` those with one element of
+    the first stream have one instance, whose number is that of the element, modulo their number; if it has
+    ``tasks`` already, the next that has fewer. A task whose element names an empty
     fiber of a level in ``required`` has nothing to do: it is passed over, in a cycle.
 
     Counts: ``dealt`` tasks, and those passed over as ``empty``.
@@ -46,6 +48,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         required: by stream where the fibers of the level below begin, where an empty one leaves nothing to
             do; None of other streams.
         static: whether tasks are dealt in turn.
+        near: whether they are dealt by the first stream's elements.
 
     Raises:
         ValueError: if there is no instance or no task.
@@ -69,12 +72,13 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
         tasks: int = 4,
         required: Sequence[memoryview[int] | None] = (),
         static: bool = False,
+        near: bool = False,
     ) -> None:
         super().__init__(name)
         for what, number in (("instances", instances), ("tasks", tasks)):
             if number < 1:
                 raise ValueError(f"{name}: {what} must be at least 1, not {number}")
-        self.instances, self.tasks, self.static = instances, tasks, static
+        self.instances, self.tasks, self.static, self.near = instances, tasks, static, near
         self.required = list(required)
         self.turn = 0
         self.holds = [0] * instances  # tasks that each instance has
@@ -155,6 +159,8 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
 
     def _choose(self) -> int:
         """The instance whose turn it is, or that has the fewest tasks; none if that has as many as it may."""
+        if self.near:
+            return self._choose_near()
         chosen = self.turn
         if not self.static:
             chosen = 0
@@ -162,6 +168,15 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 if self.holds[instance] < self.holds[chosen]:
                     chosen = instance
         return chosen if self.holds[chosen] < self.tasks else NO_INSTANCE
+
+    def _choose_near(self) -> int:
+        """The instance of the first stream's element, or the next that may have one more task."""
+        first: Channel = self.in_stream[0]
+        for place in range(self.instances):
+            instance = (first.coordinate() + place) % self.instances
+            if self.holds[instance] < self.tasks:
+                return instance
+        return NO_INSTANCE
 
     def _deal(self, instance: int) -> None:
         self.holds[instance] += 1

@@ -17,8 +17,10 @@ class LineFetch(Fetch):
 
     Interface, timing, counts: as of ``Fetch``; reference r names the entry in line ``lines[r]``, ``NO_LINE``
     if in none, then nothing is asked for. A line that the buffer has, or that is on its way, is not asked for
-    again. A stop of the level ``lets_go`` or above empties the buffer; with ``EACH`` every element does.
-    Without a buffer the line asked for last is kept, as of ``Fetch``.
+    again. A stop of the level ``lets_go`` or above empties the buffer; with ``EACH`` every element does. What
+    ``lingers`` is there until the next one: so long it may be met again, and then stays.
+    Without a buffer the line asked for last is kept, as of ``Fetch``. With ``segments`` a reference names
+    a fiber, and waits for the lines of all its entries, which follow one another.
 
     Source: the buffets of TeAAL (MICRO 2023) and of Pellauer et al. (ASPLOS 2019), as far as a loop tells how
     long they keep a line; that they never overflow is a choice of this model.
@@ -26,10 +28,12 @@ class LineFetch(Fetch):
     Args:
         name: instance name.
         base: byte address of line 0, the tensor's number in its upper bits.
-        lines: of each reference the line.
+        lines: of each entry the line.
+        segments: where the entries of each fiber begin; without them a reference names an entry.
         line_bytes: of a request.
         kept: whether there is a buffer, which keeps lines.
         lets_go: level of the stops that empty it.
+        lingers: whether they leave what came since the one before.
         window: tokens held.
         outstanding: lines on their way.
         port: as of ``Fetch``.
@@ -44,9 +48,11 @@ class LineFetch(Fetch):
         base: int,
         lines: memoryview[int],
         *,
+        segments: memoryview[int] | None = None,
         line_bytes: int = 64,
         kept: bool = False,
         lets_go: int = NEVER,
+        lingers: bool = False,
         window: int = 16,
         outstanding: int = 8,
         port: int = 0,
@@ -61,21 +67,48 @@ class LineFetch(Fetch):
             port=port,
         )
         self.table = lines  # C: long[::1]
+        self.of_fibers = segments is not None
+        self.segments = lines if segments is None else segments  # C: long[::1]
         self.first_line = base // line_bytes
         self.kept = kept
         self.lets_go = lets_go
         self.buffer: Lines = set()
+        self.lingers = lingers
+        self.left: Lines = set()  # what lingers
 
     def _look(self) -> None:
-        line = self.table[self.in_ref.coordinate()]
+        first = last = self.in_ref.coordinate()
+        if self.of_fibers:
+            first, last = self.segments[first], self.segments[first + 1] - 1
         if self.lets_go == EACH:
             self._let_go()
-        self._next = self._last = self.first_line + line
-        if line == NO_LINE or self._next == self.line or (self.kept and line in self.buffer):
+        if last < first or self.table[first] == NO_LINE:
+            self._next, self._last = 0, NO_LINE
+        else:
+            self._next = self.first_line + self.table[first]
+            self._last = self.first_line + self.table[last]
+            self._pass_over()
+        self.reused += self._next > self._last
+
+    def _pass_over(self) -> None:
+        """Go on to the next line that is not there."""
+        while self._next <= self._last and self._has(self._next):
             self._next += 1
-            self.reused += 1
-        elif self.kept:
+
+    def _has(self, line: int) -> bool:
+        """Whether a line is there; one that lingered stays then."""
+        if line in self.left:
             self.buffer.add(line)
+        return line == self.line or line in self.buffer
+
+    def _ask(self) -> bool:
+        line = self._next
+        if not Fetch._ask(self):
+            return False
+        if self.kept:
+            self.buffer.add(line)
+        self._pass_over()
+        return True
 
     def _hold(self, needs: int) -> None:
         if self.in_ref.control() == STOP and self.in_ref.coordinate() >= self.lets_go:
@@ -83,5 +116,9 @@ class LineFetch(Fetch):
         Fetch._hold(self, needs)
 
     def _let_go(self) -> None:
-        self.buffer.clear()
+        if self.lingers:
+            self.left = self.buffer
+            self.buffer = set()
+        else:
+            self.buffer.clear()
         self.line = NO_LINE

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from fiberscope.hw.fibers.packing import LinePacker
-from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, WRITE
+from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, WRITE
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Input, Output, Signal
+from fiberscope.sim.component import Input, Output, Port, Signal
 from fiberscope.sim.protocol import ANY
 
 
@@ -45,12 +47,12 @@ class LineWriter(StreamBlock):
         ValueError: if an entry is larger than a line.
     """
 
-    PORTS = (
+    PORTS: ClassVar[tuple[Port, ...]] = (
         Input("in_stream", ANY),
         Input("replies", REPLY, optional=True),
         Output("requests", REQUEST),
     )
-    COUNTERS = ("entries", "lines")
+    COUNTERS: ClassVar[tuple[str, ...]] = ("entries", "lines")
     SIGNALS = (*StreamBlock.SIGNALS, Signal("entries", 48), Signal("lines", 48))
 
     in_stream: Channel
@@ -127,3 +129,62 @@ class LineWriter(StreamBlock):
         if kind == STOP and not self.of_stops:
             return self.packer.pads(self.row)
         return self._has_entry(kind) and self.packer.fills()
+
+
+class LineKeeper(LineWriter):
+    """Writes as a ``LineWriter``, and reads back what of it is asked for.
+
+    Interface: that of one; ``in_again`` names entries by their number, from 0 on in the order in which they
+    came. The lines in which they lie are read, but for those that are not full and so have not left. Nobody
+    waits for what comes on ``replies``.
+
+    Timing: a token a cycle, those that are written first.
+
+    Counts: those of one, and ``lines_read``.
+
+    Source, arguments: of one.
+    """
+
+    PORTS: ClassVar[tuple[Port, ...]] = (*LineWriter.PORTS, Input("in_again", CRD))
+    COUNTERS: ClassVar[tuple[str, ...]] = (*LineWriter.COUNTERS, "lines_read")
+
+    in_again: Channel
+
+    def __init__(
+        self, name: str, base: int, entry_bytes: int, *, rows: int = 1, **options: int | bool
+    ) -> None:
+        super().__init__(name, base, entry_bytes, rows=rows, **options)  # type: ignore[arg-type] # by name
+        self.each = self.row * rows  # entries of a line
+        self.last = -1  # the line read last
+        self.lines_read = 0
+
+    def update(self, now: int) -> int:
+        """Take an entry, or the number of one; in the end done of both."""
+        again = self.in_again
+        if self.in_stream.can_pop() and self.in_stream.control() != DONE:
+            return LineWriter.update(self, now)
+        if not again.can_pop():
+            return self.wait_input(again)
+        if again.control() == DONE:
+            return self._end(now)
+        return self._read(now)
+
+    def _end(self, now: int) -> int:
+        """Write what is left of a line, and take done of both streams."""
+        wake = LineWriter.update(self, now)
+        if self.done:
+            self.in_again.pop()
+        return wake
+
+    def _read(self, now: int) -> int:
+        """Read the line of the next entry that is asked for, unless it is here."""
+        again = self.in_again
+        line = again.coordinate() // self.each
+        if line < self.lines and line != self.last:
+            if not self.requests.can_push():
+                return self.wait_output(self.requests)
+            self.requests.push(READ, self.tag, self._address(line))
+            self.last = line
+            self.lines_read += 1
+        again.pop()
+        return self.busy(now + 1)

@@ -3,31 +3,104 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing import Growing
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.queue import Queue
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL
+from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Port
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import Protocol
 
 TURN = Protocol("turn", control="kind", coordinate="instance")
+Point: TypeAlias = tuple[int, ...]
 
 
-class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
-    """Adds up what the tasks of all instances give, task by task, in the order in which they were dealt.
+class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordinates
+    """Leaves of what an instance makes its points: no value N, and no stop but those that end a task.
 
-    Interface: instance i brings points on ``in_0_i`` and so on, their coordinates, and ``in_val_i``, all of
-    one shape; a stop of the task's level, or higher, ends a task. ``turns`` tells which instance has each
-    task, and at last done. A value N is none. To a point's coordinates belong those that its task has
-    (``outer``). Points that are new leave on ``out_element``, for who writes them. When all is added up,
-    ``out_over`` tells.
+    Interface: coordinates on ``in_0`` and so on, values on ``in_val``, all of one shape; what is left leaves
+    on ``out_0`` and so on, and ``out_val``.
 
-    Timing: a token a cycle, an addition among it.
+    Timing: a token a cycle.
 
-    Counts: ``additions``; ``elements``: different points.
+    Counts: ``dropped`` tokens.
+
+    Source: a choice of this model.
+
+    Args:
+        name: instance name.
+        ways: coordinates of a point.
+        level: of the stop behind a task.
+
+    Raises:
+        SimulationError: in the run, if the streams differ in shape.
+    """
+
+    COUNTERS = ("dropped",)
+
+    in_val: Channel
+    out_val: OutputStream
+
+    def __init__(self, name: str, ways: int, level: int) -> None:
+        super().__init__(name)
+        self.ways, self.level = ways, level
+        self.dropped = 0
+        names = (*(str(way) for way in range(ways)), "val")
+        self.ports: tuple[Port, ...] = (
+            *(Input(f"in_{one}", VAL if one == "val" else CRD) for one in names),
+            *(output_stream(f"out_{one}", VAL if one == "val" else CRD) for one in names),
+        )
+
+    def declared_ports(self) -> tuple[Port, ...]:  # C: def
+        """As many as points have coordinates."""
+        return self.ports
+
+    def update(self, now: int) -> int:
+        """Pass or drop a token of each stream."""
+        for channel in self.inputs:
+            if not channel.can_pop():
+                return self.wait_input(channel)
+        kind, level = self.in_val.control(), self.in_val.coordinate()
+        _check_shape(self.inputs, kind, now, self.name)
+        if kind == EMPTY or (kind == STOP and level < self.level):
+            self.dropped += 1
+        else:
+            self._pass()
+        for channel in self.inputs:
+            channel.pop()
+        return self.finish(now) if kind == DONE else self.busy(now + 1)
+
+    def _pass(self) -> None:
+        for place in range(self.ways + 1):
+            head: Channel = self.inputs[place]
+            stream: OutputStream = self.streams[place]
+            stream.push(head.control(), head.coordinate(), head.value())
+
+
+class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
+    """Adds up what the tasks of all instances give, as they were dealt, one by one or side by side.
+
+    Interface: instance i brings points on ``in_0[i]`` and so on, their coordinates, and ``in_val[i]``, all of
+    one shape; a stop ends a task. ``turns`` tells which instance has each task, and at last done. To a
+    point's coordinates belong those that its task has (``outer``). Points that are met for the first time
+    leave on ``out_element0`` and so on, for who writes them, the points of instance i on that of i modulo
+    their number. When all is added up, ``out_over`` tells.
+
+    Where the sums are held only for a while (``rounds``), a point that an earlier one left is read back when
+    it is met again, and is written once more; nothing waits for it. Which of those that left on
+    ``out_element0`` it is, by their order, leaves on ``out_again0``, and so on. With ``groups`` all points of
+    a group come back as soon as there is a task of it.
+
+    Timing: of each of the first ``at_once`` tasks a token a cycle, an addition among it; of those that one
+    instance has one behind the other.
+
+    Counts: ``additions``; ``elements``: different points; ``again``: those read back.
 
     Source: a choice of this model; TeAAL (MICRO 2023) counts these additions, and has no unit for them.
 
@@ -35,53 +108,97 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
         name: instance name.
         instances: that bring points.
         ways: coordinates that they bring.
-        level: of the stop behind a task.
         outer: of each coordinate of a task those of all tasks, in their order.
+        at_once: tasks that are added up side by side.
+        rounds: of each loop whose coordinates tell a while from the next, those of all tasks.
+        groups: of each loop whose coordinates tell a group of points from the next, those of all tasks.
 
     Raises:
         SimulationError: in the run, if the streams of an instance differ in shape.
     """
 
-    COUNTERS = ("additions", "elements")
+    COUNTERS = ("additions", "elements", "again")
 
     turns: Channel
+    in_val: list[Channel]
     out_over: OutputStream
-    out_element: OutputStream
 
-    def __init__(self, name: str, instances: int, ways: int, level: int, outer: list[Growing]) -> None:
+    def __init__(
+        self,
+        name: str,
+        instances: int,
+        ways: int,
+        outer: list[Growing],
+        *,
+        at_once: int = 1,
+        rounds: list[Growing] | None = None,
+        groups: list[Growing] | None = None,
+    ) -> None:
         super().__init__(name)
-        self.ways, self.level, self.outer = ways, level, outer
-        self.sums: dict[tuple[int, ...], float] = {}
-        self.task = 0  # the number of the present one
-        self.base: tuple[int, ...] = ()  # its own coordinates
-        self.started = False
-        self.additions = self.elements = 0
+        self.instances, self.ways, self.outer, self.at_once = instances, ways, outer, at_once
+        self.writers = min(at_once, instances)
+        self.waiting = [Queue() for _ in range(instances)]  # of each its tasks that are added up
+        self.begun = [False] * instances  # whether the first of these is
+        self.bases: list[Point] = [()] * instances  # and its own coordinates
+        self.under_way = self.tasks = 0
+        self.sums: dict[Point, float] = {}
+        self.rounds, self.groups = rounds or [], groups or []
+        self.numbers = Growing()  # of each task the while in which it is, if these are told apart
+        self.present: Point = ()  # where the present one began
+        self.last: dict[Point, int] = {}  # in which a point was met, or a group
+        self.places: dict[
+            Point, list[int]
+        ] = {}  # of the point, or of all of a group, where they were written
+        self.written = [0] * self.writers
+        self.group: list[Point] = [()] * instances  # of the task of each instance
+        self.additions = self.elements = self.again = 0
         self.ports: tuple[Port, ...] = (
             Input("turns", TURN),
             output_stream("out_over", TURN),
-            output_stream("out_element", CRD),
+            *(output_stream(f"out_element{place}", CRD) for place in range(self.writers)),
+            *(output_stream(f"out_again{place}", CRD) for place in range(self.writers)),
+            *(Input(f"in_{way}", CRD, array=True) for way in range(ways)),
+            Input("in_val", VAL, array=True),
         )
-        for instance in range(instances):
-            self.ports += tuple(Input(f"in_{way}_{instance}", CRD) for way in range(ways))
-            self.ports += (Input(f"in_val_{instance}", VAL),)
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """As many as instances bring."""
         return self.ports
 
     def update(self, now: int) -> int:
-        """Take a token of the task whose turn it is."""
-        if not self.turns.can_pop():
-            return self.wait_input(self.turns)
-        if self.turns.control() == DONE:
-            return self._end(now)
-        first = 1 + self.turns.coordinate() * (self.ways + 1)  # behind the channel of turns
-        heads: list[Channel] = self.inputs[first : first + self.ways + 1]
-        for channel in heads:
-            if not channel.can_pop():
-                return self.wait_input(channel)
-        self._take(heads, now)
-        return self.busy(now + 1)
+        """Take a token of each task that may be added up; those of an instance's streams come in step."""
+        self._assign()
+        if self.under_way == 0:
+            return self._end(now) if self.turns.can_pop() else self.wait_input(self.turns)
+        moved = False
+        for instance in range(self.instances):
+            waiting: Queue = self.waiting[instance]
+            if waiting.count > 0 and inline.shows(self.in_val, instance):
+                self._take(instance, now)
+                moved = True
+        return self.busy(now + 1) if moved else self.wait_any_input(self.in_val)
+
+    def _assign(self) -> None:
+        """Hear which instances have the next tasks."""
+        while self.under_way < self.at_once and self.turns.can_pop() and self.turns.control() == DATA:
+            waiting: Queue = self.waiting[self.turns.coordinate()]
+            waiting.put(self.tasks)
+            if self.rounds:
+                self._number()
+            self.tasks += 1
+            self.under_way += 1
+            self.turns.pop()
+
+    def _number(self) -> None:
+        """Tell the while of the next task."""
+        present = _at(self.rounds, self.tasks)
+        number = self.numbers.integer(self.tasks - 1) if self.tasks > 0 else 0
+        self.numbers.append(number + (present != self.present))
+        self.present = present
+
+    def _head(self, way: int, instance: int) -> Channel:
+        head: Channel = self.inputs[1 + way * self.instances + instance]  # behind that of turns
+        return head
 
     def _end(self, now: int) -> int:
         """Take done, which all instances send."""
@@ -90,36 +207,83 @@ class TaskSum(StreamBlock):  # C: open; as many inputs as there are instances
                 return self.wait_input(channel)
         for channel in self.inputs:
             channel.pop()
-        self.out_over.push(DONE)
-        self.out_element.push(DONE)
+        self.send_control(DONE, 0)
         return self.finish(now)
 
-    def _take(self, heads: list[Channel], now: int) -> None:
+    def _take(self, instance: int, now: int) -> None:
+        heads = [self._head(way, instance) for way in range(self.ways + 1)]
         val: Channel = heads[self.ways]
-        kind, level = val.control(), val.coordinate()
-        if not self.started:
-            self.started = True
-            self.base = tuple([column.integer(self.task) for column in self.outer])
-        for channel in heads:
-            other = channel.control()
-            if (other in (DATA, EMPTY)) != (kind in (DATA, EMPTY)) or (kind == STOP and other != STOP):
-                raise SimulationError(f"cycle {now}, {self.name}: the streams must have the same shape")
+        kind = val.control()
+        _check_shape(heads, kind, now, self.name)
+        if not self.begun[instance]:
+            self._begin(instance)
         if kind == DATA:
-            self._add(heads, val.value())
+            self._add(instance, [head.coordinate() for head in heads[: self.ways]], val.value())
+        else:
+            waiting: Queue = self.waiting[instance]
+            waiting.drop(1)
+            self.begun[instance] = False
+            self.under_way -= 1
         for channel in heads:
             channel.pop()
-        if kind == STOP and level >= self.level:
-            self.turns.pop()
-            self.task += 1
-            self.started = False
 
-    def _add(self, heads: list[Channel], value: float) -> None:
-        inner = [channel.coordinate() for channel in heads[: self.ways]]
-        point = (*self.base, *inner)
+    def _begin(self, instance: int) -> None:
+        """Begin a task of an instance: what is held of its coordinates is there, or comes back."""
+        waiting: Queue = self.waiting[instance]
+        task = waiting.integer(0)
+        self.begun[instance] = True
+        self.bases[instance] = _at(self.outer, task)
+        if self.rounds and self.groups:
+            group = _at(self.groups, task)
+            self.group[instance] = group
+            self._meet(group, instance)
+
+    def _meet(self, what: Point, instance: int) -> None:
+        """A point or a group is wanted: what an earlier while left comes back, and is written once more."""
+        waiting: Queue = self.waiting[instance]
+        number = self.numbers.integer(waiting.integer(0))
+        if self.last.get(what, -1) >= number:
+            return
+        self.last[what] = number
+        left = self.places.get(what, [])
+        self.places[what] = []
+        for place in left:
+            back: OutputStream = self.streams[1 + self.writers + place % self.writers]
+            back.push(DATA, place // self.writers)
+            self._write(what, instance)
+        self.again += len(left)
+
+    def _add(self, instance: int, inner: list[int], value: float) -> None:
+        base: Point = self.bases[instance]
+        point = (*base, *inner)
+        if self.rounds and not self.groups:
+            self._meet(point, instance)
         if point in self.sums:
             self.additions += 1
             self.sums[point] += value
         else:
             self.elements += 1
-            self.out_element.push(DATA, inner[self.ways - 1] if self.ways > 0 else 0)
             self.sums[point] = value
+            self._write(self.group[instance] if self.groups else point, instance)
+
+    def _write(self, what: Point, instance: int) -> None:
+        """Send a point, alone or of a group, and note where it goes if it may be wanted again."""
+        writer = instance % self.writers
+        element: OutputStream = self.streams[1 + writer]
+        element.push(DATA)
+        if self.rounds:
+            self.places[what].append(self.written[writer] * self.writers + writer)
+            self.written[writer] += 1
+
+
+def _at(columns: list[Growing], task: int) -> Point:
+    """A task's coordinates."""
+    return tuple([column.integer(task) for column in columns])
+
+
+def _check_shape(heads: list[Channel], kind: int, now: int, name: str) -> None:
+    for channel in heads:
+        if (channel.control() in (DATA, EMPTY)) != (kind in (DATA, EMPTY)) or (
+            kind in (STOP, DONE) and channel.control() != kind
+        ):
+            raise SimulationError(f"cycle {now}, {name}: the streams must have the same shape")

@@ -61,11 +61,16 @@ class Context:
         Raises:
             InputError: it is stored otherwise.
         """
-        place = node["tensor"], node["mode"]
-        if place not in self._fibers:
-            level = self.level_of(node, CompressedLevel)
-            self._fibers[place] = Fibers(level.segments, level.coordinates)
-        return self._fibers[place]
+        self.level_of(node, CompressedLevel)
+        return self.fibers_at(node["tensor"], node["mode"])
+
+    def fibers_at(self, tensor: str, mode: str) -> Fibers:
+        """A compressed level as a block reads it, made once for all that do."""
+        if (tensor, mode) not in self._fibers:
+            level = self.tensors[tensor].level(int(mode))
+            assert isinstance(level, CompressedLevel)
+            self._fibers[tensor, mode] = Fibers(level.segments, level.coordinates)
+        return self._fibers[tensor, mode]
 
     @cached_property
     def nests(self) -> Nests:

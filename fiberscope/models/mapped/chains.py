@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from fiberscope.models.mapped.arrays import bits_of
 from fiberscope.models.mapped.lowering import base_name
-from fiberscope.models.mapped.stages import Stage
-from fiberscope.models.trace.specification import Component, RankFormat, Specification, StorageBinding
+from fiberscope.models.mapped.stages import Stage, is_shared
+from fiberscope.models.trace.specification import RankFormat, Specification, StorageBinding
 
 __all__ = ["Chain", "Chains", "chains_of"]
 
@@ -25,6 +25,7 @@ class Chain:
         shared: the store that all instances share, if one is on the way.
         cached: whether that is a cache, which takes what is written.
         kept: whether a buffer of the instance keeps what has come.
+        lingers: whether it does so until the next task has ended, too.
         evict_on: the loop whose iterations let it go; empty if none does.
     """
 
@@ -35,6 +36,21 @@ class Chain:
     cached: bool
     kept: bool
     evict_on: str
+    lingers: bool = False
+
+    def at_instances(self, task: str) -> Chain:
+        """As an instance has it: what comes from a buffer above stays with it until the next task ends.
+
+        Args:
+            task: the loop whose coordinates are tasks.
+        """
+        if self.cached or not self.shared:
+            return self
+        return replace(self, kept=True, evict_on=task, lingers=True)
+
+    def in_front(self) -> Chain:
+        """As the blocks in front of the cut have it: a buffer above the instances is beside them."""
+        return replace(self, kept=True, shared="") if self.shared and not self.cached else self
 
 
 Chains: TypeAlias = Mapping[tuple[str, str, str], Chain]  # by tensor, rank and kind
@@ -75,14 +91,8 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
         format=stored,
         bits=bits_of(stored, first.kind),
         width=path[1].width,
-        shared=next((one.name for one in reversed(path) if _is_shared(one, stage)), ""),
+        shared=next((one.name for one in reversed(path) if is_shared(one, stage)), ""),
         cached=any(one.kind == "Cache" for one in path),
-        kept=not _is_shared(path[-1], stage),
+        kept=not is_shared(path[-1], stage),
         evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
     )
-
-
-def _is_shared(component: Component, stage: Stage) -> bool:
-    """Whether a store serves all instances: a cache, or a buffer that is above them."""
-    above = component.kind == "Buffet" and component.all_instances < stage.instances
-    return component.kind == "Cache" or above

@@ -18,10 +18,11 @@ from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.nests import accumulated
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.mapped.memory import StageMemory
 from fiberscope.models.mapped.settings import Timing
+from fiberscope.models.mapped.stage_memory import StageMemory
 from fiberscope.models.mapped.units import PART_OF, unit_of
 from fiberscope.sim import Component
+from fiberscope.sim.clock import Clock
 
 if TYPE_CHECKING:
     from fiberscope.models.mapped.machine import MappedMachine
@@ -41,6 +42,7 @@ class Leaf:
         nodes: that they stand for.
         memory: of the stage.
         context: what they are made from.
+        clock: that they are in; the first if not given.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class Leaf:
         nodes: Sequence[Node],
         memory: StageMemory,
         context: Context,
+        clock: Clock | None = None,
     ) -> None:
+        self.clock = clock
         self.machine, self.name, self.number = machine, name, number
         self.memory, self.context = memory, context
         self.timing: Timing = machine.parameters.timing
@@ -87,7 +91,7 @@ class Leaf:
             self.blocks[node.name] = self.machine.add(self._part(node), name, *arguments)
         else:
             self.blocks[node.name] = self.machine.kernel.add(
-                node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context)
+                node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context), self.clock
             )
 
     def _part(self, node: Node) -> str:
@@ -161,11 +165,10 @@ class Leaf:
         """Where a stream into a block goes: to it, or to what makes its references wait for memory."""
         known = self._inputs.get((node.name, port))
         end = known or (self.blocks[node.name], node.primitive.input_port(node, port))
-        fetch = self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")
-        if fetch is None:
-            return end
-        self._wire((fetch, "out_ref[0]"), end)
-        return fetch, "in_ref"
+        for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
+            self._wire((fetch, "out_ref[0]"), end)
+            end = fetch, "in_ref"
+        return end
 
     def output(self, node: Node, port: str) -> End:
         """The port for one more consumer of an output."""
@@ -184,7 +187,7 @@ class Leaf:
         for node in self.nodes.values():
             if node.root and node.primitive.inputs:
                 block, port = self.input(node, "ref")
-                root = self.machine.kernel.add(Root(f"{block.name}.root"))
+                root = self.machine.kernel.add(Root(f"{block.name}.root"), self.clock)
                 self.roots.append(root)
                 self._wire((root, "out_ref[0]"), (block, port))
         for stream in streams:

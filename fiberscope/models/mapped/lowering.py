@@ -16,20 +16,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from fiberscope.models.graphs.compiler.blocks import Blocks, Joined
 from fiberscope.models.graphs.compiler.language import computed
 from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
-from fiberscope.models.graphs.compiler.results import Loop, Result
+from fiberscope.models.graphs.compiler.results import Loop
 from fiberscope.models.graphs.compiler.terms import (
     Function,
-    Iteration,
-    Join,
     Operand,
-    Scan,
     Summed,
     Term,
     Wire,
-    is_full,
     iteration_of,
     operands_in,
     term_of,
@@ -40,7 +35,8 @@ from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.mapped.operands import Walked
-from fiberscope.models.mapped.stages import Stage, refuse
+from fiberscope.models.mapped.stages import Stage, refuse, skipped_loops
+from fiberscope.models.mapped.task_blocks import SummedUp, TaskBlocks, Written
 from fiberscope.models.trace.levels import output_levels
 from fiberscope.models.trace.plan import Mapped, uses_of
 from fiberscope.models.trace.specification import Einsum, Specification
@@ -59,11 +55,15 @@ class Crossing:
     Args:
         kind: ``crd`` or ``ref``.
         loop: of coordinates that of which they are, else empty.
+        kept: whether the output has these coordinates.
+        groups: whether these, of a piece of one of its ranks, tell which of its elements come together.
         segments: of references where the fibers that they name begin, if an empty one leaves nothing to do.
     """
 
     kind: str
     loop: str = ""
+    kept: bool = False
+    groups: bool = False
     segments: Integers | None = None
 
 
@@ -125,59 +125,6 @@ def lowered(specification: Specification, stage: Stage, walked: Sequence[Walked]
     return _Lowering(specification, stage, walked).lower()
 
 
-class _TaskBlocks(Blocks):
-    """Blocks that look operands up in which every coordinate has its place."""
-
-    def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
-        """As of ``Blocks``; of an intersection the dense operands are looked up for what the others have."""
-        if not isinstance(iteration, Join) or iteration.kind != "intersect":
-            return super().joined(iteration, variable, before)
-        sought = [one for one in iteration.parts if isinstance(one, Scan) and is_full(one, variable)]
-        others = tuple(one for one in iteration.parts if one not in sought)
-        if not sought or not others:
-            return super().joined(iteration, variable, before)
-        crd, references = super().joined(
-            others[0] if len(others) == 1 else Join("intersect", others), variable, before
-        )
-        for one in sought:
-            references[one.operand] = self._located(one.operand, variable, crd)
-        return crd, references
-
-    def _located(self, operand: Operand, variable: str, crd: Wire) -> Wire:
-        base = None
-        if operand.format.level_of(operand.dimension(variable)) > 0:
-            signal = Wire(self.add("repsiggen", {"crd": crd}, index=variable), "repsig")
-            inputs = {"ref": operand.references, "repsig": signal}
-            base = Wire(self.add("repeat", inputs, index=variable, tensor=operand.access.tensor), "ref")
-        asked = {"crd": crd, "ref": crd, "base": base}
-        tensor, mode = operand.access.tensor, operand.dimension(variable)
-        return Wire(self.add("locate", asked, index=variable, tensor=tensor, mode=mode), "located")
-
-
-class _Written(Result):
-    """What an instance writes; what is empty adds nothing where it is added up."""
-
-    passes_over = True
-
-    def __init__(self, access: Access, format: Format, nest: Sequence[str]) -> None:
-        super().__init__(access, format, nest)
-        if self.accumulates:
-            self.of_empty = "mark"
-
-
-class _Summed(_Written):
-    """What tasks give to the same points is added up behind them: no instance writes."""
-
-    of_empty = "mark"
-
-    def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:
-        levels = self._levels
-        inputs: dict[str, Wire | None] = {
-            f"crd[{place}]": self._held(blocks, coordinates, levels[place:]) for place in range(len(levels))
-        }
-        blocks.add("tasksum", {**inputs, "val": values}, tensor=self._access.tensor)
-
-
 class _Lowering:
     def __init__(self, specification: Specification, stage: Stage, walked: Sequence[Walked]) -> None:
         self._specification, self._stage, self._walked = specification, stage, walked
@@ -185,7 +132,8 @@ class _Lowering:
         formats = {name: one.format for each in reversed(walked) for name, one in each.tensors.items()}
         self._graph = Graph(formats)
         self._terms = [term_of(self._expression(each), formats) for each in walked]
-        self._blocks = _TaskBlocks(self._graph, 1, sized(self._terms[0]))
+        self._blocks = TaskBlocks(self._graph, 1, sized(self._terms[0]))
+        self._blocks.skips = skipped_loops(specification, walked[0].mapped.einsum)
         self._crossings: list[Crossing] = []
 
     def _expression(self, walked: Walked) -> Expression:
@@ -244,8 +192,10 @@ class _Lowering:
             segments = self._segments_below(operand) if operand in needed else None
             operand.references = self._cross(node, wire, Crossing("ref", segments=segments))
         for place, loop in enumerate(loops):
-            if loop.variable in self._kept():
-                self._cross(node, self._held(loops[place:]), Crossing("crd", loop.variable))
+            kept, told = loop.variable in self._kept(), place < self._stage.rounds
+            groups = self._stage.eager and self._gives_output(loop.variable)
+            if kept or told or groups:
+                self._cross(node, self._held(loops[place:]), Crossing("crd", loop.variable, kept, groups))
         return node
 
     def _cross(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
@@ -266,6 +216,10 @@ class _Lowering:
         wanted = {mapped.lowest(rank) for rank in mapped.equation.output.ranks}
         return [loop for loop in mapped.loops if loop in wanted]
 
+    def _gives_output(self, loop: str) -> bool:
+        mapped = self._writing.mapped
+        return mapped.base(loop) in mapped.equation.output.ranks
+
     def _held(self, loops: Sequence[Loop]) -> Wire:
         """The coordinates of the first of these loops, one for each of the last."""
         wire, outer = loops[0].coordinates, loops[0].variable
@@ -283,8 +237,8 @@ class _Lowering:
             loops.append(self._loop(term, variable, loops))
         kept = tuple(loop for loop in self._kept() if loop in inner)
         output = Access.at(mapped.einsum.output, kept)
-        summed = any(mapped.base(loop) not in mapped.equation.output.ranks for loop in outer)
-        make = _Summed if summed else _Written
+        summed = not all(self._gives_output(loop) for loop in outer)
+        make = SummedUp if summed else Written
         result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
         return kept

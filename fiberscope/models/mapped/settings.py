@@ -21,9 +21,11 @@ class Timing(Configuration):
     """The section ``timing``; ``config.yaml`` beside this file has it with units and sources."""
 
     tasks: int = Field(ge=1, le=2**16)
-    dispatch: Literal["dynamic", "static"]
+    dispatch: Literal["dynamic", "static", "near"]
     depth: int = Field(ge=0, le=2**24)
     partials: int = Field(ge=1, le=2**24)
+    sums: int = Field(ge=1, le=2**20)
+    walk: int = Field(ge=1, le=2**10)
     way: int = Field(ge=1, le=2**16)
     stages: int = Field(ge=1, le=8)
     memory: Literal["modelled", "ideal"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.mapped import PREFIX
@@ -19,7 +20,7 @@ from fiberscope.models.trace.specification import (
 )
 from fiberscope.workloads.expressions.expression import Equation, accesses
 
-__all__ = ["Stage", "refuse", "stages_of"]
+__all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
 
 MOST_INSTANCES = 1024  # blocks are made for each of them
 
@@ -34,6 +35,8 @@ class Stage:
         level: of the architecture that the tasks are dealt to.
         instances: of it.
         merger: what brings the first one's output into the order of the second; None of one Einsum alone.
+        rounds: how many of the outer loops tell when a buffer above lets the output go; 0 if none does.
+        eager: whether it comes back with all that has a task's coordinates, or point by point.
     """
 
     einsums: tuple[Einsum, ...]
@@ -41,6 +44,8 @@ class Stage:
     level: str
     instances: int
     merger: Component | None = None
+    rounds: int = 0
+    eager: bool = False
 
 
 def refuse(specification: Specification, what: str) -> ConfigurationError:
@@ -67,6 +72,16 @@ def stages_of(specification: Specification) -> list[Stage]:
             found.append(stage)
             left = left[len(stage.einsums) :]
     return found
+
+
+def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:
+    """The loops of an Einsum whose intersector skips ahead."""
+    bound = einsum.bindings
+    if not bound.intersectors:
+        return frozenset()
+    units = specification.configurations[bound.config].components
+    kinds = {one.rank: units[one.component].intersection for one in bound.intersectors}
+    return frozenset(rank for rank, kind in kinds.items() if kind == "skip-ahead")
 
 
 def _check(specification: Specification, einsum: Einsum) -> None:
@@ -103,7 +118,25 @@ def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Sta
         raise refuse(
             specification, f"{level} is there {instances:,} times; at most {MOST_INSTANCES:,} are built"
         )
-    return Stage(together, outer, level, instances, merger)
+    stage = Stage(together, outer, level, instances, merger)
+    return replace(stage, **_rounds(specification, stage)) if first.bindings.storage else stage
+
+
+def is_shared(component: Component, stage: Stage) -> bool:
+    """Whether a store serves all instances: a cache, or a buffer that is above them."""
+    above = component.kind == "Buffet" and component.all_instances < stage.instances
+    return component.kind == "Cache" or above
+
+
+def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
+    """How many outer loops tell when a buffer above lets the output go, and its style."""
+    einsum = stage.einsums[-1]
+    components = specification.configurations[einsum.bindings.config].components
+    for one in einsum.bindings.storage:
+        held = is_shared(components[one.component], stage) and one.evict_on in stage.outer
+        if one.tensor == einsum.output and held:
+            return {"rounds": stage.outer.index(str(one.evict_on)) + 1, "eager": one.style == "eager"}
+    return {}
 
 
 def _has_space(einsum: Einsum) -> bool:

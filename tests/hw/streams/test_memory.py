@@ -10,13 +10,14 @@ from stream_checks import gaps, reference_streams, seeds
 
 from fiberscope.hw.dram import SimpleMemory, SimpleSpecification
 from fiberscope.hw.fibers.level import Level
+from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
 from fiberscope.hw.streams.line_fetch import LineFetch
-from fiberscope.hw.streams.line_writer import LineWriter
+from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
 from fiberscope.hw.streams.tokens import CRD, REF
@@ -226,6 +227,34 @@ def test_what_is_known_to_be_absent_is_not_asked_for_and_a_buffer_may_keep_nothi
     assert tokens_of(streams["out_ref"]) == [0, 1, 2, "D"]
     assert memory.asked == [0, 0]
     assert block.reused == 1
+
+
+def test_a_fiber_waits_for_all_of_its_lines_that_are_not_there():
+    """Fibers of lines 0 to 2, of none, of 2 and 3; the last again when the buffer has been emptied."""
+    memory = Shuffler("memory", (3,))
+    lines, segments = lines_of(0, 1, 1, 2, 2, 3), lines_of(0, 4, 4, 6)
+    fetch = LineFetch("fetch", 0, lines, segments=segments, line_bytes=8, kept=True, lets_go=1)
+    streams, block = fetched(with_gaps([0, 1, 2, "S1", 2, "D"]), memory, fetch=fetch)
+    assert tokens_of(streams["out_ref"]) == [0, 1, 2, "S1", 2, "D"]
+    assert memory.asked == [0, 8, 16, 24, 16, 24]
+    assert (block.lines, block.reused) == (6, 1)
+
+
+def test_a_keeper_reads_the_lines_that_have_left():
+    """Lines of two entries: of entries 1, 0, 3 and 4 the last is in a line that is not full."""
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    stream = kernel.add(TimedSource("stream", CRD, with_gaps([7, 7, 7, 7, 7, "D"])))
+    again = kernel.add(TimedSource("again", CRD, [(30, 1), (31, 0), (32, 3), (33, 4), (34, "D")]))
+    keeper = kernel.add(LineKeeper("keeper", 1 << 20, 1, line_bytes=8, row=1, rows=2))
+    sink = kernel.add(StreamSink("sink"))
+    kernel.connect(stream, "out", keeper, "in_stream", capacity=None)
+    kernel.connect(again, "out", keeper, "in_again", capacity=None)
+    kernel.connect(keeper, "requests", sink, "in", capacity=2)
+    kernel.run()
+    asked = [(operation, address - (1 << 20)) for _cycle, (operation, _tag, address, _) in sink.received]
+    assert asked == [(WRITE, 0), (WRITE, 8), (READ, 0), (READ, 8), (WRITE, 16)]
+    assert (keeper.lines, keeper.lines_read) == (3, 2)
 
 
 @given(

@@ -11,7 +11,7 @@ from fiberscope.hw.streams.growing import Growing
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.run_sum import RunSum
-from fiberscope.hw.streams.task_sum import TaskSum
+from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_streams
 from fiberscope.hw.streams.tokens import CRD, REF
@@ -128,21 +128,86 @@ def test_a_reducer_marks_what_is_empty_where_it_is_asked_to():
     assert block.filled == 1
 
 
+def test_tasks_near_one_another_have_one_instance_while_it_may_have_more():
+    cut = Cut("cut", 3, [REF], tasks=2, near=True)
+    inputs = {"in_stream[0]": now(4, 1, 4, 2, "S0", "D"), **{f"ended[{one}]": [] for one in range(3)}}
+    with pytest.raises(SimulationError):  # no task ends
+        run_streams(cut, inputs, [], checked=False)
+    assert list(cut.owner.integers()) == [1, 1, 2, 2]
+
+
+def test_what_leaves_an_instance_are_its_points_and_the_ends_of_tasks():
+    block = TaskPoints("points", 1, 1)
+    inputs = {"in_0": now(1, 2, "S0", 3, "S1", "D"), "in_val": now(1.0, "N", "S0", 2.0, "S1", "D")}
+    found = run_streams(block, inputs, ["out_0", "out_val"], checked=False)
+    assert found["out_0"] == [(0, 1), (3, 3), (4, "S1"), (5, "D")]
+    assert found["out_val"] == [(0, 1.0), (3, 2.0), (4, "S1"), (5, "D")]
+    assert block.counters()["dropped"] == 2
+    with pytest.raises(SimulationError, match="cycle 1, points: the streams must have the same shape"):
+        run_streams(TaskPoints("points", 1, 1), {"in_0": now(1, "D"), "in_val": now("D")}, [], checked=False)
+
+
+def column(*coordinates):
+    """One for each task."""
+    found = Growing()
+    for coordinate in coordinates:
+        found.append(coordinate)
+    return found
+
+
+def summed(turns, tasks, outputs, outer, **options):
+    """A sum of tasks, by instance the coordinates and values of its points, and what leaves it."""
+    block = TaskSum("sum", len(tasks), 1, outer, **options)
+    inputs = {"turns": now(*turns, "D")}
+    for instance, points in enumerate(tasks):
+        inputs[f"in_0[{instance}]"] = now(*(one if one == "S1" else one[0] for one in points), "D")
+        inputs[f"in_val[{instance}]"] = now(*(one if one == "S1" else one[1] for one in points), "D")
+    return block, run_streams(block, inputs, outputs, checked=False)
+
+
+TWO_TASKS = ([(1, 1.0), (2, 2.0), "S1"], [(1, 10.0), "S1"])  # of instances 0 and 1
+
+
 def test_tasks_are_added_up_in_the_order_in_which_they_were_dealt():
-    """Instance 1 has the first task, at 7, and instance 0 the second, at 7 too; each has points 1 and 2."""
-    outer = Growing()
-    for coordinate in (7, 7):
-        outer.append(coordinate)
-    block = TaskSum("sum", 2, 1, 1, [outer])
-    inputs = {"turns": now(1, 0, "D")}
-    for instance, first in ((0, 1.0), (1, 10.0)):
-        inputs[f"in_0_{instance}"] = now(1, 2, "S1", "D")
-        inputs[f"in_val_{instance}"] = now(first, "N" if instance else 2.0, "S1", "D")
-    found = run_streams(block, inputs, ["out_over", "out_element"], checked=False)
+    """Instance 1 has the first task, at 7, and instance 0 the second, at 7 too."""
+    block, found = summed((1, 0), TWO_TASKS, ["out_over", "out_element0"], [column(7, 7)])
     assert block.sums == {(7, 1): 11.0, (7, 2): 2.0}
-    assert [token for _cycle, token in found["out_element"]] == [1, 2, "D"]
+    assert found["out_element0"] == [(0, 0), (3, 0), (5, "D")]
     assert (block.counters()["additions"], block.counters()["elements"]) == (1, 2)
-    assert found["out_over"] == [(6, "D")]  # three tokens of each task, and done
+    assert found["out_over"] == [(5, "D")]  # two tokens of the first task, three of the second, and done
+
+
+def test_several_tasks_are_added_up_side_by_side():
+    outputs = ["out_over", "out_element0", "out_element1"]
+    block, found = summed((1, 0), TWO_TASKS, outputs, [column(7, 7)], at_once=2)
+    assert block.sums == {(7, 1): 11.0, (7, 2): 2.0}
+    assert found["out_over"] == [(4, "D")]  # the second begins a cycle behind the first, when it is told
+    assert found["out_element1"] == [(0, 0), (4, "D")]
+    assert found["out_element0"] == [(2, 0), (4, "D")]
+
+
+def test_a_point_that_an_earlier_while_left_is_read_back_and_written_once_more():
+    """Tasks at 7 and 8 of a while, at 7 again in the next: of its points 1 and 2 the first was there."""
+    points = ([(1, 1.0), "S1", (1, 2.0), "S1", (1, 4.0), (2, 8.0), (1, 16.0), "S1"],)
+    outputs = ["out_element0", "out_again0"]
+    options = {"rounds": [column(0, 0, 1)]}
+    block, found = summed((0, 0, 0), points, outputs, [column(7, 8, 7)], **options)
+    assert block.sums == {(7, 1): 21.0, (8, 1): 2.0, (7, 2): 8.0}
+    assert [token for _cycle, token in found["out_again0"]] == [0, "D"]  # the first that was written
+    assert len(found["out_element0"]) == 5  # two, one again, a new one, and done
+    assert block.counters()["again"] == 1
+
+
+def test_all_of_a_group_come_back_with_the_first_task_of_it_in_a_while():
+    """A group of points 1 and 2, and one of point 1; a while later a task of the first has point 3 alone."""
+    points = ([(1, 1.0), (2, 1.0), "S1", (1, 1.0), "S1", (3, 1.0), "S1"],)
+    outputs = ["out_element0", "out_again0"]
+    groups = [column(0, 1, 0)]
+    options = {"rounds": [column(0, 0, 1)], "groups": groups}
+    block, found = summed((0, 0, 0), points, outputs, groups, **options)
+    assert [token for _cycle, token in found["out_again0"]] == [0, 1, "D"]
+    assert len(found["out_element0"]) == 7  # three, two again, one, and done
+    assert block.counters()["again"] == 2
 
 
 def test_a_root_waits_for_what_comes_before_it():

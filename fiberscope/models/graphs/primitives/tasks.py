@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.verilog import Sizes
     from fiberscope.sim import Component
 
+SKIP_AHEAD = "skipahead"
+
 
 class _OfMachines(Primitive):
     named = False
@@ -74,6 +76,26 @@ class _Sum(_OfMachines):
         return "no hardware here adds tasks up; a machine from its specification simulates it"
 
 
+class _SkipAhead(Primitive):
+    """It reads two levels; of port ``ref[i]`` the tensor is ``tensor{i}`` and the level ``mode{i}``."""
+
+    named = False
+    of_loop = alike = intersects = True
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        return {"": (*fed["ref[0]"], node["index"])}
+
+    def input_port(self, node: Node, port: str) -> str:
+        return f"in_{port.replace('[', '').replace(']', '')}"
+
+    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+        from fiberscope.hw.streams.skip_ahead import SkipAhead
+
+        return SkipAhead(
+            name, *(context.fibers_at(node[f"tensor{way}"], node[f"mode{way}"]) for way in (0, 1))
+        )
+
+
 class _Runs(Primitive):
     unit = "run_sum.RunSum"
     named = False
@@ -104,6 +126,14 @@ MADE = (
         {"tensor": None},
         "Sum {tensor}",
         "orange",
+    ),
+    _SkipAhead(
+        SKIP_AHEAD,
+        (Port("ref[]", (REF,)),),
+        (Port(CRD, (CRD,)), Port("ref[]", (REF,))),
+        {"index": None, "tensor0": None, "mode0": None, "tensor1": None, "mode1": None},
+        "Skip ahead {index}: {tensor0}, {tensor1}",
+        "purple",
     ),
     _Runs(
         "runsum", (Port(CRD, (CRD,)), Port(VAL, (VAL,))), (Port(CRD, (CRD,)), Port(VAL, (VAL,))), label="Runs"

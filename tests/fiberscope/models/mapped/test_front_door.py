@@ -69,6 +69,7 @@ def drawn(rows, columns, seed):
     return sparse.random_array((rows, columns), density=0.2, rng=generator, format="csr")
 
 
+SMALL_TILES = {"pe.count": 5, "pe.tile": 4, "tile.m": 2, "tile.k": 2, "tile.n": 3}
 FILES = tuple(str(EXAMPLES / f"{dataflow}.yaml") for dataflow in ("row_wise", "inner", "outer"))
 
 
@@ -284,10 +285,29 @@ def test_machines_of_other_problems_count_as_the_trace(name, given):
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [("spec:gamma", {}), (FILES[0], {}), (str(EXAMPLES / "outer.yaml"), {"timing.line": "24 B"})],
+    [
+        ("spec:gamma", {}),
+        ("spec:extensor", SMALL_TILES),
+        (FILES[0], {}),
+        (str(EXAMPLES / "outer.yaml"), {"timing.line": "24 B"}),
+    ],
 )
 def test_each_request_is_of_an_array_and_of_what_may_be_done_to_it(name, settings):
     assert fiberscope.simulate(name, SMALL, checked=True, settings=settings).verification.passed
+
+
+@pytest.mark.parametrize(("walk", "nonzeros"), [(1, 400), (16, 400), (16, 1500)])
+def test_what_a_buffer_above_lets_go_of_an_output_comes_back_as_the_trace_says(walk, nonzeros):
+    """To a byte where each microtile of Z that is visited has a product; intersectors' steps always."""
+    workload = f"uniform:rows=50,cols=50,nonzeros={nonzeros}"
+    timing = {"timing.line": "0 B", "timing.walk": walk, "timing.sums": walk}
+    run = fiberscope.simulate("spec:extensor", workload, settings={**SMALL_TILES, **timing})
+    told = fiberscope.model("extensor", workload, settings=SMALL_TILES)
+    moved, counted = run.traffic["Z"], told.traffic["Z"]
+    assert 0 < moved.read_bytes <= counted.read_bytes
+    assert moved.write_bytes == moved.read_bytes + 16 * run.product.nonzeros
+    assert moved == counted or nonzeros == 400
+    assert run.operations["intersect"] == told.operations["intersect"]
 
 
 def test_a_memory_has_channels_for_the_bandwidth_of_the_file(tmp_path):

@@ -88,10 +88,12 @@ def accounts(machine):
 
 
 @settings(ANYHOW, max_examples=25)
-@given(programs() | merging() | stored_merging(), st.sampled_from([1, 2, 7]), st.sampled_from([1, 2, 0]))
-def test_tasks_in_turn_and_short_queues_give_the_same_in_other_cycles(program, tasks, way):
+@given(programs() | merging() | stored_merging(), st.sampled_from([1, 2, 7]), st.sampled_from([1, 2, 9]))
+def test_tasks_in_turn_and_short_queues_give_the_same_in_other_cycles(program, tasks, several):
     try:
-        machine, _cycles = ran(program, dispatch="static", tasks=tasks, way=max(1, way))
+        machine, _cycles = ran(
+            program, dispatch="static", tasks=tasks, way=several, sums=several, walk=several
+        )
     except ConfigurationError:
         return
     compare(program, machine)

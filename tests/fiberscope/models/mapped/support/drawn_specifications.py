@@ -34,6 +34,7 @@ from fiberscope.workloads.fibertree import FiberTree
 RANKS = ("I", "J", "K")
 # Of three factors, one of them visited whole, the trace multiplies the first two where the third has nothing.
 MOST_WHOLE = 3  # factors
+PAIR = 2  # that an intersector takes
 
 
 def access(name, ranks):
@@ -121,24 +122,31 @@ def programs(draw):
         declared[one.tensor] = Tensor(one.tensor, one.ranks, one.ranks, whole)
         trees[one.tensor] = draw(tensors(one.tensor, one.ranks, shapes))
     declared["Z"] = Tensor("Z", output, draw(st.permutations(output).map(tuple)))
-    leads = tuple(
-        IntersectorBinding("Intersect", loop, draw(st.sampled_from(sorted(trees))))
-        for loop in order
-        if len(trees) == 2 and draw(st.integers(0, 5)) == 0
-    )
+    units = [draw(intersectors(loop, sorted(trees))) for loop in order if len(trees) == PAIR]
+    intersected = tuple(unit for unit in units if unit)
     count = draw(st.sampled_from([1, 2, 3, 5]))
-    bindings = Bindings("Chip", intersectors=leads, compute=(ComputeBinding("ALU", "mul"),))
+    bindings = Bindings("Chip", intersectors=intersected, compute=(ComputeBinding("ALU", "mul"),))
     equation = Equation(access("Z", output), expression, "")
     einsum = Einsum("Z", equation, space, order, tuple(parts), spacetime, bindings=bindings)
     return Specification("drawn", declared, (einsum,), shapes=shapes, configurations=chip(count)), trees
 
 
+@st.composite
+def intersectors(draw, loop, tensors):
+    """One that is led by a tensor, one that skips ahead, or none."""
+    kind = draw(st.integers(0, 5))
+    if kind == 0:
+        return IntersectorBinding("Intersect", loop, draw(st.sampled_from(tensors)))
+    return IntersectorBinding("Skip", loop) if kind <= 2 else None
+
+
 def chip(count):
-    """An architecture of so many processing elements, each with an ALU and an intersector."""
+    """An architecture of so many processing elements, each with an ALU and two intersectors."""
     places = {"path": ("Chip", "PE", "ALU"), "instances": count, "all_instances": count}
     alu = Component("ALU", "Compute", **places, operations=("mul", "add"))
     intersect = Component("Intersect", "Intersector", **places, intersection="leader-follower")
-    return {"Chip": Configuration("Chip", 1e9, {"ALU": alu, "Intersect": intersect})}
+    skip = Component("Skip", "Intersector", **places, intersection="skip-ahead")
+    return {"Chip": Configuration("Chip", 1e9, {"ALU": alu, "Intersect": intersect, "Skip": skip})}
 
 
 @st.composite

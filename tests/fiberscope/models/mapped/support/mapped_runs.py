@@ -1,8 +1,11 @@
 """Runs of machines that nobody configures, and what they are held to."""
 
+from collections import Counter
+
 import yaml
 from pydantic import create_model
 
+from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.models.mapped.settings import SHIPPED, MappedParameters
@@ -56,6 +59,19 @@ def compare(program, machine):
     operations, counted = machine.operations(), outcome.runs[-1].operations
     assert operations["multiply"] == counted.get("mul", 0)
     assert operations["add"] == counted.get("add", 0) + counted.get("sub", 0)
+    whole = {rank for tensor in specification.tensors.values() for rank in tensor.uncompressed}
+    for loop, steps in steps_of(machine.stages[-1]).items():
+        assert loop in whole or steps == outcome.runs[-1].intersections[loop].skip_ahead
+
+
+def steps_of(stage):
+    """Of each loop whose intersector skips ahead the steps of all its units."""
+    steps = Counter()
+    for leaf in (stage.outside, *stage.leaves):
+        for node in leaf.nodes.values():
+            if node.type == SKIP_AHEAD:
+                steps[node["index"]] += leaf.blocks[node.name].steps
+    return steps
 
 
 def bits_of_the_trace(specification, trees):

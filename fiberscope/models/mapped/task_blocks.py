@@ -1,0 +1,96 @@
+"""Blocks of a stage that the compiler of graphs has otherwise: joiners, and what an instance writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fiberscope.models.graphs.compiler.blocks import Blocks, Joined
+from fiberscope.models.graphs.compiler.results import Loop, Result
+from fiberscope.models.graphs.compiler.terms import (
+    Iteration,
+    Join,
+    Operand,
+    Scan,
+    Wire,
+    is_full,
+)
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
+from fiberscope.workloads.expressions.expression import Access
+
+__all__ = ["SummedUp", "TaskBlocks", "Written"]
+
+PAIR = 2  # fibers that an intersector which skips reads
+
+
+class TaskBlocks(Blocks):
+    """Blocks that look operands up in which every coordinate has its place, and skip where they may."""
+
+    skips: frozenset[str] = frozenset()  # the loops whose intersector skips ahead
+
+    def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
+        """As of ``Blocks``; of an intersection the dense operands are looked up for what the others have."""
+        if not isinstance(iteration, Join) or iteration.kind != "intersect":
+            return super().joined(iteration, variable, before)
+        operands = [one.operand for one in iteration.parts if isinstance(one, Scan)]
+        listed = [one for one in operands if one.level(variable).lists]
+        if variable in self.skips and len(listed) == len(iteration.parts) == PAIR:
+            return self._skipping(listed, variable)
+        sought = [one for one in iteration.parts if isinstance(one, Scan) and is_full(one, variable)]
+        others = tuple(one for one in iteration.parts if one not in sought)
+        if not sought or not others:
+            return super().joined(iteration, variable, before)
+        crd, references = super().joined(
+            others[0] if len(others) == 1 else Join("intersect", others), variable, before
+        )
+        for one in sought:
+            references[one.operand] = self._located(one.operand, variable, crd)
+        return crd, references
+
+    def _skipping(self, operands: Sequence[Operand], variable: str) -> Joined:
+        """One unit that reads the fibers of both."""
+        inputs: dict[str, Wire | None] = {}
+        levels: dict[str, object] = {}
+        for way, one in enumerate(operands):
+            inputs[f"ref[{way}]"] = one.references or Wire(self.add("rootref", {}), "ref")
+            levels |= {f"tensor{way}": one.access.tensor, f"mode{way}": one.dimension(variable)}
+        node = self.add(SKIP_AHEAD, inputs, index=variable, **levels)
+        return Wire(node, "crd"), {one: Wire(node, f"ref[{way}]") for way, one in enumerate(operands)}
+
+    def _located(self, operand: Operand, variable: str, crd: Wire) -> Wire:
+        base = None
+        if operand.format.level_of(operand.dimension(variable)) > 0:
+            signal = Wire(self.add("repsiggen", {"crd": crd}, index=variable), "repsig")
+            inputs = {"ref": operand.references, "repsig": signal}
+            base = Wire(self.add("repeat", inputs, index=variable, tensor=operand.access.tensor), "ref")
+        asked = {"crd": crd, "ref": crd, "base": base}
+        tensor, mode = operand.access.tensor, operand.dimension(variable)
+        return Wire(self.add("locate", asked, index=variable, tensor=tensor, mode=mode), "located")
+
+
+class Written(Result):
+    """What an instance writes; what is empty adds nothing where it is added up."""
+
+    passes_over = True
+
+    def __init__(self, access: Access, format: Format, nest: Sequence[str]) -> None:
+        super().__init__(access, format, nest)
+        if self.accumulates:
+            self.of_empty = "mark"
+
+
+class SummedUp(Written):
+    """What tasks give to the same points is added up behind them: no instance writes."""
+
+    of_empty = "mark"
+
+    def _drop(self, blocks: Blocks, loops: Sequence[Loop], coordinates: dict[str, Wire]) -> set[str]:
+        """None: where points leave an instance, those without a value go with their coordinates."""
+        return set()
+
+    def _write(self, blocks: Blocks, coordinates: dict[str, Wire], values: Wire) -> None:
+        levels = self._levels
+        inputs: dict[str, Wire | None] = {
+            f"crd[{place}]": self._held(blocks, coordinates, levels[place:]) for place in range(len(levels))
+        }
+        blocks.add("tasksum", {**inputs, "val": values}, tensor=self._access.tensor)
