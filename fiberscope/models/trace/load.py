@@ -63,10 +63,13 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
     entries = {key: _entry(value) for key, value in (settings or {}).items()}
     with refusing(source.file):
         declared = source.section("symbols")
-        of_machine = {key: entry for key, entry in entries.items() if key not in declared}
+        implied = {} if declared else source.sizes()
+        of_machine = {key: entry for key, entry in entries.items() if key not in {**declared, **implied}}
         machine, parameters = _machine(source, of_machine)
         values = dict(parameters)
         given = {}
+        for symbol, node in implied.items():
+            given[symbol] = entries.get(symbol) or Entry(None, place_of(source.file, node))
         for symbol, node in declared.items():
             given[symbol] = entries.get(symbol) or _written(node, source.file, values)
             known = given[symbol].value is not None
@@ -173,7 +176,8 @@ def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, known:
     parameters = tuple(known)
     for key, entry in settings.items():
         if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
-            advice = nearest(key, [*source.section("symbols"), *parameters, *Options.model_fields])
+            symbols = source.section("symbols") or source.sizes()
+            advice = nearest(key, [*symbols, *parameters, *Options.model_fields])
             raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
 
 

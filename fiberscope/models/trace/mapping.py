@@ -282,10 +282,7 @@ class MappingReader:
         size = directive.size
         if isinstance(size, str):
             if size not in self.symbols:
-                message = f"there is no symbol {size}; {nearest(size, self.symbols)}"
-                if not self.symbols:
-                    message = f"there is no symbol {size}; give a number, or the symbol under symbols:"
-                raise self.document.error(path, message)
+                raise self.document.error(path, f"there is no symbol {size}; {nearest(size, self.symbols)}")
             size = Fraction(self.symbols[size])
         if size is None or size.denominator != 1 or not 1 <= size < 2**62:
             raise self.document.error(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -31,6 +31,9 @@ APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
     "/": operator.truediv,
 }
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
+_SIZE = re.compile(
+    r"\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)"
+)  # of uniform_shape(K1), uniform_occupancy(A.K1)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,18 @@ class Source:
         """The same as keys and values that know their places."""
         return _pairs(self.node, name)
 
+    def sizes(self) -> Mapping[str, yaml.Node]:
+        """Names that partitions have for sizes, each where it stands first.
+
+        They are symbols of a file that declares none: whoever runs it gives them, as with the public tool.
+        """
+        partitions = self.section("mapping").get("partitioning")
+        found: dict[str, yaml.Node] = {}
+        for node in _scalars(partitions) if partitions else ():
+            for name in _SIZE.findall(str(node.value)):
+                found.setdefault(name, node)
+        return found
+
     def text(self, name: str) -> yaml.ScalarNode | None:
         """A single value of the file."""
         return next(
@@ -67,6 +82,16 @@ class Source:
             ),
             None,
         )
+
+
+def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
+    """All single values below a node, keys left out."""
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    elif isinstance(node, yaml.MappingNode):
+        yield from (scalar for _key, value in node.value for scalar in _scalars(value))
+    elif isinstance(node, yaml.SequenceNode):
+        yield from (scalar for value in node.value for scalar in _scalars(value))
 
 
 def find(name: str) -> Source:

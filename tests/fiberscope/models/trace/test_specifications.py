@@ -1,7 +1,11 @@
 """The specifications that come with the machines say what is published of them."""
 
+from pathlib import Path
+
 import pytest
 
+import fiberscope
+from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.source import names
@@ -78,3 +82,36 @@ def test_an_unknown_specification_is_named() -> None:
         load("gama")
     with pytest.raises(ConfigurationError, match=r"there is no variant power; known: energy"):
         load("extensor-power")
+
+
+PUBLIC = """\
+einsum:
+  declaration: {A: [K, M], B: [K, N], Z: [M, N]}
+  expressions: ["Z[m, n] = A[k, m] * B[k, n]"]
+mapping:
+  partitioning: {Z: {K: [uniform_shape(K1), uniform_shape(4)], N: [uniform_occupancy(B.N1)]}}
+"""
+
+
+def test_sizes_of_a_file_without_symbols_are_given_by_who_runs_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the public tool's files have them: the same counts as of a file that says the numbers."""
+    open_one, whole = tmp_path / "open.yaml", tmp_path / "whole.yaml"
+    open_one.write_text(PUBLIC)
+    whole.write_text(PUBLIC.replace("(K1)", "(16)").replace("N1", "3"))
+    matrix = "uniform:rows=40,cols=40,nonzeros=200"
+    settings, tensors = {"K1": 16, "N1": 3}, {"A": matrix, "B": matrix}
+    given = fiberscope.model(str(open_one), tensors=tensors, settings=settings)
+    said_whole = fiberscope.model(str(whole), tensors=tensors)
+    assert given.teaal is not None
+    assert said_whole.teaal is not None
+    assert given.teaal.bodies == said_whole.teaal.bodies
+    run = fiberscope.simulate(str(open_one), tensors=tensors, settings=settings)
+    assert run.operations["multiply"] == given.operations["multiply"]
+    for words, said in (
+        (["--set", "K1=16"], "open.yaml:5:68: symbol N1 has no value; give it one by --set N1="),
+        (["--set", "K2=16"], "has no symbol K2; did you mean K1?"),
+    ):
+        assert cli.run(["model", str(open_one), f"A={matrix}", f"B={matrix}", *words]) == 2
+        assert said in capsys.readouterr().err
