@@ -51,10 +51,13 @@ def machines() -> None:
 
 
 def mapped() -> None:
-    """Those of specifications: with a merger, and with a loop in front of the cut that is summed over."""
+    """Those of specifications: with a merger, with a loop in front of the cut that is summed over, with
+    intersectors that skip.
+    """
     for name, factor in (
         ("spec:gamma", "uniform:rows=9,cols=9,nonzeros=30"),
         (str(OUTER), "uniform:rows=9,cols=9,nonzeros=30"),
+        ("spec:extensor", "uniform:rows=9,cols=9,nonzeros=30"),
     ):
         assert simulate(name, factor).verification.passed
 

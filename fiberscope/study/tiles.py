@@ -20,7 +20,7 @@ from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.models.trace.api import model
 from fiberscope.report.document import Report
-from fiberscope.workloads import Workload, from_scipy, load
+from fiberscope.workloads import Workload, WorkloadError, from_scipy, load
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -169,7 +169,7 @@ def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | N
             "extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
         )
         trace = model("extensor", found, settings=settings)
-    except (ConfigurationError, InputError) as error:
+    except (ConfigurationError, InputError, WorkloadError) as error:
         return NotRun(name, found.source, settings["tiling"], str(error))
     m, k, n = report.config["tile"].values()
     moved = {tensor: one.read_bytes + one.write_bytes for tensor, one in report.traffic.items()}

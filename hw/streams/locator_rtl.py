@@ -70,7 +70,9 @@ def design(parameters: LocatorParameters, between: Streams) -> None:
     heads = [Head.of(stream) for stream in between.inputs.values()]
     crd, ref = heads[:2]
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
-    within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1) | (crd.payload < parameters.size)
+    within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1)
+    if parameters.size:
+        within = within | (crd.payload < parameters.size)
     found = named("found", reduce(and_, [head.is_data for head in heads]) & within)
     for stream in between.inputs.values():
         stream.accept(acts)

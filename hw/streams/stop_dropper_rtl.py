@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyrtl
+
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.twin import Streams
@@ -52,7 +54,7 @@ def design(parameters: StopDropperParameters, between: Streams) -> None:
     """Every token but a stop of a low level passes; no registers."""
     head, room = Head.of(between.inputs["in_stream"]), tokens.room_in(between)
     between.inputs["in_stream"].accept(room)
-    stays = ~head.is_stop | (head.level >= parameters.kept)
+    stays = ~head.is_stop | (head.level >= parameters.kept) if parameters.kept else pyrtl.Const(1, 1)
     tokens.pass_on(between.outputs["out_stream[0]"], room & head.shown & stays, head)
 
 

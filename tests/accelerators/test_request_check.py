@@ -55,7 +55,7 @@ class Worked:
     """A machine of two users in front of a memory of lines of 64 bytes and bursts of 32."""
 
     NAME = "worked"
-    TENSORS = {"A": (0,), "B": (1,), "Z": (2,)}  # noqa: RUF012
+    tensors = {"A": (0,), "B": (1,), "Z": (2,)}  # noqa: RUF012
     channels = ("one",)
     users = ((SimpleNamespace(name="reader"), "", ""), (SimpleNamespace(name="writer"), "", ""))
     numbers_each, request_bytes = 1, 64

@@ -55,10 +55,12 @@ def test_a_table_and_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> Non
         "reference_bits": 4,
         "value_bits": 32,
         "stages": 6,
+        "values": "float",
     }
     assert sum(merger["gates"].values()) == merger["gate_count"] > 50
     assert (merger["flip_flops"], merger["memory_bits"]) == (3, 0)
-    assert out.startswith("merger: radix=2 coordinate_bits=4 reference_bits=4 value_bits=32 stages=6\n")
+    given = "merger: radix=2 coordinate_bits=4 reference_bits=4 value_bits=32 stages=6 values=float "
+    assert " ".join(out.split()).startswith(given)
     row = next(line for line in out.splitlines() if line.startswith("merger "))
     assert row.split()[1] == str(merger["gate_count"])
     assert row.split()[-3:] == ["3", "0", str(merger["depth"])]
@@ -75,7 +77,7 @@ def test_every_combination_is_a_row_with_its_parameters(capsys: pytest.CaptureFi
     assert {entry["parameters"]["coordinate_bits"] for entry in blocks} == {4}
     assert len({entry["gate_count"] for entry in blocks}) == 4
     shared, *lines = out.splitlines()
-    assert shared == "merger: coordinate_bits=4 value_bits=32 stages=6"
+    assert shared == "merger: coordinate_bits=4 value_bits=32 stages=6 values=float"
     rows = [line.split() for line in lines if line.strip()[:1].isdecimal()]
     assert [row[:3] for row in rows] == [
         [str(radix), str(bits), str(entry["gate_count"])]

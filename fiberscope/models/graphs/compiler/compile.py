@@ -76,7 +76,7 @@ def compile_expression(
     Args:
         text: an assignment in index notation.
         formats: ``B:ss,C:ss:10``; a tensor without one is dense.
-        order: all loops, outermost first, ``i,k,j`` or one by one; without it that of the formats.
+        order: all loops, outermost first, ``i,k,j``, ``ikj`` or one by one; without it that of the formats.
         reorder: loops that take each other's places in that order, to follow one another as they do here.
         factor: make a statement of its own of each sum that is one term among others, or over few factors.
         optimise: names of rewrites with commas between them, or ``all``.
@@ -106,4 +106,5 @@ def compile_expression(
 
 
 def _variables(given: str | Sequence[str], argument: str) -> Sequence[str]:
-    return parse_variables(given, argument) if isinstance(given, str) and given else tuple(given)
+    """Variables of a text with commas between them, or of letters that are one each."""
+    return parse_variables(given, argument) if isinstance(given, str) and "," in given else tuple(given)

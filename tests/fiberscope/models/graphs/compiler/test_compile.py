@@ -98,6 +98,7 @@ def test_orders_and_formats_are_words_or_texts():
     made = compile_expression(PRODUCT, STORED, "i, k,j")
     assert gv_text(made.graph) == gv_text(apart.graph)
     assert compile_expression(PRODUCT, STORED, "i,k,j").order == ("i", "k", "j")
+    assert compile_expression(PRODUCT, STORED, "ikj").order == ("i", "k", "j")
     moved = compile_expression(PRODUCT, STORED, reorder=("k", "j"))
     assert compile_expression(PRODUCT, STORED, reorder="k,j").order == moved.order
     with pytest.raises(InputError, match="order 'i,,j': write variables with commas"):
