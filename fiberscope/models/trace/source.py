@@ -31,9 +31,8 @@ APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
     "/": operator.truediv,
 }
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
-_SIZE = re.compile(
-    r"\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)"
-)  # of uniform_shape(K1), uniform_occupancy(A.K1)
+# The name in uniform_shape(K1), nway_shape(WAYS) or uniform_occupancy(A.K1).
+_SIZE = re.compile(r"(?:uniform_shape|nway_shape|uniform_occupancy)\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)")
 
 
 @dataclass(frozen=True)
