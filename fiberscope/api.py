@@ -87,11 +87,11 @@ def _solved(ready: Settled, a: object, b: object, named: Mapping[str, object], c
     """Solve a problem on a machine, or a chain of products."""
     asked = course.asked
     assert asked is not None
-    if asked.chain is None:
+    if ready.chain is None:
         return solve_converted(ready, ready.maker.load(a, b, asked.exact, course.tell, named), course)
     from fiberscope.chains.run import solve_chain  # noqa: PLC0415  (most runs are of one product)
 
-    return solve_chain(ready, Chain.of(asked.chain), named, course)
+    return solve_chain(ready, named, course)
 
 
 def _machine(

@@ -63,12 +63,14 @@ class Settled(NamedTuple):
         configured: its parameters.
         maker: of its problem.
         formats: that operands lie in, where it reads another, by operand; of a chain by its names.
+        chain: the products that it is to run, if these are several.
     """
 
     kind: Accelerator[Any]
     configured: Configuration
     maker: ProblemMaker
     formats: Mapping[str, str]
+    chain: Chain | None = None
 
     def roots(self, machine: str, parts: Iterable[object] = ()) -> Roots:
         """Where the sources of its run begin; as of ``of_simulation``."""
@@ -87,7 +89,7 @@ def settled(
         ConfigurationError, InputError, WorkloadError: as of ``configure`` and what is checked of formats.
     """
     formats, own = _formats_of(kind, settings, chain)
-    return Settled(kind, *configure(kind, config, own), formats)
+    return Settled(kind, *configure(kind, config, own), formats, chain)
 
 
 def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
@@ -96,7 +98,7 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
     """
-    kind, configured, _maker, formats = ready
+    kind, configured, formats = ready.kind, ready.configured, ready.formats
     asked, made = course.asked, None
     if asked is not None:
         made = source(ready.roots(asked.machine, course.parts.values()), asked)
@@ -109,8 +111,8 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
         for operand, name in formats.items()
     }
     seconds = report.seconds + sum(one.seconds for one in found.values())
-    moved = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
-    more = sum(one.read_bytes + one.write_bytes for one in found.values())
+    moved = sum(part.moved_bytes for part in report.traffic.values())
+    more = sum(one.moved_bytes for one in found.values())
     conversions = Conversions(
         operands=found,
         seconds=seconds,

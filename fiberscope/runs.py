@@ -18,7 +18,6 @@ from fiberscope.telling import Progress
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
-    from fiberscope.chains.chain import Chain
     from fiberscope.converted import Settled
     from fiberscope.models.analytic.evaluate import Evaluated
     from fiberscope.models.trace.api import Prepared
@@ -119,10 +118,10 @@ class Simulation(Run):
 
     def digests(self, progress: Progress) -> list[str]:
         """As of ``Run``."""
-        if self._chain is not None:
+        if self._ready.chain is not None:
             from fiberscope.chains.run import load_operands  # noqa: PLC0415
 
-            found = load_operands(self._chain, self.tensors, self.exact, progress)
+            found = load_operands(self._ready.chain, self.tensors, self.exact, progress)
             return [one.digest for one in found.values()]
         problem = self._ready.maker.load(*self._operands, self.exact, progress, self.tensors)
         return [one.digest for one in problem.operands.values()]
@@ -138,15 +137,11 @@ class Simulation(Run):
 
     @cached_property
     def _ready(self) -> Settled:
+        from fiberscope.chains.chain import Chain  # noqa: PLC0415
         from fiberscope.converted import settled  # noqa: PLC0415
 
-        return settled(self.kind, self.settings, self.config, self._chain)
-
-    @property
-    def _chain(self) -> Chain | None:
-        from fiberscope.chains.chain import Chain  # noqa: PLC0415
-
-        return None if self.chain is None else Chain.of(self.chain)
+        chain = None if self.chain is None else Chain.of(self.chain)
+        return settled(self.kind, self.settings, self.config, chain)
 
     @property
     def _operands(self) -> tuple[str | None, str | None]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["TOLERANCE", "Comparison", "compare", "entries_compared", "largest_error", "overflow"]
+__all__ = ["TOLERANCE", "Comparison", "compare", "entries_compared", "largest_error", "ones_of", "overflow"]
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
@@ -83,7 +83,7 @@ def _positive_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers
 
 def _any_reference(block: CsrArray, b: CsrArray) -> tuple[CsrArray, Numbers, Numbers]:
     """The same where sums may be 0, which scipy leaves out: of ones none is."""
-    expected = _sorted(_with_values(block, np.ones_like(block.data)) @ _with_values(b, np.ones_like(b.data)))
+    expected = _sorted(ones_of(block) @ ones_of(b))
     return expected, _on(expected, block @ b), _on(expected, _sizes(block) @ _sizes(b))
 
 
@@ -151,6 +151,11 @@ def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:
         last = max(last, first + 1)
         yield slice(first, last)
         first = last
+
+
+def ones_of(matrix: CsrArray) -> CsrArray:
+    """A matrix with a one wherever another has an entry, so that no sum of products is 0."""
+    return _with_values(matrix, np.ones_like(matrix.data))
 
 
 def _sizes(matrix: CsrArray) -> CsrArray:

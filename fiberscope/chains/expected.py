@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from fiberscope.chains.chain import Chain
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.sparse import sparse
-from fiberscope.workloads.verification import TOLERANCE, Comparison, entries_compared, largest_error
+from fiberscope.workloads.verification import TOLERANCE, Comparison, entries_compared, largest_error, ones_of
 
 __all__ = ["compared"]
 
@@ -37,11 +36,11 @@ class _Expected:
     @classmethod
     def given(cls, matrix: CsrArray) -> _Expected:
         """Of an operand."""
-        return cls(_ones(matrix), matrix, abs(matrix))
+        return cls(ones_of(matrix), matrix, abs(matrix))
 
     def times(self, other: _Expected) -> _Expected:
         """Of the product."""
-        entries = _ones(self.entries @ other.entries)
+        entries = ones_of(self.entries @ other.entries)
         return _Expected(entries, self.values @ other.values, self.sizes @ other.sizes)
 
 
@@ -73,7 +72,3 @@ def _one(expected: _Expected, result: CsrArray | Dense) -> Comparison:
         values, sizes = expected.values.toarray(), expected.sizes.toarray()
         return Comparison(largest_error(values, sizes, result))
     return entries_compared(expected.entries, expected.values, expected.sizes, result)
-
-
-def _ones(matrix: CsrArray) -> CsrArray:
-    return sparse.csr_array((np.ones_like(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -26,15 +26,13 @@ __all__ = ["load_operands", "solve_chain"]
 
 def solve_chain(
     ready: Settled,
-    chain: Chain,
     operands: Mapping[str, object],
     course: Course,
 ) -> Report:
     """Run every product of a chain, compare each with scipy's, and what comes out with the whole chain.
 
     Args:
-        ready: the machine; its formats are those in which the chain's matrices lie in memory.
-        chain: what is computed.
+        ready: the machine with its chain; its formats are those in which the chain's matrices lie in memory.
         operands: by name, as ``fiberscope.simulate`` takes them.
         course: how each product is run.
 
@@ -42,6 +40,8 @@ def solve_chain(
         InputError, ConfigurationError, WorkloadError: operands that are missing, or do not go together.
         FailedRunError: a product went wrong, or what comes out is not the chain's.
     """
+    chain = ready.chain
+    assert chain is not None  # else there is one product
     _check(ready, chain, operands)
     _check_outputs(course)
     start = time.perf_counter()

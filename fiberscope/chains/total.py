@@ -122,7 +122,7 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _moved(traffic: Iterable[parts.TensorTraffic]) -> int:
-    return sum(one.read_bytes + one.write_bytes for one in traffic)
+    return sum(one.moved_bytes for one in traffic)
 
 
 def _memory(used: list[parts.Memory], moved: int, seconds: float) -> parts.Memory | None:
@@ -170,7 +170,7 @@ def _chain(ran: Ran) -> parts.Chain:
         seconds=sum(
             _with_conversions(ran, product) for product in ran.chain.products if product.name in ran.steps
         ),
-        traffic_bytes=moved + sum(one.read_bytes + one.write_bytes for one in conversions),
+        traffic_bytes=moved + sum(one.moved_bytes for one in conversions),
     )
 
 
@@ -187,7 +187,7 @@ def _with_conversions(ran: Ran, product: Product) -> float:
     ends = [one for one in (*streams, written) if one is not None]
     beside = [one for one in ends if not one.waits_for]
     before = [*told.values(), *(one for one in ends if one.waits_for)]
-    moved = _moved(step.traffic.values()) + sum(one.read_bytes + one.write_bytes for one in beside)
+    moved = _moved(step.traffic.values()) + sum(one.moved_bytes for one in beside)
     peak = step.memory.peak_bytes_per_second if step.memory else math.inf
     together = max(step.seconds, *(one.seconds for one in beside), moved / peak) if beside else step.seconds
     return together + sum(one.seconds for one in before)

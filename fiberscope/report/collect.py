@@ -117,7 +117,7 @@ def _memory(
 ) -> parts.Memory | None:
     if use is None:
         return None
-    moved = sum(part.read_bytes + part.write_bytes for part in traffic.values())
+    moved = sum(part.moved_bytes for part in traffic.values())
     rate = moved / seconds if seconds else 0.0
     return parts.Memory(
         row_hits=use.row_hits,

@@ -100,8 +100,13 @@ class TensorTraffic(_Part):
     useful_write_bytes: int | None = None
 
     @property
-    def useful_bytes(self) -> int | None:
+    def moved_bytes(self) -> int:
         """Those read and those written together."""
+        return self.read_bytes + self.write_bytes
+
+    @property
+    def useful_bytes(self) -> int | None:
+        """Those of them that are useful; None where the machine does not tell."""
         if self.useful_read_bytes is None or self.useful_write_bytes is None:
             return None
         return self.useful_read_bytes + self.useful_write_bytes
@@ -230,6 +235,11 @@ class Conversion(_Part):
     read_bytes: int
     write_bytes: int
     waits_for: tuple[str, ...] = ()
+
+    @property
+    def moved_bytes(self) -> int:
+        """Those read and those written together."""
+        return self.read_bytes + self.write_bytes
 
 
 class Conversions(_Part):

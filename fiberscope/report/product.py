@@ -26,7 +26,7 @@ def check_product(path: Path) -> None:
     Raises:
         InputError: naming those that can.
     """
-    if suffix_of(path) not in _WRITERS or path.suffix == ".gz":
+    if suffix_of(path) not in _WRITERS or path.suffix.lower() == ".gz":
         raise InputError(
             f"{path}: a product is written as {', '.join(_WRITERS)}; end its name in one of these"
         )
@@ -44,10 +44,11 @@ def write_product(path: Path, answer: object) -> None:
     """
     if answer is None:
         raise InputError(f"{path}: the run has no product to write")
-    if path.suffix != ".tns" and isinstance(answer, SparseTensor):
+    suffix = suffix_of(path)
+    if suffix != ".tns" and isinstance(answer, SparseTensor):
         raise InputError(f"{path}: the product has {answer.order} ranks; give a name in .tns")
     file = io.BytesIO()
-    _WRITERS[path.suffix](file, answer)
+    _WRITERS[suffix](file, answer)
     write_bytes(path, file.getvalue())
 
 

@@ -151,7 +151,7 @@ def _steps(chain: Chain) -> RenderableType:
     table.add_row(Text("Products", "bold"), "cycles", "multiplies", "moved", "nonzeros")
     for name, step in chain.steps.items():
         multiplies, product = step.operations.get("multiply"), step.product
-        moved = sum(part.read_bytes + part.write_bytes for part in step.traffic.values())
+        moved = sum(part.moved_bytes for part in step.traffic.values())
         counts = [step.cycles, multiplies, None if product is None else product.nonzeros]
         told = ["" if count is None else f"{count:,}" for count in counts]
         table.add_row(Text(f"  {name}"), *told[:2], _size(moved), told[2])
@@ -225,7 +225,7 @@ def _traffic(report: Record) -> RenderableType:
     for name, part in report.traffic.items():
         useful = "" if part.useful_bytes is None else _size(part.useful_bytes)
         table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes), useful)
-    moved = sum(part.read_bytes + part.write_bytes for part in report.traffic.values())
+    moved = sum(part.moved_bytes for part in report.traffic.values())
     least = report.traffic_minimum_bytes
     total = f"  {_size(moved)} in all"
     if least and report.complete:

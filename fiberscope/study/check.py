@@ -223,4 +223,4 @@ def _counts(trace: Report) -> dict[str, int]:
 
 
 def _bytes(report: Report) -> dict[str, int]:
-    return {name: part.read_bytes + part.write_bytes for name, part in report.traffic.items()}
+    return {name: part.moved_bytes for name, part in report.traffic.items()}

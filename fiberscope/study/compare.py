@@ -202,7 +202,7 @@ def _beside(known: Published, name: str, model: str, reports: Sequence[Report]) 
 
 def _traffic(tensor: str, report: Report, reported: Figures | None, teaal: Figures | None) -> TensorTraffic:
     part = report.traffic[tensor]
-    ours = part.read_bytes + part.write_bytes if part.useful_bytes is None else part.useful_bytes
+    ours = part.moved_bytes if part.useful_bytes is None else part.useful_bytes
     theirs = _bytes(tensor, reported, report)
     difference = None
     if reported is not None and reported.traffic and theirs is not None:

@@ -172,7 +172,7 @@ def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | N
     except (ConfigurationError, InputError, WorkloadError) as error:
         return NotRun(name, found.source, settings["tiling"], str(error))
     m, k, n = report.config["tile"].values()
-    moved = {tensor: one.read_bytes + one.write_bytes for tensor, one in report.traffic.items()}
+    moved = {tensor: one.moved_bytes for tensor, one in report.traffic.items()}
     buffer = report.config["llb"]["size"]
     run = (report.cycles, trace.cycles, moved, report.complete)
     return Ran(name, found.source, buffer, settings["tiling"], (m, k, n), *run)

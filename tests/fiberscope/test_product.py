@@ -29,7 +29,7 @@ def made() -> Any:
     return fiberscope.simulate("gamma", GIVEN).result
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".npy", ".mtx"])
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".mtx", ".NPZ"])
 def test_a_product_that_was_written_is_a_workload_again(suffix: str) -> None:
     """To the bit: values have all their digits."""
     assert cli.run(["sim", "gamma", GIVEN, "--product", f"z{suffix}", "--quiet"]) == 0

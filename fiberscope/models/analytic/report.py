@@ -168,7 +168,7 @@ def _summary(
     shares["total"] = energy
     mapping = NamedMapping.of(evaluated.mappings, 0)
     design = evaluated.design
-    moved = sum(one.read_bytes + one.write_bytes for one in _traffic(evaluated, told).values())
+    moved = sum(one.moved_bytes for one in _traffic(evaluated, told).values())
     return level_parts.Analytical(
         mode=design.options.mode,
         compute=computes,
