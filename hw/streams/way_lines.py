@@ -67,11 +67,11 @@ class WayLines:  # C: final
         """Ask for the next line of one of so many ways from the first on; whether any was to be had."""
         if not requests.can_push():
             return False
-        for _ in range(ways):
-            way = first + self.turn % ways
-            self.turn = self.turn + 1 if self.turn + 1 < ways else 0
+        for step in range(ways):
+            way = first + (self.turn + step) % ways
             if self.asked[way] < self.end[way] and self.flying[way] < self.ahead:
                 self._ask(requests, way)
+                self.turn = way + 1 - first
                 return True
         return False
 

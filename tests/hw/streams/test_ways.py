@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shuffled_memory import Shuffler, lines_of
 
+from fiberscope.hw.memory.protocol import REQUEST
 from fiberscope.hw.streams.merge_lists import PARTIAL, Lists
 from fiberscope.hw.streams.testing import TimedSource, with_gaps
 from fiberscope.hw.streams.tokens import CRD, DATA, REF
-from fiberscope.hw.streams.way_lines import ArrayLines
+from fiberscope.hw.streams.way_lines import ArrayLines, WayLines
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import StreamSink, check_accounting, random_stalls
@@ -104,3 +105,38 @@ def test_each_fiber_is_handed_on_whole_however_memory_answers(
         assert ways == wanted
         for place, addresses in enumerate(asked):
             assert sorted(addresses) == sorted((place << 20) + LINE * line for line in lines)
+
+
+LINES = (2, 2, 2, 1)  # of a merge of four ways: the turn is the last way's then, which has none left
+
+
+def lines_after(looks):
+    """The ways of a merge of three whose lines are asked for one after the other, behind a merge of four.
+
+    So many looks find nothing between the two.
+    """
+    kernel = Kernel()
+    kernel.clock("core", 10**9)
+    asks, sink = kernel.add(TimedSource("asks", REQUEST, [])), kernel.add(StreamSink("sink"))
+    requests = kernel.connect(asks, "out", sink, "in", capacity=None)
+    kernel.build()
+    lines = WayLines(ArrayLines(0, 8, lines_of(*range(0, 14, 2)), 1, 1), ways=2 * RADIX, ahead=2)
+    for way, count in enumerate(LINES):
+        lines.begin(way, way, 2 * way, 2 * way + count)
+    assert [lines.ask(requests, 0, RADIX) for _ in range(8)] == [True] * 7 + [False]
+    for _ in range(looks):
+        assert not lines.ask(requests, RADIX, 3)
+    for way in range(3):
+        lines.begin(RADIX + way, 4 + way, 2 * way, 2 * way + 2)
+    while lines.ask(requests, RADIX, 3):
+        pass
+    tokens = [requests.token(place) for place in range(7, requests.occupancy)]
+    return [coordinate // lines.ahead - RADIX for _control, coordinate, *_rest in tokens]
+
+
+def test_each_way_has_its_turn_behind_a_merge_of_more_ways():
+    assert lines_after(0) == [0, 1, 2, 0, 1, 2]
+
+
+def test_a_look_for_lines_that_finds_none_changes_nothing():
+    assert lines_after(1) == lines_after(2) == lines_after(0)
