@@ -11,6 +11,7 @@ MERGE = Protocol("merge", control="end", coordinate="area")
 PARTIAL = Protocol("partial fiber", control="kind")  # one is whole in the store
 AREAS = 2  # of the store: one is read while the other is written
 POINTS = 2  # instead of an area: the fiber is the task's last
+SUM = -1  # instead of the list that an element is of: it is a sum of products, of several
 
 
 class Lists:  # C: final
@@ -31,6 +32,21 @@ class Lists:  # C: final
         self.sources = [Growing() for _ in range(AREAS)]  # the lists that they are of,
         self.values = [Growing() for _ in range(AREAS)]  # values,
         self.ends = [Growing() for _ in range(AREAS)]  # and where each fiber ends
+
+    def store(self, area: int, coordinate: int, source: int, value: float) -> None:
+        """Put an element behind the last of an area."""
+        elements: Growing = self.elements[area]
+        sources: Growing = self.sources[area]
+        values: Growing = self.values[area]
+        elements.append(coordinate)
+        sources.append(source)
+        values.append_value(value)
+
+    def end(self, area: int) -> None:
+        """End the fiber whose elements were put there last."""
+        elements: Growing = self.elements[area]
+        ends: Growing = self.ends[area]
+        ends.append(elements.count)
 
     def clear(self, area: int) -> None:
         """Forget the partial fibers of an area."""

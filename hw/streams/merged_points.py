@@ -97,15 +97,9 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
             stream.push(DATA, references.integer(source))
 
     def _store(self, area: int, ends: bool) -> None:
-        elements: Growing = self.table.elements[area]
         if ends:
-            ended: Growing = self.table.ends[area]
-            ended.append(elements.count)
+            self.table.end(area)
             self.partials.push(DATA)
             return
-        sources: Growing = self.table.sources[area]
-        values: Growing = self.table.values[area]
         self.stored += 1
-        elements.append(self.merged.coordinate())
-        sources.append(self.merged.reference())
-        values.append_value(self.merged.value())
+        self.table.store(area, self.merged.coordinate(), self.merged.reference(), self.merged.value())

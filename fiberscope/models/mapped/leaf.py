@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.merge_lists import Lists
 from fiberscope.hw.streams.merged_points import MergedPoints
+from fiberscope.hw.streams.merged_sums import Either, FiberSums, PointsAndSums
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.tokens import CRD, VAL
@@ -68,6 +69,8 @@ class Leaf:
         for node in nodes:
             self._make(node, self.called(node))
             self._wait_for_coordinates(node)
+            if node.type == "runsum" and memory.stage.reduces:
+                self._keep_sums(node, self.called(node))
 
     def called(self, node: Node) -> str:
         """What a node's block is called."""
@@ -141,11 +144,13 @@ class Leaf:
         for place, (chain, _lines) in enumerate(arrays):
             self.memory.memory.reads(chain, self.name, ways, f"[{place}]")
         merger = add(self._part(node), f"{name}.merger", radix, timing.stages)
-        points = add(MergedPoints, f"{name}.points", lists)
+        reduces = self.memory.stage.reduces
+        points = add(PointsAndSums if reduces else MergedPoints, f"{name}.points", lists)
         connect = self.machine.kernel.connect
         connect(ways, "tasks", merger, "tasks", capacity=2)
         connect(ways, "groups", points, "groups", capacity=4)
-        connect(points, "partials", ways, "partials", capacity=None)
+        if not reduces:
+            connect(points, "partials", ways, "partials", capacity=None)
         for way in range(radix):
             connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
         connect(merger, "merged", points, "merged", capacity=2)
@@ -156,6 +161,22 @@ class Leaf:
         outputs |= {f"carried[{place}]": f"out_carried{place}" for place in range(carried)}
         self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
         self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
+
+    def _keep_sums(self, node: Node, name: str) -> None:
+        """About what adds runs up: sums that are merged again pass by the multiplier, and are stored."""
+        swap = next(one for one in self.nodes.values() if one.type == "swap")
+        ways, points = cast(FiberWays, self.blocks[swap.name]), self._outputs[swap.name, "outer"][0]
+        runs, connect = self.blocks[node.name], self.machine.kernel.connect
+        either = self.machine.add(Either, f"{name}.operands")
+        sums = self.machine.add(FiberSums, f"{name}.fibers", ways.table)
+        self._wire((points, "out_sum[0]"), (either, "in_second"))
+        self._wire((either, "out_val[0]"), (runs, "in_val"))
+        for port in ("crd", "val"):
+            self._wire((runs, f"out_{port}[0]"), (sums, f"in_{port}"))
+            self._outputs[node.name, port] = sums, f"out_{port}"
+        self._inputs[node.name, "val"] = either, "in_first"
+        connect(points, "targets", sums, "targets", capacity=4)
+        connect(sums, "partials", ways, "partials", capacity=None)
 
     def _wire(self, source: End, target: End, *, bounded: bool = True) -> None:
         capacity = self.timing.capacity if bounded else None

@@ -47,6 +47,11 @@ class Stage:
     rounds: int = 0
     eager: bool = False
 
+    @property
+    def reduces(self) -> bool:
+        """Whether what is merged again has been scaled and added up."""
+        return self.merger is not None and self.merger.reduces
+
 
 def refuse(specification: Specification, what: str) -> ConfigurationError:
     """What is said of a specification that no machine is built of."""

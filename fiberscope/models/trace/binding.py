@@ -18,6 +18,7 @@ from fiberscope.models.trace.specification import (
     MergerBinding,
     RankFormat,
     SequencerBinding,
+    Split,
     StorageBinding,
     Tensor,
 )
@@ -236,7 +237,23 @@ class BindingReader:
             raise self.document.error(path, "init-ranks and final-ranks should have the same ranks")
         if before == after:
             raise self.document.error(path, "init-ranks and final-ranks are the same order")
+        if component.reduces:
+            self._check_sums(component, before, after, path)
         return MergerBinding(component.name, tensor.name, before, after)
+
+    def _check_sums(
+        self, component: Component, before: Sequence[str], after: Sequence[str], path: Path
+    ) -> None:
+        """What a merger adds up is alike in all but its last rank, and the output has not that."""
+        summed = set(self.einsum.ranks) - set(self.einsum.computed.output.ranks)
+        cut = [one for one in self.einsum.partitioning if isinstance(one, Split) and one.rank in summed]
+        summed |= {name for one in cut for name in one.names}
+        if before[:-2] != after[:-2]:
+            message = f"{component.name} reduces: it exchanges the last two ranks, and no others"
+            raise self.document.error((*path, "final-ranks"), message)
+        if after[-1] not in summed:
+            message = f"{component.name} reduces, and {self.einsum.output} is not summed over {after[-1]}"
+            raise self.document.error((*path, "final-ranks"), message)
 
     def _compute(self, component: Component, operation: str, path: Path) -> ComputeBinding:
         if operation not in component.operations:

@@ -110,9 +110,6 @@ class _Reader:
             raise self.document.error((*path, "class"), f"there is no class {given.class_}; {advice}")
         self._check_attributes(kind, given, path)
         of = given.attributes
-        if of.reduce:
-            message = "a merger that reduces is not modelled; with false, an Einsum adds what it merged"
-            raise self.document.error((*path, "attributes", "reduce"), message)
         values = {
             "bandwidth": of.bandwidth,
             "width": of.width or 0,
@@ -123,6 +120,7 @@ class _Reader:
             "outputs": of.outputs,
             "radix": of.comparator_radix,
             "order": of.order or "",
+            "reduces": bool(of.reduce),
             "num_ranks": of.num_ranks,
             **self._type(kind, of, path),
         }

@@ -76,7 +76,7 @@ def _units(einsum: Einsum) -> set[str]:
     return {each.component for bindings in lists for each in bindings}
 
 
-def swaps(tree: FiberTree, final: Sequence[str], radix: int | None, finite_inputs: bool) -> int:
+def swaps(tree: FiberTree, final: Sequence[str], merger: Component) -> int:
     """Steps of the mergers that bring a tree's ranks into another order.
 
     When two ranks change places, for every fiber of the upper one the fibers below it are merged. Orders that
@@ -85,16 +85,16 @@ def swaps(tree: FiberTree, final: Sequence[str], radix: int | None, finite_input
     Args:
         tree: in the order at first.
         final: names of its ranks in the order that is wanted.
-        radix: lists merged at once; None for all.
-        finite_inputs: an element takes one step; otherwise heads are kept sorted by insertion.
+        merger: with a bound on its inputs an element takes one step; else heads are kept sorted by insertion.
     """
-    steps = 0
+    steps, radix, sums = 0, merger.radix, merger.reduces
     for depth in exchanges(tree.names, final):
         segments, starts = tree.segments[depth], tree.segments[depth + 1]
+        coordinates = tree.coordinates[depth + 1]
         steps += (
-            merge_steps(segments, starts, radix)
-            if finite_inputs
-            else sort_steps(segments, starts, tree.coordinates[depth + 1], radix)
+            sort_steps(segments, starts, coordinates, radix, sums=sums)
+            if merger.inputs is None
+            else merge_steps(segments, starts, radix, coordinates if sums else None)
         )
         names = list(tree.names)
         names[depth : depth + 2] = names[depth + 1], names[depth]
@@ -218,9 +218,8 @@ class Model:
         }[kind or "two-finger"]
 
     def _swaps(self, run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> int:
-        merger = self._component(run, merged.component)
         tree = _before(run, merged, outcome)
-        return swaps(tree, merged.final_ranks, merger.radix, merger.inputs is not None)
+        return swaps(tree, merged.final_ranks, self._component(run, merged.component))
 
 
 def _counted_as(einsum: Einsum, function: str) -> set[str]:

@@ -10,34 +10,56 @@ from fiberscope.workloads.canonical import Integers
 NOTHING: Integers = np.zeros(1, np.int64)
 
 
-def merge_steps(segments: Integers, starts: Integers, radix: int | None) -> int:
+def merge_steps(
+    segments: Integers, starts: Integers, radix: int | None, summed: Integers | None = None
+) -> int:
     """Steps of mergers that take an element a step, and one step more for each list of it.
 
-    Lists are merged ``radix`` at a time, in rounds, until one is left; equal coordinates stay side by side.
+    Lists are merged ``radix`` at a time, in rounds, until one is left; equal coordinates stay side by side,
+    or are one element in the next round.
 
     Args:
         segments: merge i is of the lists ``segments[i]`` to ``segments[i + 1]``.
         starts: where the elements of each list begin, and where the last ends.
         radix: lists at once; None for all.
+        summed: coordinates of the elements, if equal ones become one.
     """
-    lists = np.diff(segments)
-    elements = starts[segments[1:]] - starts[segments[:-1]]
-    steps = 0
-    while len(lists := lists[(several := lists > 1)]):
-        elements = elements[several]
-        steps += int(lists.sum() + elements.sum())
-        lists = -(-lists // np.minimum(radix or lists, lists))
+    elements, steps = np.diff(starts), 0
+    while (lists := np.diff(segments)).max(initial=0) > 1:
+        several = np.repeat(lists > 1, lists)
+        steps += int(several.sum() + elements[several].sum())
+        width = radix or int(lists.max())
+        places = np.arange(len(elements)) - np.repeat(segments[:-1], lists)
+        segments = np.insert(np.cumsum(-(-lists // width)), 0, 0)
+        merged = np.repeat(segments[:-1], lists) + places // width
+        if summed is not None:
+            merged, summed = _distinct(np.repeat(merged, elements), summed)
+        weights = elements if summed is None else None
+        elements = np.bincount(merged, weights, segments[-1]).astype(np.int64)
     return steps
 
 
-def sort_steps(segments: Integers, starts: Integers, coordinates: Integers, radix: int | None) -> int:
+def _distinct(lists: Integers, coordinates: Integers) -> tuple[Integers, Integers]:
+    """Of elements by list and coordinate those that differ, in order."""
+    width = coordinates.max(initial=0) + 1
+    keys = np.unique(lists * width + coordinates)
+    return keys // width, keys % width
+
+
+def sort_steps(
+    segments: Integers, starts: Integers, coordinates: Integers, radix: int | None, *, sums: bool = False
+) -> int:
     """Steps of mergers that keep the heads of their lists sorted, in rounds as ``merge_steps`` says.
 
     Each element is put in among the heads, from the front: a step, and one for each head that leaves before
-    it. Of equal coordinates that of the later list leaves first. The arguments are those of ``merge_steps``,
-    and the coordinates of the elements.
+    it. Of equal coordinates that of the later list leaves first.
+
+    Args:
+        segments, starts, radix: as of ``merge_steps``.
+        coordinates: of the elements.
+        sums: whether equal ones become one in each round.
     """
-    heads = SortedHeads(radix or int(np.diff(segments).max(initial=1)))
+    heads = SortedHeads(radix or int(np.diff(segments).max(initial=1)), sums=sums)
     columns = (np.ascontiguousarray(column, np.int64) for column in (segments, starts, coordinates))
     heads.sort_all(*columns)
     return heads.steps
@@ -50,11 +72,12 @@ class SortedHeads:  # C: final
 
     Args:
         radix: lists at once, at least 2.
+        sums: whether equal coordinates become one in each round.
     """
 
-    def __init__(self, radix: int) -> None:
-        self.radix = radix
-        self.steps = 0
+    def __init__(self, radix: int, *, sums: bool = False) -> None:
+        self.radix, self.sums = radix, sums
+        self.steps = self.out = 0
         self.filled = 0
         self.keys = NOTHING  # C: long[::1]; of the heads, in the order in which they leave, the first last
         self.coordinates = self.merged = self.bounds = self.places = (
@@ -95,11 +118,12 @@ class SortedHeads:  # C: final
         while lists > 1:
             radix = min(self.radix, lists)
             groups = (lists + radix - 1) // radix
+            self.out = 0
             for group in range(groups):
-                first, last = group * radix, min((group + 1) * radix, lists)
+                first, last, begin = group * radix, min((group + 1) * radix, lists), self.out
                 self._merge(first, last)
-                self.bounds[group] = self.bounds[first]
-            self.bounds[groups] = self.bounds[lists]
+                self.bounds[group] = begin
+            self.bounds[groups] = self.out
             lists = groups
             self.coordinates, self.merged = self.merged, self.coordinates
 
@@ -109,12 +133,14 @@ class SortedHeads:  # C: final
         for place in range(width):
             self.places[place] = self.bounds[first + place]
             self._push(first, width, place)
-        out = self.bounds[first]  # C: long
+        begin = self.out
         while self.filled:
             self.filled -= 1
             key = self.keys[self.filled]  # C: long
-            self.merged[out] = key // width
-            out += 1
+            coordinate = key // width  # C: long
+            if not self.sums or self.out == begin or self.merged[self.out - 1] != coordinate:
+                self.merged[self.out] = coordinate
+                self.out += 1
             self._push(first, width, width - 1 - key % width)
 
     def _push(self, first: int, width: int, place: int) -> None:  # C: noexcept

@@ -240,7 +240,8 @@ class Component:
         operations: of a compute unit.
         intersection: how an intersector works.
         inputs, outputs: lists of a merger, None is unlimited; ``radix``: lists it merges at once, alike.
-        order: ``fifo`` or ``opt``, of a merger.
+        order: ``fifo`` or ``opt``, of a merger; ``reduces``: whether what it merged is scaled and added up
+            before it is merged again.
         num_ranks: of a sequencer.
     """
 
@@ -260,6 +261,7 @@ class Component:
     outputs: int | None = None
     radix: int | None = None
     order: str = ""
+    reduces: bool = False
     num_ranks: int | None = None
 
 

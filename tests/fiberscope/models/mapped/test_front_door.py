@@ -73,7 +73,7 @@ SMALL_TILES = {"pe.count": 5, "pe.tile": 4, "tile.m": 2, "tile.k": 2, "tile.n": 
 FILES = tuple(str(EXAMPLES / f"{dataflow}.yaml") for dataflow in ("row_wise", "inner", "outer"))
 
 
-@pytest.mark.parametrize("name", ["spec:gamma", *FILES])
+@pytest.mark.parametrize("name", ["spec:gamma", "spec:gamma-reduce", *FILES])
 def test_counts_are_those_of_the_trace(name):
     report = fiberscope.simulate(name, SMALL)
     counted = fiberscope.model(name.removeprefix("spec:"), SMALL)
@@ -82,6 +82,22 @@ def test_counts_are_those_of_the_trace(name):
     assert report.accelerator == (name if name.startswith("spec:") else f"spec:{Path(name).stem}")
     for operation in ("multiply", "add"):
         assert report.operations[operation] == counted.operations[operation] > 0
+
+
+@pytest.mark.parametrize(("name", "merged"), [("gamma", (4 + 2) + 6), ("gamma-reduce", (4 + 2) + (2 + 2))])
+def test_what_is_added_up_before_it_is_stored_is_merged_as_one(name, merged):
+    """One row of A (its M) selects three rows of two elements, in two columns: two rows are merged first."""
+    tensors = {"A": csr_of([[1], [2], [3]]), "B": csr_of([[1, 2], [3, 4], [5, 6]])}
+    report = fiberscope.simulate(f"spec:{name}", tensors=tensors, settings={"pe.radix": 2})
+    assert report.verification.passed
+    assert report.operations == {"multiply": 6, "add": 4, "merge": merged}
+    counted = fiberscope.model(name, tensors=tensors, settings={"pe.radix": 2})
+    assert counted.operations == {**report.operations, "intersect": 3, "merge": merged + (2 + 1) + 2}
+
+
+def csr_of(rows):
+    """A matrix of these rows."""
+    return sparse.csr_array(np.array(rows, float))
 
 
 def test_a_cascade_runs_stage_by_stage(tmp_path):

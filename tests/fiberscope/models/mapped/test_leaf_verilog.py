@@ -10,6 +10,7 @@ pytest.importorskip("pyrtl")
 
 from drawn_specifications import merging, programs
 from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
 from mapped_runs import built
 
 from fiberscope import cli
@@ -27,6 +28,7 @@ EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
 FEW = settings(suppress_health_check=list(HealthCheck), max_examples=12)
 MANY = settings(FEW, max_examples=300)
 BITS, POINTS = 32, 64
+STORING = merging(reduces=st.just(False))  # what adds up before it stores has no twin
 NO_TWIN = [f"{block}: no hardware here is like it" for block in ("points", "skip")]
 
 
@@ -73,7 +75,7 @@ def test_an_instance_as_verilog_moves_its_tokens_in_its_cycles(program):
 
 
 @FEW
-@given(merging())
+@given(STORING)
 def test_one_with_a_merger_does_so_too(program):
     held(program, depth=3, stages=2)
 
@@ -87,7 +89,7 @@ def test_three_hundred_instances(program):
 
 @pytest.mark.slow
 @MANY
-@given(merging())
+@given(STORING)
 def test_three_hundred_with_a_merger(program):
     held(program)
 
@@ -104,7 +106,7 @@ def rows_of_many_lists(radix):
 
 def merging_of(radix):
     """A drawn specification whose one instance has a merger of this radix."""
-    specification, trees = find(merging(), lambda _program: True, settings=settings(database=None))
+    specification, trees = find(STORING, lambda _program: True, settings=settings(database=None))
     configuration = specification.configurations["Chip"]
     merger = replace(
         configuration.components["Merger"], inputs=radix, radix=radix, instances=1, all_instances=1
@@ -151,6 +153,7 @@ def test_the_command_writes_and_runs_an_instance(example, tmp_path, capsys):
         (["merger", "--level", "pe"], "merger is a block; --level and tensors are for a specification"),
         (["spec:gamma", "--level", "cache"], "no tasks are dealt to cache; known: pe"),
         ([str(EXAMPLES / "outer.yaml"), "--level", "PE"], NO_TWIN[0]),
+        (["spec:gamma-reduce", "--level", "PE"], "swap_B1_N_points: no hardware here is like it"),
         (["spec:gamma", "--level", "pe", "A=uniform:rows=8,cols=8,nonzeros=8"], "is no whole number of 32"),
     ],
 )

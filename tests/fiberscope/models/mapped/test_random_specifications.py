@@ -1,5 +1,7 @@
 """Machines from random specifications: they compute what every point gives, and count as the trace does."""
 
+from itertools import chain
+
 import pytest
 from drawn_specifications import merging, programs
 from drawn_storage import stored_merging
@@ -8,6 +10,8 @@ from hypothesis import strategies as st
 from mapped_runs import compare, ran
 
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.trace.evaluate import run
+from fiberscope.models.trace.model import Model
 from fiberscope.sim import Kernel
 
 REFUSED = ("visited whole, and cut", "is cut while the loops run", "copies the same for every")
@@ -41,22 +45,26 @@ def test_two_thousand_machines(program):
     held(program)
 
 
-def elements_merged(specification, trees):
-    """Elements that pass a merger of tasks with several lists: all in each round, lists not counted."""
-    radix = specification.configurations["Chip"].components["Merger"].radix
+def merged(specification, trees):
+    """Elements that pass a merger of tasks with several lists, and lists of these: all in each round."""
+    merger = specification.configurations["Chip"].components["Merger"]
+    kept = set if merger.reduces else list
     rows, fibers = {}, {}
     for k, n in zip(*trees["B"].swizzle(("K", "N")).columns(), strict=True):
         fibers.setdefault(int(k), []).append(int(n))
     for k, m in zip(*trees["A"].swizzle(("K", "M")).columns(), strict=True):
         if int(k) in fibers:
-            rows.setdefault(int(m), []).append(len(fibers[int(k)]))
-    count = 0
-    for lists in rows.values():
-        left, elements = len(lists), sum(lists)
-        while left > 1:
-            count += elements
-            left = -(-left // radix)
-    return count
+            rows.setdefault(int(m), []).append(fibers[int(k)])
+    elements = counted = 0
+    left = [*rows.values()]
+    while left := [lists for lists in left if len(lists) > 1]:
+        elements += sum(map(len, chain(*left)))
+        counted += sum(map(len, left))
+        left = [
+            [kept(chain(*lists[at : at + merger.radix])) for at in range(0, len(lists), merger.radix)]
+            for lists in left
+        ]
+    return elements, counted
 
 
 @ANYHOW
@@ -64,7 +72,11 @@ def elements_merged(specification, trees):
 def test_a_merger_counts_as_the_trace_and_gives_what_every_point_gives(program):
     machine, _cycles = ran(program)
     compare(program, machine)
-    assert machine.operations()["merge"] == elements_merged(*program)
+    elements, lists = merged(*program)
+    assert machine.operations()["merge"] == elements
+    model = Model(program[0])
+    told = model.metrics(run(*program, model.observe))["Z"]["Merger"]
+    assert told["T_MKN"] == elements + lists
 
 
 @settings(ANYHOW, max_examples=25)

@@ -25,6 +25,7 @@ architecture:
                 inputs: ${RADIX}
                 comparator_radix: ${RADIX}
                 order: fifo
+                reduce: false
 """
 PRODUCTS_OF_ROWS = """
 symbols: {PES: 1, RADIX: 2}
@@ -101,10 +102,10 @@ def ones(size):
     return sparse.csr_array(np.ones((size, 1)))
 
 
-def machine_and_trace(tmp_path, text, settings, **tensors):
+def machine_and_trace(tmp_path, text, settings, *, reduces=False, **tensors):
     """Cycles, and seconds by component of the trace."""
     path = tmp_path / "machine.yaml"
-    path.write_text(text + PARTS)
+    path.write_text(text + PARTS.replace("reduce: false", f"reduce: {str(reduces).lower()}"))
     run = fiberscope.simulate(str(path), tensors=tensors, settings={**settings, "timing.dispatch": "static"})
     told = fiberscope.model(str(path), tensors=tensors, settings=settings).teaal.by_einsum["Z"]
     return run.cycles, {name: 1e9 * one["time"] for name, one in told.items()}
@@ -135,14 +136,16 @@ def test_the_time_of_an_intersector_is_its_steps(tmp_path, seed):
     assert close(cycles, told["Intersect"])
 
 
+@pytest.mark.parametrize("reduces", [False, True])
 @pytest.mark.parametrize("radix", [2, 4, 8])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_time_of_a_merger_is_the_elements_that_pass_it(tmp_path, seed, radix):
-    """The trace has a step for each list too."""
+def test_the_time_of_a_merger_is_the_elements_that_pass_it(tmp_path, seed, radix, reduces):
+    """The trace has a step for each list too; rounds of what has been added up are shorter."""
     a, b = matrix(seed, 1 + seed, 8, 0.9), matrix(seed + 9, 8, 300, 0.9)
-    cycles, told = machine_and_trace(tmp_path, MERGES, {"RADIX": radix}, A=a, B=b)
+    cycles, told = machine_and_trace(tmp_path, MERGES, {"RADIX": radix}, A=a, B=b, reduces=reduces)
     rounds = {2: 3, 4: 2, 8: 1}[radix]
-    assert told["Merger"] >= (a != 0).astype(int).dot((b != 0).astype(int)).sum()
+    products = (a != 0).astype(int).dot((b != 0).astype(int)).sum()
+    assert products <= told["Merger"] - a.nnz <= products * (1 + (rounds - 1) / (1 + reduces)) + a.nnz
     assert close(cycles, told["Merger"] - rounds * a.nnz)
 
 

@@ -56,11 +56,6 @@ FAULTS = [
     ("class: DRAM", "class: RAM", "33:18: there is no class RAM; did you mean DRAM?"),
     ("{bandwidth: 8 GB/s}", "{width: 8}", "34:24: a DRAM has no width; did you mean bandwidth?"),
     ("{width: 128}", "{depth: 128}", "38:15: Buffer, a Buffet, needs the attribute width"),
-    (
-        "Buffet\n              attributes: {width: 128}",
-        "Merger\n              attributes: {inputs: 2, comparator_radix: 2, reduce: true}",
-        "40:68: a merger that reduces is not modelled",
-    ),
     ("PE[0..3]", "PE[3..0]", "36:17: level PE[3..0]: it should have one instance or more"),
     ("PE[0..3]", "PE(4)", "36:17: level PE(4): write it as PE, PE[32] or PE[0..31]"),
     ("- name: ALU", "- name: Memory", "41:21: there are two components Memory"),

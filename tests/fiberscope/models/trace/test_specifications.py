@@ -6,6 +6,7 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
+from fiberscope.accelerators import gamma
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.source import names
@@ -38,6 +39,27 @@ def test_the_numbers_of_gamma_are_those_of_the_machine() -> None:
         load("gamma", {"pe.count": 64, "fibercache.size": "1536 KiB"}).configurations["Gamma"].components
     )
     assert (changed["FPMul"].instances, changed["FiberCache"].depth) == (64, 196_608)
+
+
+ORDERS = "init-ranks: [M, K, N], final-ranks: [M, N, K]"
+
+
+@pytest.mark.parametrize(
+    ("orders", "said"),
+    [
+        ("init-ranks: [M, K, N], final-ranks: [N, M, K]", "reduces: it exchanges the last two ranks, and no"),
+        ("init-ranks: [M, N, K], final-ranks: [M, K, N]", "reduces, and Z is not summed over N"),
+    ],
+)
+def test_a_merger_reduces_what_the_output_is_summed_over(orders: str, said: str, tmp_path: Path) -> None:
+    text = (Path(gamma.__file__).with_name("spec.yaml")).read_text().partition("variants:")[0]
+    assert text.count(ORDERS) == text.count("reduce: false") == 1
+    path = tmp_path / "own.yaml"
+    path.write_text(text.replace("reduce: false", "reduce: true"))
+    assert load(str(path)).configurations["Gamma"].components["HighRadixMerger"].reduces
+    path.write_text(path.read_text().replace(ORDERS, orders))
+    with pytest.raises(ConfigurationError, match=rf"own.yaml:138:\d+: HighRadixMerger {said}"):
+        load(str(path))
 
 
 def test_outerspace_keeps_the_one_instance_too_many() -> None:

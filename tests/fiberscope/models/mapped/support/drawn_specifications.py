@@ -35,6 +35,7 @@ RANKS = ("I", "J", "K")
 # Of three factors, one of them visited whole, the trace multiplies the first two where the third has nothing.
 MOST_WHOLE = 3  # factors
 PAIR = 2  # that an intersector takes
+EITHER = st.booleans()
 
 
 def access(name, ranks):
@@ -150,8 +151,11 @@ def chip(count):
 
 
 @st.composite
-def merging(draw):
-    """Row-wise products whose rows a merger of a small radix brings into order, and their tensors."""
+def merging(draw, reduces=EITHER):
+    """Row-wise products whose rows a merger of a small radix brings into order, and their tensors.
+
+    It adds partial fibers up before it stores them, or it does not.
+    """
     shapes = {rank: draw(st.integers(1, 9)) for rank in "KMN"}
     trees = {name: draw(tensors(name, ranks, shapes)) for name, ranks in (("A", "KM"), ("B", "KN"))}
     order = {"A": ("M", "K"), "B": ("K", "N"), "T": ("M", "K", "N"), "Z": ("M", "N")}
@@ -161,7 +165,8 @@ def merging(draw):
     a, b, t, z = (access(name, ranks[name]) for name in "ABTZ")
     count, radix = draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from([2, 3, 4, 8]))
     places = {"path": ("Chip", "PE", "Unit"), "instances": count, "all_instances": count}
-    merger = Component("Merger", "Merger", **places, inputs=radix, outputs=1, radix=radix, order="fifo")
+    kind = {"inputs": radix, "outputs": 1, "radix": radix, "order": "fifo", "reduces": draw(reduces)}
+    merger = Component("Merger", "Merger", **places, **kind)
     merged = MergerBinding("Merger", "T", ("M", "K", "N"), ("M", "N", "K"))
     row, rest = SpaceTimeRank("M"), [SpaceTimeRank("K"), SpaceTimeRank("N")]
     first = Einsum("T", Equation(t, Take((a, b), 1), ""), ("K", "M", "N"), ("M", "K", "N"))
