@@ -21,6 +21,7 @@ from fiberscope.workloads import (
     draw,
     from_scipy,
     is_gemm,
+    open_tensor,
 )
 from fiberscope.workloads import load as load_workload
 from fiberscope.workloads.errors import nearest
@@ -99,7 +100,12 @@ class ProblemMaker:
         parameters = self._parameters.model_dump()
         if not tensors:
             return self.kind(_operands(a, b, exact, tell), parameters)
-        named = [load_operand(one, name, exact, tell) for name, one in self._named(tensors).items()]
+        given = self._named(tensors)
+        named: Sequence[Operand]
+        if self.kind.of_any_order:
+            named = [open_tensor(one, name, exact=exact, progress=tell) for name, one in given.items()]
+        else:
+            named = [load_operand(one, name, exact, tell) for name, one in given.items()]
         return self.kind(named, parameters, in_order=False)
 
     def _named(self, tensors: Mapping[str, object]) -> dict[str, object]:

@@ -14,15 +14,17 @@ from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
     from fiberscope.workloads.dense_product import Gemm
+    from fiberscope.workloads.files import file_of
     from fiberscope.workloads.gemm import DrawnOperand, Operand, draw, is_gemm
     from fiberscope.workloads.graph_problem import GraphAlgorithm
-    from fiberscope.workloads.named_tensor import NamedTensor, load_tensor
+    from fiberscope.workloads.named_tensor import NamedTensor
+    from fiberscope.workloads.opening import load_tensor, open_tensor
     from fiberscope.workloads.problem import Problem, ProblemParameters, Spgemm
     from fiberscope.workloads.readers import read_matrix
     from fiberscope.workloads.registry import Entry, entries, lookup, names
     from fiberscope.workloads.tensor import SparseTensor
     from fiberscope.workloads.vertex_program import VertexProgram, from_root
-    from fiberscope.workloads.workload import Workload, file_of, from_scipy, load
+    from fiberscope.workloads.workload import Workload, from_scipy, load
 
 if __name__ != "fiberscope.workloads":  # a second name would make a second copy of every class
     raise ImportError(f"import fiberscope.{__name__} instead: {__name__} has no other name")
@@ -51,6 +53,7 @@ __all__ = [
     "load_tensor",
     "lookup",
     "names",
+    "open_tensor",
     "read_matrix",
 ]
 
@@ -71,14 +74,15 @@ __getattr__ = imported_at_first_use(
         "Workload": "fiberscope.workloads.workload",
         "draw": "fiberscope.workloads.gemm",
         "entries": "fiberscope.workloads.registry",
-        "file_of": "fiberscope.workloads.workload",
+        "file_of": "fiberscope.workloads.files",
         "from_root": "fiberscope.workloads.vertex_program",
         "from_scipy": "fiberscope.workloads.workload",
         "is_gemm": "fiberscope.workloads.gemm",
         "load": "fiberscope.workloads.workload",
-        "load_tensor": "fiberscope.workloads.named_tensor",
+        "load_tensor": "fiberscope.workloads.opening",
         "lookup": "fiberscope.workloads.registry",
         "names": "fiberscope.workloads.registry",
+        "open_tensor": "fiberscope.workloads.opening",
         "read_matrix": "fiberscope.workloads.readers",
     },
 )

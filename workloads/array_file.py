@@ -1,4 +1,7 @@
-"""Files of several arrays, as weights of networks come in; one is named behind the file: ``net.npz:fc1``."""
+"""Arrays of any rank that libraries wrote: of numpy, of the library sparse, and weights of networks.
+
+Of a file of several one is named behind the file: ``net.npz:fc1``.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,19 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.errors import WorkloadError, nearest
-from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.unpacked import check_members
 
-__all__ = ["Array", "named_array", "read_array"]
+__all__ = ["array_in", "named_array", "read_array"]
 
 _NAMED = re.compile(r"(?P<file>.+\.(?:npz|safetensors)):(?P<array>[^:]+)", re.IGNORECASE)
-
-
-class Array(NamedTuple):
-    """A matrix out of such a file, and what the user should know of how it was read."""
-
-    matrix: CsrArray
-    note: str | None
+_SCIPY = "format"  # the array that tells its files from those of others
+_LIBRARY_SPARSE = {"data", "coords", "shape"}
 
 
 def named_array(text: str) -> tuple[str, str] | None:
@@ -35,40 +32,61 @@ def named_array(text: str) -> tuple[str, str] | None:
     return match["file"], match["array"]
 
 
-def read_array(path: str, name: str) -> Array:
-    """An array of a file as a matrix: of one rank a column, of more than two all but the first as one.
-
-    So the weights of a convolution, output by input by height by width, are the left factor of the product
-    that it is with its unrolled input. Zeros are not stored.
+def read_array(path: str, name: str) -> SparseTensor:
+    """An array of a file of several. Zeros are not stored.
 
     Raises:
         WorkloadError: the file cannot be read, has no such array, or its values are no real numbers.
     """
     where = f"{path}:{name}"
+    array = _read(_READERS[Path(path).suffix.lower()], path, name)
+    if array.ndim == 0:
+        raise WorkloadError("a single number; a matrix is needed", where=where)
+    return SparseTensor.from_array(array, where)
+
+
+def array_in(path: str) -> SparseTensor | None:
+    """What a file ``.npy`` or ``.npz`` holds, if it is no matrix of scipy's; None of any other file.
+
+    Raises:
+        WorkloadError: it cannot be read, or does not say which of its arrays is the tensor.
+    """
+    if not path.lower().endswith((".npy", ".npz")):
+        return None
+    arrays = _read(_arrays, path)
+    if _SCIPY in arrays:
+        return None
+    if set(arrays) >= _LIBRARY_SPARSE:
+        shape = tuple(int(size) for size in arrays["shape"])
+        return SparseTensor.from_coordinates(shape, list(arrays["coords"]), arrays["data"].astype(np.float64))
+    if len(arrays) != 1:
+        named = ", ".join(f"{path}:{name}" for name in sorted(arrays)) or "it has none"
+        fix = f"name one of its arrays: {named}"
+        raise WorkloadError(f"{len(arrays)} arrays, and a tensor is one", where=path, fix=fix)
+    return SparseTensor.from_array(next(iter(arrays.values())), path)
+
+
+def _read(reader: Callable[..., Any], path: str, *name: str) -> Any:  # noqa: ANN401
     try:
-        array = _READERS[Path(path).suffix.lower()](path, name)
+        return reader(path, *name)
     except (WorkloadError, ModuleNotFoundError):
         raise
     except Exception as error:  # damage shows in a dozen ways inside zipfile, numpy and safetensors
         raise WorkloadError(f"cannot be read ({type(error).__name__}: {error})", where=path) from error
-    if array.dtype.kind not in "biuf":
-        raise WorkloadError(f"values of type {array.dtype}; they must be real numbers", where=where)
-    if array.ndim == 0:
-        raise WorkloadError("a single number; a matrix is needed", where=where)
-    rows = array.shape[0]
-    columns = 1 if array.ndim == 1 else int(np.prod(array.shape[1:]))
-    note = None
-    if array.ndim > 2:
-        shape = " x ".join(map(str, array.shape))
-        note = f"NOTE: {name} is {shape}, and was read as a matrix of {rows} x {columns}"
-    return Array(canonical(sparse.coo_array(array.reshape(rows, columns)), where), note)
+
+
+def _arrays(path: str) -> Mapping[str, Any]:
+    """The arrays of a file of numpy's by name; the one of ``.npy`` has none."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as members:
+            check_members(members, path)
+    loaded = np.load(path, allow_pickle=False)
+    return {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else {"": loaded}
 
 
 def _npz(path: str, name: str) -> Any:  # noqa: ANN401
-    with zipfile.ZipFile(path) as members:
-        check_members(members, path)
-    with np.load(path, allow_pickle=False) as held:
-        return held[_known(path, name, held.files)]
+    arrays = _arrays(path)
+    return arrays[_known(path, name, list(arrays))]
 
 
 def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -18,10 +19,12 @@ __all__ = [
     "Integers",
     "Values",
     "canonical",
+    "check_exact",
     "check_shape",
     "compressed",
     "digest",
     "from_coordinates",
+    "hashed",
 ]
 
 CsrArray: TypeAlias = "sparse.csr_array[Any]"
@@ -116,7 +119,7 @@ def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's fo
     rows, cols = matrix.shape
     check_shape(rows, cols, int(matrix.nnz), where)
     if matrix.dtype.kind in "iu":
-        _check_exact(matrix, where)
+        check_exact(matrix.tocoo().data, where)
     return _finished(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
 
 
@@ -131,9 +134,12 @@ def _finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> C
     return matrix
 
 
-def _check_exact(matrix: Any, where: str) -> None:  # noqa: ANN401 - as above
-    """Refuse integers that a double would round."""
-    values = matrix.tocoo().data
+def check_exact(values: npt.NDArray[Any], where: str) -> None:
+    """Refuse integers that a double would round.
+
+    Raises:
+        WorkloadError: naming ``where`` and the first.
+    """
     large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
     wrong = [value for value in large.tolist() if int(float(value)) != value]
     if wrong:
@@ -143,9 +149,15 @@ def _check_exact(matrix: Any, where: str) -> None:  # noqa: ANN401 - as above
 
 def digest(matrix: CsrArray) -> str:
     """The sha256, in hexadecimal, over shape, indptr, indices (little-endian int64) and values (float64)."""
-    state = hashlib.sha256(np.asarray(matrix.shape, dtype="<i8").tobytes())
-    for part, kind in ((matrix.indptr, "<i8"), (matrix.indices, "<i8"), (matrix.data, "<f8")):
-        state.update(np.ascontiguousarray(part, dtype=kind).data)
+    return hashed(matrix.shape, (matrix.indptr, matrix.indices), matrix.data)
+
+
+def hashed(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: Values) -> str:
+    """The sha256, in hexadecimal, over sizes and places (little-endian int64) and values (float64)."""
+    state = hashlib.sha256(np.asarray(shape, dtype="<i8").tobytes())
+    for part in places:
+        state.update(np.ascontiguousarray(part, dtype="<i8").data)
+    state.update(np.ascontiguousarray(values, dtype="<f8").data)
     return state.hexdigest()
 
 

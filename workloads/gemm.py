@@ -19,6 +19,7 @@ from pydantic import Field
 
 from fiberscope.workloads.canonical import CsrArray, Integers, Values, canonical
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.named_tensor import NamedTensor
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.spec import Size, Spec, full_text, parsed
 from fiberscope.workloads.workload import Workload
@@ -175,7 +176,7 @@ class DrawnOperand:
         return sparse.csr_array((_VALUES[self.values](rng, count), cols, starts), shape=shape)
 
 
-Operand: TypeAlias = Workload | DrawnOperand
+Operand: TypeAlias = Workload | DrawnOperand | NamedTensor
 
 
 @lru_cache(maxsize=2)

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from fiberscope.workloads.canonical import CsrArray, Integers, Values, check_shape, from_coordinates
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
 
-__all__ = ["banded", "block", "chung_lu", "rmat", "runs", "structured", "uniform"]
+__all__ = ["banded", "block", "chung_lu", "rmat", "runs", "structured", "tensor", "uniform"]
 
 _Draw = Callable[[int], Integers]
 _MOST_ROUNDS = 200
@@ -32,6 +33,19 @@ def uniform(rows: int, cols: int, nonzeros: int, seed: int = 0) -> CsrArray:
     rng = np.random.default_rng(seed)
     keys = _distinct_of(rng, rows * cols, nonzeros)
     return _finish(rng, keys // cols, keys % cols, (rows, cols), "uniform")
+
+
+def tensor(shape: tuple[int, ...], nonzeros: int, seed: int = 0) -> SparseTensor:
+    """``nonzeros`` distinct places of a tensor of this shape, all sets equally likely.
+
+    Raises:
+        WorkloadError: more nonzeros than places, or more places than 64-bit integers number.
+    """
+    room = places_of(shape)
+    _check_count("tensor", nonzeros, room)
+    rng = np.random.default_rng(seed)
+    keys = _distinct_of(rng, room, nonzeros)
+    return SparseTensor(shape, coordinates_at(shape, keys), values_for(rng, nonzeros))
 
 
 def banded(rows: int, cols: int, nonzeros: int, bandwidth: int, seed: int = 0) -> CsrArray:
@@ -198,6 +212,10 @@ def _finish(
 
 def _check_room(where: str, rows: int, cols: int, nonzeros: int, room: int) -> None:
     check_shape(rows, cols, nonzeros, where)
+    _check_count(where, nonzeros, room)
+
+
+def _check_count(where: str, nonzeros: int, room: int) -> None:
     if not 0 <= nonzeros <= room:
         raise WorkloadError(f"nonzeros={nonzeros}; there is room for 0 to {room}", where=where)
 

@@ -5,7 +5,6 @@ The edges are those of the workload behind ``of``, which comes last and may be a
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import numpy as np
@@ -20,11 +19,11 @@ from fiberscope.workloads.canonical import (
 )
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.graphs import ORDER, words
-from fiberscope.workloads.spec import Spec, full_text, parsed
+from fiberscope.workloads.spec import Spec, behind, full_text, parsed
 
-__all__ = ["GraphView", "full_view", "graph_view", "is_graph_view", "seen"]
+__all__ = ["GRAPH", "GraphView", "full_view", "graph_view", "seen"]
 
-_HEAD = "graph"
+GRAPH = "graph"
 
 
 class GraphView(Spec):
@@ -41,27 +40,19 @@ class GraphView(Spec):
     order: Literal["given", "degree", "random"] = "given"
 
 
-def is_graph_view(text: str) -> bool:
-    """Whether ``text`` says how to read a graph."""
-    head, colon, _ = text.partition(":")
-    return bool(colon) and head.strip().lower() == _HEAD
-
-
 def graph_view(text: str) -> tuple[GraphView, str]:
     """How a graph is to be read, and the text of the workload that it is.
 
     Raises:
         WorkloadError: no workload, an unknown key (naming the nearest), or a value that is none.
     """
-    head, *of = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
-    if not of or not of[0].strip():
-        raise WorkloadError("no graph is named", where=text, fix="end it with of=<a workload>")
-    return parsed(head, GraphView), of[0].strip()
+    head, of = behind(text)
+    return parsed(head, GraphView), of
 
 
 def full_view(view: GraphView, of: str) -> str:
     """The text of a view, with all that was left to defaults."""
-    return f"{full_text(_HEAD, view)},of={of}"
+    return f"{full_text(GRAPH, view)},of={of}"
 
 
 def seen(matrix: CsrArray, view: GraphView, where: str) -> CsrArray:

@@ -1,19 +1,24 @@
-"""A tensor of any order by whatever names it: a file of FROSTT, or whatever names a matrix."""
+"""What a text names that need not be a matrix: files of tensors, arrays, the windows of an image."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
-from fiberscope.workloads import cache, registry
+from fiberscope.workloads import registry, spec
+from fiberscope.workloads.array_file import array_in, named_array, read_array
+from fiberscope.workloads.canonical import CsrArray, check_shape
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.files import file_of, on_data_path
 from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tns import read_tns
-from fiberscope.workloads.workload import Source, file_of, load
+from fiberscope.workloads.windows import WINDOWS, unrolled, windows
 
-__all__ = ["NamedTensor", "load_tensor"]
+__all__ = ["NamedTensor", "Source", "generated", "tensor_in"]
+
+Source = Literal["real", "surrogate", "generated", "memory"]
 
 
 @dataclass(frozen=True)
@@ -22,34 +27,113 @@ class NamedTensor:
 
     Args:
         name: what it is called.
-        source: ``real``, ``surrogate`` or ``generated``.
+        source: ``real``, ``surrogate``, ``generated`` or from ``memory``.
         tensor: its entries.
+        origin: the file's name, the address, or the generator in full.
+        digest: sha256 over its shape and entries; of a matrix or a vector that of the ``Workload``.
         notice: what the user must be told, loudly, in one line.
+        sized: whether its shape was given, and is not just what its coordinates reach.
+        rows: how many of its ranks are the rows where a matrix is asked for; 0 if it cannot be one.
     """
 
     name: str
     source: Source
     tensor: SparseTensor
+    origin: str
+    digest: str
     notice: str | None = None
+    sized: bool = True
+    rows: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of its ranks."""
+        return self.tensor.shape
+
+    @property
+    def nonzeros(self) -> int:
+        """Its stored entries."""
+        return self.tensor.nonzeros
+
+    @property
+    def matrix(self) -> CsrArray:
+        """As canonical CSR, if it has two ranks."""
+        return self.tensor.matrix()
+
+    def of_order(self, order: int, called: str) -> NamedTensor:
+        """With so many ranks: those of size 1 can be left out; as a matrix the first ``rows`` are one.
+
+        Raises:
+            WorkloadError: it has others; ``called`` is what asks.
+        """
+        if self.tensor.order == order:
+            return self
+        if order == 2 and (self.rows or self.tensor.order == 1):
+            return self._unfolded(called)
+        shape = self.shape
+        kept = [rank for rank, size in enumerate(shape) if size > 1]
+        extra = [rank for rank, size in enumerate(shape) if size == 1][: max(0, order - len(kept))]
+        ranks = sorted([*kept, *extra])
+        if len(ranks) != order:
+            sizes = " x ".join(map(str, shape)) or "a single number"
+            asked = "1 rank is" if order == 1 else f"{order} ranks are"
+            what = f"{asked} asked for, and {self.name} is {sizes}"
+            raise WorkloadError(what, where=called)
+        columns = tuple(self.tensor.coordinates[rank] for rank in ranks)
+        return replace(
+            self, tensor=SparseTensor(tuple(shape[rank] for rank in ranks), columns, self.tensor.values)
+        )
+
+    def _unfolded(self, called: str) -> NamedTensor:
+        """As a matrix; what a user might not expect is told."""
+        tensor = self.tensor.unfolded(self.rows or 1)
+        check_shape(tensor.shape[0], tensor.shape[1], tensor.nonzeros, called)
+        if self.tensor.order == 1:
+            return replace(self, tensor=tensor)
+        shape, read = (" x ".join(map(str, one.shape)) for one in (self.tensor, tensor))
+        notice = f"NOTE: {self.name} is {shape}, and was read as a matrix of {read}"
+        return replace(self, tensor=tensor, notice=notice)
 
 
-def load_tensor(name: str | os.PathLike[str], *, exact: bool = False) -> NamedTensor:
-    """The tensor of this name.
+def generated(full: str, tensor: SparseTensor) -> NamedTensor:
+    """A tensor that was drawn, by the generator in full."""
+    return _named(full, "generated", tensor, full)
 
-    Args:
-        name: a ``.tns`` file, a tensor of the registry, its file on the data path, or what ``load`` takes.
-        exact: no surrogate.
+
+def _named(name: str, source: Source, tensor: SparseTensor, origin: str, **more: Any) -> NamedTensor:  # noqa: ANN401
+    return NamedTensor(name, source, tensor, origin, tensor.digest, **more)
+
+
+def tensor_in(text: str) -> NamedTensor | None:
+    """The tensor that a text names; None of what is a matrix, or nothing.
 
     Raises:
-        WorkloadError: unknown, unreadable, or a tensor of the registry whose file is not there.
+        WorkloadError: it cannot be read or drawn, or its file is not there.
     """
-    text = os.fspath(name)
+    if (view := spec.view_in(text)) is not None:
+        return _in_windows(text) if view == WINDOWS else None
+    if (place := named_array(text)) is not None:
+        called = f"{Path(place[0]).stem}:{place[1]}"
+        return _named(called, "real", read_array(*place), Path(text).name, rows=1)
+    if spec.is_spec(text) and not Path(text).exists():
+        drawn, full = spec.generate(text)
+        tensor = drawn if isinstance(drawn, SparseTensor) else SparseTensor.from_matrix(drawn)
+        return generated(full, tensor)
     file = _tensor_file(text)
     if file is not None and suffix_of(file) == ".tns":
-        tensor = read_tns(file)
-        return NamedTensor(file.name.partition(".")[0], "real", tensor)
-    found = load(text, exact=exact)
-    return NamedTensor(found.name, found.source, SparseTensor.from_matrix(found.matrix), found.notice)
+        return _named(file.name.partition(".")[0], "real", read_tns(file), file.name, sized=False)
+    if file is not None and file.is_file() and (array := array_in(str(file))) is not None:
+        return _named(file.stem, "real", array, file.name)
+    return None
+
+
+def _in_windows(text: str) -> NamedTensor:
+    view, of = windows(text)
+    image = tensor_in(of)
+    if image is None:
+        raise WorkloadError("no array", where=of, fix="an image is one, as image.npy or net.npz:NAME")
+    tensor = unrolled(image.tensor, view, text)
+    return _named(text, image.source, tensor, view.full(image.origin), rows=image.tensor.order)
 
 
 def _tensor_file(text: str) -> Path | None:
@@ -57,10 +141,8 @@ def _tensor_file(text: str) -> Path | None:
     if not registry.known(text) or Path(text).is_file():
         return file_of(text)
     entry = registry.lookup(text)
-    if entry.is_matrix:
-        return file_of(text)
-    found = next(filter(None, (cache.find(each) for each in (entry.name, *entry.aliases))), None)
-    if found is None:
+    found = on_data_path(entry)
+    if found is None and not entry.is_matrix:
         fix = f"put {entry.name}.tns into a folder on FIBERSCOPE_DATA"
         raise WorkloadError(
             "its file is not there, and tensors have no surrogates", where=entry.name, fix=fix

@@ -34,7 +34,7 @@ class Problem(ABC):
     names of its operands, in their order; ``least`` how many of them must be given; ``Parameters`` what it
     takes besides; ``inputs`` what a cascade of Einsums for it reads, where that is not the operands: what the
     last one of them is in the end is the answer; ``samples`` small operands by name, for who only wants the
-    machine: one matrix where it has none.
+    machine: one matrix where it has none; ``of_any_order`` whether operands are tensors, and not matrices.
 
     Args:
         operands: those given.
@@ -54,6 +54,7 @@ class Problem(ABC):
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
     inputs: ClassVar[tuple[str, ...]] = ()
     samples: ClassVar[Mapping[str, str]] = {}
+    of_any_order: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from fiberscope.workloads import generators
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graphs import rmat_graph
+from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Size", "Spec", "described", "full_text", "generate", "is_spec", "parsed"]
+__all__ = [
+    "Size",
+    "Sizes",
+    "Spec",
+    "behind",
+    "described",
+    "full_text",
+    "generate",
+    "is_spec",
+    "parsed",
+    "sizes_in",
+    "view_in",
+]
 
-Size = Annotated[int, Field(ge=1, le=2**28)]
+MOST = 2**28
+VIEWS = {"graph": "graph", "windows": "image"}  # how a text begins that says how to read one, and what
+
+
+def _sizes(text: object) -> object:
+    if not all(part.isdecimal() and 1 <= int(part) <= MOST for part in str(text).split("x")):
+        raise ValueError(f"sizes, each of at most {MOST:,}, have an x between them, as 250x100")
+    return text
+
+
+Size = Annotated[int, Field(ge=1, le=MOST)]
+Sizes = Annotated[str, BeforeValidator(_sizes)]
 _Count = Annotated[int, Field(ge=0, le=2**31)]
 _Chance = Annotated[float, Field(ge=0, le=1)]
 
@@ -27,7 +52,7 @@ class Spec(BaseModel):
     seed: Annotated[int, Field(ge=0)] = 0
 
 
-AnySpec = TypeVar("AnySpec", bound=Spec)
+AnySpec = TypeVar("AnySpec", bound=BaseModel)
 
 
 class _Shaped(Spec):
@@ -79,8 +104,22 @@ class _Runs(_Uniform):
     length: Size
 
 
+class _Tensor(Spec):
+    shape: Sizes
+    nonzeros: _Count
+
+
 class _Surrogate(Spec):
     profile: Annotated[str, Field(min_length=1)]
+
+
+def sizes_in(text: str) -> tuple[int, ...]:
+    """``250x100`` as its sizes."""
+    return tuple(map(int, text.split("x")))
+
+
+def _drawn(shape: str, nonzeros: int, seed: int) -> SparseTensor:
+    return generators.tensor(sizes_in(shape), nonzeros, seed)
 
 
 def _like(profile: str, seed: int) -> CsrArray:
@@ -91,7 +130,7 @@ def _like(profile: str, seed: int) -> CsrArray:
 
 class _Generator(NamedTuple):
     model: type[Spec]
-    build: Callable[..., CsrArray]
+    build: Callable[..., CsrArray | SparseTensor]
 
 
 _GENERATORS = {
@@ -103,6 +142,7 @@ _GENERATORS = {
     "chung-lu": _Generator(_ChungLu, generators.chung_lu),
     "structured": _Generator(_Structured, generators.structured),
     "runs": _Generator(_Runs, generators.runs),
+    "tensor": _Generator(_Tensor, _drawn),
     "surrogate": _Generator(_Surrogate, _like),
 }
 
@@ -111,6 +151,26 @@ def is_spec(text: str) -> bool:
     """Whether ``text`` is meant as a generator: a word, a colon, and keys with values."""
     head, colon, tail = text.partition(":")
     return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
+
+
+def view_in(text: str) -> str | None:
+    """The word of ``VIEWS`` that ``text`` begins with, if it says how to read another workload."""
+    head, colon, _ = text.partition(":")
+    head = head.strip().lower()
+    return head if colon and head in VIEWS and not Path(text).exists() else None
+
+
+def behind(text: str) -> tuple[str, str]:
+    """How a view reads something, and the text of what that is.
+
+    Raises:
+        WorkloadError: nothing is named.
+    """
+    head, *of = re.split(r"(?<=[:,])\s*of\s*=", text, maxsplit=1)
+    if not of or not of[0].strip():
+        what = VIEWS[text.partition(":")[0].strip().lower()]
+        raise WorkloadError(f"no {what} is named", where=text, fix="end it with of=<a workload>")
+    return head, of[0].strip()
 
 
 def file_of(text: str) -> Path | None:
@@ -125,8 +185,8 @@ def file_of(text: str) -> Path | None:
     return profile if profile.is_file() else None
 
 
-def generate(text: str) -> tuple[CsrArray, str]:
-    """The matrix a specification describes, and the specification in full, defaults included.
+def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
+    """The matrix or tensor that a specification describes, and that in full, defaults included.
 
     Raises:
         WorkloadError: as ``described``.
@@ -174,7 +234,7 @@ def full_text(name: str, spec: Spec) -> str:
     return f"{name}:{','.join(f'{key}={value}' for key, value in arguments.items())},seed={seed}"
 
 
-def _pairs(tail: str, model: type[Spec], text: str) -> dict[str, str]:
+def _pairs(tail: str, model: type[BaseModel], text: str) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in tail.split(","))):
         key, equals, value = (word.strip() for word in part.partition("="))

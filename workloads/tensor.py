@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from fiberscope.workloads.canonical import Coordinates, CsrArray, Integers, Values, compressed
+from fiberscope.workloads.canonical import (
+    Coordinates,
+    CsrArray,
+    Integers,
+    Values,
+    check_exact,
+    compressed,
+    hashed,
+)
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sorting import lexical_order
 
-__all__ = ["MOST_PLACES", "SparseTensor", "coordinates_at"]
+__all__ = ["MOST_PLACES", "SparseTensor", "coordinates_at", "places_of"]
 
 MOST_PLACES = 2**63 - 1  # that a 64-bit integer numbers
 
@@ -37,6 +47,27 @@ class SparseTensor:
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)).astype(np.int64, copy=False)
         columns: Integers = np.asarray(matrix.indices)
         return cls((int(matrix.shape[0]), int(matrix.shape[1])), (rows, columns), matrix.data)
+
+    @classmethod
+    def from_array(cls, dense: npt.NDArray[Any], where: str) -> SparseTensor:
+        """What a dense array of any rank has besides zeros.
+
+        Raises:
+            WorkloadError: naming ``where``: values that are no finite real numbers, or that no double holds,
+                or none at all.
+        """
+        if dense.dtype.kind not in "biuf":
+            raise WorkloadError(f"values of type {dense.dtype}; they must be real numbers", where=where)
+        if not dense.size:
+            raise WorkloadError(f"the shape {' x '.join(map(str, dense.shape))} is empty", where=where)
+        places = np.nonzero(dense) if dense.ndim else ()
+        values = np.atleast_1d(dense[places])
+        if dense.dtype.kind in "iu":
+            check_exact(values, where)
+        if not np.isfinite(values).all():
+            raise WorkloadError("values must be finite", where=where)
+        columns = tuple(column.astype(np.int64) for column in places)
+        return cls(dense.shape, columns, values.astype(np.float64))
 
     @classmethod
     def from_coordinates(
@@ -87,17 +118,27 @@ class SparseTensor:
         """How many entries it stores."""
         return len(self.values)
 
+    @property
+    def digest(self) -> str:
+        """The sha256 over shape, coordinates and values; of a matrix or a column that of its CSR."""
+        if self.order == 1:
+            return self.unfolded(1).digest
+        places = (self._pointers(), self.coordinates[1]) if self.order == 2 else self.coordinates
+        return hashed(self.shape, places, self.values)
+
+    def at_least(self, sizes: Sequence[int]) -> SparseTensor:
+        """With ranks as large as these, where they are smaller."""
+        return replace(self, shape=tuple(map(max, self.shape, sizes)))
+
     def positions(self) -> Integers:
         """Of each entry its place among all, the last rank counting fastest.
 
         Raises:
             WorkloadError: there are more places than 64-bit integers.
         """
-        if self.places > MOST_PLACES:
-            sizes = " x ".join(map(str, self.shape))
-            raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="store it as coo or csf")
-        found = self.coordinates[0]
-        for size, column in zip(self.shape[1:], self.coordinates[1:], strict=True):
+        places_of(self.shape)
+        found = np.zeros(self.nonzeros, dtype=np.int64)
+        for size, column in zip(self.shape, self.coordinates, strict=True):
             found = found * size + column
         return found
 
@@ -116,18 +157,33 @@ class SparseTensor:
             return SparseTensor(tuple(shape), tuple(columns), self.values)
         return SparseTensor(tuple(shape), tuple(column[order] for column in columns), self.values[order])
 
+    def unfolded(self, rows: int) -> SparseTensor:
+        """With two ranks: its first ``rows`` as one, and the others as one.
+
+        Raises:
+            WorkloadError: as ``positions``.
+        """
+        parts = [
+            SparseTensor(self.shape[part], self.coordinates[part], self.values)
+            for part in (slice(rows), slice(rows, None))
+        ]
+        shape, columns = (one.places for one in parts), (one.positions() for one in parts)
+        return SparseTensor(tuple(shape), tuple(columns), self.values)
+
     def simplest(self) -> SparseTensor | CsrArray:
         """As a canonical matrix, if it has two ranks or one, which is a column; else itself."""
         if self.order == 1:
-            column = np.zeros_like(self.coordinates[0])
-            return SparseTensor((*self.shape, 1), (*self.coordinates, column), self.values).matrix()
+            return self.unfolded(1).matrix()
         return self.matrix() if self.order == 2 else self
 
     def matrix(self) -> CsrArray:
         """As a canonical matrix, if it has two ranks."""
-        rows, columns = self.coordinates
-        pointers = np.append(0, np.cumsum(np.bincount(rows, minlength=self.shape[0])))
-        return compressed((self.shape[0], self.shape[1]), pointers, columns, self.values)
+        rows, columns = self.shape
+        return compressed((rows, columns), self._pointers(), self.coordinates[1], self.values)
+
+    def _pointers(self) -> Integers:
+        """Where the entries of each coordinate of the first rank begin, and where the last end."""
+        return np.append(0, np.cumsum(np.bincount(self.coordinates[0], minlength=self.shape[0])))
 
     def equals(self, other: SparseTensor) -> bool:
         """Whether shape, places and values are the same."""
@@ -136,6 +192,19 @@ class SparseTensor:
             and all(map(np.array_equal, self.coordinates, other.coordinates))
             and np.array_equal(self.values, other.values)
         )
+
+
+def places_of(shape: Sequence[int]) -> int:
+    """How many places such a tensor has.
+
+    Raises:
+        WorkloadError: more than 64-bit integers number.
+    """
+    places = math.prod(shape)
+    if places > MOST_PLACES:
+        sizes = " x ".join(map(str, shape))
+        raise WorkloadError(f"{sizes} has more places than 63 bits number", fix="store it as coo or csf")
+    return places
 
 
 def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers, ...]:

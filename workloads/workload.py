@@ -6,23 +6,23 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fiberscope.workloads import cache, parsed, registry, spec
-from fiberscope.workloads.array_file import named_array, read_array
+from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.canonical import CsrArray, Duplicates, canonical, digest
 from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
-from fiberscope.workloads.graph_view import full_view, graph_view, is_graph_view, seen
+from fiberscope.workloads.files import is_path, on_data_path
+from fiberscope.workloads.graph_view import GRAPH, full_view, graph_view, seen
+from fiberscope.workloads.named_tensor import Source, generated, tensor_in
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.suffixes import SUFFIXES
-from fiberscope.workloads.text import STANDARD_INPUT
+from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Workload", "file_of", "from_scipy", "load"]
-
-Source = Literal["real", "surrogate", "generated", "memory"]
+__all__ = ["Workload", "from_scipy", "load"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def load(
 
     Args:
         name: a path, a generator (``uniform:rows=...``), a name, or one of these read as a graph
-            (``graph:order=degree,of=...``).
+            (``graph:order=degree,of=...``), or in windows; of an array of more ranks than two, a matrix.
         exact: no surrogate.
         progress: called during a download with the bytes had and the bytes in all.
         duplicates: of a file, see ``read_matrix``.
@@ -79,16 +79,18 @@ def load(
         WorkloadError: unknown, unreadable, not a matrix, or not to be had ``exact``.
     """
     text = os.fspath(name)
-    if is_graph_view(text) and not Path(text).exists():
+    view = spec.view_in(text)
+    if view == GRAPH:
         return _viewed(text, exact, progress)
+    if (view is not None or named_array(text) is not None) and (of_ranks := tensor_in(text)) is not None:
+        found = of_ranks.of_order(2, text)
+        return _workload(found.name, found.source, found.matrix, found.origin, found.notice)
     if spec.is_spec(text) and not Path(text).exists():
-        matrix, full = spec.generate(text)
-        return _workload(full, "generated", matrix, full)
-    if (place := named_array(text)) is not None:
-        found = read_array(*place)
-        name = f"{Path(place[0]).stem}:{place[1]}"
-        return _workload(name, "real", found.matrix, Path(text).name, found.note)
-    if _is_path(text):
+        drawn, full = spec.generate(text)
+        if isinstance(drawn, SparseTensor):
+            drawn = generated(full, drawn).of_order(2, text).matrix
+        return _workload(full, "generated", drawn, full)
+    if is_path(text):
         return _read(_bare(text), text, Path(text).name, duplicates)
     if not registry.known(text):
         return _from_data_path(text, duplicates)
@@ -101,20 +103,6 @@ def _viewed(text: str, exact: bool, progress: Callable[[int, int], None] | None)
     found = load(of, exact=exact, progress=progress, duplicates=read_as)
     matrix = seen(found.matrix, view, text)
     return replace(found, name=text, matrix=matrix, digest=digest(matrix), origin=full_view(view, of))
-
-
-def file_of(name: str | os.PathLike[str]) -> Path | None:
-    """The file that ``load`` would read: a path, what the data path has of a name, a profile; else None."""
-    text = os.fspath(name)
-    if is_graph_view(text) and not Path(text).exists():
-        return file_of(graph_view(text)[1])
-    if spec.is_spec(text) and not Path(text).exists():
-        return spec.file_of(text)
-    if (place := named_array(text)) is not None:
-        return Path(place[0])
-    if _is_path(text):
-        return Path(text)
-    return _on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)
 
 
 def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
@@ -148,16 +136,6 @@ def _workload(
     return Workload(name, source, matrix, digest(matrix), notice, origin)
 
 
-def _is_path(text: str) -> bool:
-    separators = filter(None, (os.sep, os.altsep))
-    return (
-        text == STANDARD_INPUT
-        or any(separator in text for separator in separators)
-        or text.lower().endswith(SUFFIXES)
-        or Path(text).is_file()
-    )
-
-
 def _bare(text: str) -> str:
     file = Path(text).name
     longest = max((suffix for suffix in SUFFIXES if file.lower().endswith(suffix)), key=len, default="")
@@ -180,7 +158,7 @@ def _registered(
 ) -> Workload:
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", where=entry.name)
-    if (there := _on_data_path(entry)) is not None:
+    if (there := on_data_path(entry)) is not None:
         return _real(entry, there, there.name, duplicates)
     if (file := cache.shipped(entry)) is not None:
         return _real(entry, file, file.name, duplicates)
@@ -189,11 +167,6 @@ def _registered(
     except DownloadError as error:
         return _stand_in(entry, exact, error)
     return _real(entry, file, entry.address or file.name, duplicates)
-
-
-def _on_data_path(entry: registry.Entry) -> Path | None:
-    found = (cache.find(name) for name in (entry.name, *entry.aliases))
-    return next(filter(None, found), None)
 
 
 def _read(name: str, file: str | Path, origin: str, duplicates: Duplicates) -> Workload:

@@ -26,7 +26,7 @@ _Specification = Annotated[
 _Operands = Annotated[
     list[str] | None,
     typer.Argument(
-        help="A [B], factors of a product; or NAME=MATRIX for each tensor, its rows the first declared rank.",
+        help="A [B], factors of a product; or NAME=FILE for each tensor, its rows the first declared rank.",
         autocompletion=complete_matrix,
     ),
 ]

@@ -47,7 +47,7 @@ def test_weights_of_a_convolution_are_the_left_factor_of_its_product(net: Path) 
     """Against the sum over inputs and places, written out."""
     weights, image = ARRAYS["conv"], GENERATOR.integers(0, 3, (2, 5, 6)).astype(float)
     found = load(f"{net}:conv")
-    assert found.notice == "NOTE: conv is 4 x 2 x 3 x 3, and was read as a matrix of 4 x 18"
+    assert found.notice == "NOTE: net:conv is 4 x 2 x 3 x 3, and was read as a matrix of 4 x 18"
     windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(1, 2))
     unrolled = windows.transpose(0, 3, 4, 1, 2).reshape(18, 12)
     made = fiberscope.simulate("sigma", found, unrolled).result

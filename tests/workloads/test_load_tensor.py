@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
-from fiberscope.workloads import SparseTensor, WorkloadError, load_tensor
+from fiberscope.workloads import SparseTensor, WorkloadError, load, load_tensor, open_tensor
 from fiberscope.workloads.tns import read_tns
 
 
@@ -90,3 +92,97 @@ def test_more_places_than_63_bits():
     vast = SparseTensor((2**32, 2**32), (np.array([1]), np.array([1])), np.ones(1))
     with pytest.raises(WorkloadError, match="more places than 63 bits number; store it as coo or csf"):
         vast.positions()
+
+
+CUBE = np.arange(24.0).reshape(2, 3, 4) % 5
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The same array in a file of each kind that has any number of ranks."""
+    np.save(tmp_path / "cube.npy", CUBE)
+    np.savez(tmp_path / "one.npz", CUBE)
+    np.savez(tmp_path / "net.npz", conv=CUBE, bias=np.ones(3))
+    save_file({"conv": CUBE}, tmp_path / "net.safetensors")
+    kept = np.nonzero(CUBE)
+    np.savez(tmp_path / "sparse.npz", coords=np.array(kept), data=CUBE[kept], shape=np.array(CUBE.shape))
+    lines = (" ".join(map(str, [*(place + 1), CUBE[tuple(place)]])) for place in np.argwhere(CUBE))
+    (tmp_path / "cube.tns").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", ["cube.npy", "one.npz", "net.npz:conv", "net.safetensors:conv", "sparse.npz", "cube.tns"]
+)
+def test_each_file_of_an_array_is_the_tensor_that_python_gives(files, name):
+    found, given = load_tensor(f"{files}/{name}"), open_tensor(CUBE, "C")
+    assert found.tensor.equals(given.tensor)
+    assert found.digest == given.digest
+    assert found.origin == name
+    assert found.sized == (name != "cube.tns")
+
+
+@pytest.mark.parametrize("array", [CUBE[0], CUBE[0, 0]])
+def test_a_matrix_or_a_vector_has_the_digest_of_the_workload(tmp_path, array):
+    np.save(tmp_path / "a.npy", array)
+    assert load_tensor(tmp_path / "a.npy").digest == load(tmp_path / "a.npy").digest
+    assert open_tensor(array, "A").digest == load(tmp_path / "a.npy").digest
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "expected"),
+    [((3, 1, 4), 2, (3, 4)), ((1, 1), 0, ()), ((1, 5), 1, (5,)), ((5,), 2, (5, 1)), ((1, 1, 4), 2, (1, 4))],
+)
+def test_ranks_of_size_1_can_be_left_out(shape, order, expected):
+    given = open_tensor(np.ones(shape), "A")
+    found = given.of_order(order, "A")
+    assert found.shape == expected
+    assert found.nonzeros == given.nonzeros
+
+
+@pytest.mark.parametrize(
+    ("shape", "order", "said"),
+    [
+        ((2, 3), 3, "T: 3 ranks are asked for, and A is 2 x 3"),
+        ((2, 3, 4), 2, "T: 2 ranks are asked for, and A is 2 x 3 x 4"),
+        ((2, 3), 1, "T: 1 rank is asked for, and A is 2 x 3"),
+        ((), 1, "T: 1 rank is asked for, and A is a single number"),
+    ],
+)
+def test_other_ranks_are_refused(shape, order, said):
+    with pytest.raises(WorkloadError, match=re.escape(said)):
+        open_tensor(np.ones(shape), "A").of_order(order, "T")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (np.full((2, 2, 2), np.nan), "A: values must be finite"),
+        (np.full((2, 2, 2), 1j), "A: values of type complex128"),
+        (np.full((2, 2, 2), 2**53 + 1), "A: the integer 9007199254740993, beyond 2^53"),
+        (np.ones((2, 0, 2)), "A: the shape 2 x 0 x 2 is empty"),
+    ],
+)
+def test_arrays_without_a_tensor_in_them_are_refused(given, said):
+    with pytest.raises(WorkloadError, match=re.escape(said)):
+        open_tensor(given, "A")
+
+
+def test_a_drawn_tensor_has_as_many_nonzeros_as_asked_for():
+    found = load_tensor("tensor:shape=5x6x7,nonzeros=40,seed=3")
+    assert (found.shape, found.nonzeros) == ((5, 6, 7), 40)
+    assert len(np.unique(found.tensor.positions())) == 40
+    assert found.tensor.values.min() > 0.5
+    assert not found.tensor.equals(load_tensor("tensor:shape=5x6x7,nonzeros=40,seed=4").tensor)
+    assert load("tensor:shape=5x6,nonzeros=9").matrix.nnz == 9
+    with pytest.raises(WorkloadError, match="nonzeros=211; there is room for 0 to 210"):
+        load_tensor("tensor:shape=5x6x7,nonzeros=211")
+    with pytest.raises(WorkloadError, match=r"2 ranks are asked for, and .* is 5 x 6 x 7"):
+        load("tensor:shape=5x6x7,nonzeros=40")
+
+
+def test_a_file_of_several_arrays_wants_a_name(files):
+    with pytest.raises(
+        WorkloadError, match=r"net\.npz: 2 arrays, and a tensor is one; name one of its arrays"
+    ):
+        load_tensor(files / "net.npz")

@@ -14,7 +14,7 @@ from fiberscope.models.analytic.counted import Actual, Banded
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.workloads.errors import WorkloadError, nearest
-from fiberscope.workloads.named_tensor import load_tensor
+from fiberscope.workloads.opening import load_tensor
 
 __all__ = ["DISTRIBUTIONS", "actual", "density"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import Literal, TypeAlias
 
 from fiberscope.errors import InputError
 from fiberscope.models.graphs import published
@@ -17,13 +14,11 @@ from fiberscope.models.graphs.expression import Assignment, Unreadable, accesses
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.saved import array_in
 from fiberscope.models.graphs.splits import part_sizes, parts
 from fiberscope.models.graphs.storage import StoredTensor, scalar, store
-from fiberscope.workloads import Workload, from_scipy, load
-from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.expressions.expression import Split
-from fiberscope.workloads.named_tensor import load_tensor
+from fiberscope.workloads.named_tensor import NamedTensor, generated
+from fiberscope.workloads.opening import open_tensor
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["Operand", "load_operands", "sizes_of"]
@@ -67,23 +62,7 @@ class Operand:
     @property
     def digest(self) -> str:
         """The sha256 over its shape, coordinates and values."""
-        entries = self.entries()
-        state = hashlib.sha256(np.asarray(entries.shape, dtype="<i8").tobytes())
-        for column in (*entries.coordinates, entries.values):
-            state.update(np.ascontiguousarray(column).data)
-        return state.hexdigest()
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What was loaded, before it is laid out."""
-
-    tensor: SparseTensor
-    name: str
-    source: Literal["real", "surrogate", "generated", "memory"]
-    origin: str
-    notice: str | None = None
-    sized: bool = True
+        return self.entries().digest
 
 
 def load_operands(
@@ -104,7 +83,7 @@ def load_operands(
     Raises:
         InputError, WorkloadError: one cannot be had, or they do not go together.
     """
-    loaded: dict[str, _Found | Operand] = {}
+    loaded: dict[str, NamedTensor | Operand] = {}
     for name, format in formats_given(graph, given).items():
         if not _is_ones(given[name]):
             loaded[name] = _found(name, given[name], format, exact, progress)
@@ -114,7 +93,7 @@ def load_operands(
     for name, one in given.items():
         if _is_ones(one):
             shape = _shape_of_ones(name, variables, sizes)
-            loaded[name] = _Found(published.ones(shape), ONES, "generated", ONES)
+            loaded[name] = generated(ONES, published.ones(shape))
     return {name: _stored(graph, name, loaded[name], variables, sizes) for name in given}
 
 
@@ -177,19 +156,16 @@ def _variables(graph: Graph) -> Readings:
 
 def _found(
     name: str, given: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
-) -> _Found | Operand:
-    if isinstance(given, str | Path):
-        found = _named(name, str(given), format, exact, progress)
-    elif isinstance(given, Workload):
-        found = _of_workload(given)
-    else:
-        found = _Found(_of_memory(name, given), name, "memory", name)
-    return found if isinstance(found, Operand) else _of_order(name, found, len(format.order))
+) -> NamedTensor | Operand:
+    own = _of_graphs(name, str(given), format) if isinstance(given, str | Path) else None
+    if isinstance(own, Operand):
+        return own
+    found = own or open_tensor(given, name, exact=exact, progress=progress)
+    return found.of_order(len(format.order), name)
 
 
-def _named(
-    name: str, text: str, format: Format, exact: bool, progress: Callable[[int, int], None] | None
-) -> _Found | Operand:
+def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
+    """What a graph alone takes: a number, what the paper's experiments draw, a folder; None of all else."""
     if (number := _number(text)) is not None:
         if format.order:
             raise InputError(
@@ -199,16 +175,11 @@ def _named(
         return Operand(text, "memory", text, None, scalar(number))
     if published.is_published(text):
         tensor, full = published.draw(text)
-        return _Found(tensor, full, "generated", full)
+        return generated(full, tensor)
     if Path(text).is_dir():
         stored, sized = read_folder(Path(text), format)
         return Operand(Path(text).name, "real", Path(text).name, None, stored, sized)
-    if (saved := array_in(text)) is not None:
-        return _Found(_of_memory(name, saved), Path(text).name, "real", Path(text).name)
-    if text.lower().endswith((".tns", ".tns.gz")):
-        found = load_tensor(text)
-        return _Found(found.tensor, found.name, found.source, Path(text).name, found.notice, sized=False)
-    return _of_workload(load(text, exact=exact, progress=progress))
+    return None
 
 
 def _dimensions(count: int) -> str:
@@ -226,51 +197,16 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _of_workload(workload: Workload) -> _Found:
-    tensor = SparseTensor.from_matrix(workload.matrix)
-    return _Found(tensor, workload.name, workload.source, workload.origin, workload.notice)
-
-
-def _of_memory(name: str, given: Any) -> SparseTensor:  # noqa: ANN401 - whatever a user has
-    if isinstance(given, SparseTensor):
-        return given
-    if hasattr(given, "tocsr"):
-        return SparseTensor.from_matrix(from_scipy(given, name).matrix)
-    dense = np.asarray(given)
-    if dense.dtype.kind not in "biuf":
-        raise WorkloadError(f"values of type {dense.dtype}; they must be real numbers", where=name)
-    places = np.nonzero(dense) if dense.ndim else ()
-    columns = tuple(column.astype(np.int64) for column in places)
-    return SparseTensor(dense.shape, columns, np.atleast_1d(dense[places]).astype(np.float64))
-
-
-def _of_order(name: str, found: _Found, order: int) -> _Found:
-    """The tensor with as many dimensions as the graph reads; those of size 1 can be left out."""
-    tensor = found.tensor
-    if tensor.order == order:
-        return found
-    kept = [d for d in range(tensor.order) if tensor.shape[d] > 1]
-    extra = [d for d in range(tensor.order) if d not in kept][: max(0, order - len(kept))]
-    dimensions = sorted([*kept, *extra])
-    if len(dimensions) != order:
-        sizes = " x ".join(map(str, tensor.shape))
-        what = f"{name} has {_dimensions(order)} in the graph, and {found.name} is {sizes}"
-        raise InputError(what)
-    columns = tuple(tensor.coordinates[d] for d in dimensions)
-    reshaped = SparseTensor(tuple(tensor.shape[d] for d in dimensions), columns, tensor.values)
-    return replace(found, tensor=reshaped)
-
-
-def _shape(one: _Found | Operand) -> tuple[int, ...]:
+def _shape(one: NamedTensor | Operand) -> tuple[int, ...]:
     return one.shape if isinstance(one, Operand) else one.tensor.shape
 
 
 def _turned(
     name: str,
-    one: _Found | Operand,
-    loaded: Mapping[str, _Found | Operand],
+    one: NamedTensor | Operand,
+    loaded: Mapping[str, NamedTensor | Operand],
     variables: Readings,
-) -> _Found | Operand:
+) -> NamedTensor | Operand:
     """A matrix whose transpose alone fits the others is taken transposed, and that is told."""
     others = {other: found for other, found in loaded.items() if other != name and found.sized}
     readings = variables.get(name, ())
@@ -291,7 +227,7 @@ def _fits(asked: list[int | None], shape: tuple[int, ...]) -> bool:
 
 
 def _agreed(
-    loaded: Mapping[str, _Found | Operand],
+    loaded: Mapping[str, NamedTensor | Operand],
     variables: Readings,
     *,
     quietly: bool = False,
@@ -332,7 +268,7 @@ def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> 
 def _stored(
     graph: Graph,
     name: str,
-    one: _Found | Operand,
+    one: NamedTensor | Operand,
     variables: Readings,
     sizes: Mapping[str, int],
 ) -> Operand:
@@ -343,10 +279,8 @@ def _stored(
         return one
     tensor = one.entries() if isinstance(one, Operand) else one.tensor
     if not one.sized:
-        shape = tuple(
-            max(size, sizes.get(variable, 0)) for size, variable in zip(tensor.shape, reading, strict=False)
-        )
-        tensor = replace(tensor, shape=shape) if len(shape) == tensor.order else tensor
+        known = [sizes.get(variable, 0) for variable in reading]
+        tensor = tensor.at_least(known) if len(known) == tensor.order else tensor
     format = format_of_operand(graph, name)
     try:
         stored = store(cut_tensor(tensor, reading, graph.splits) if is_cut else tensor, format)

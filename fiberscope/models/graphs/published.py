@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from fiberscope.workloads.errors import WorkloadError, nearest
-from fiberscope.workloads.spec import Size, Spec, full_text, parsed
+from fiberscope.workloads.spec import Size, Sizes, Spec, full_text, parsed, sizes_in
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["PREFIX", "draw", "is_published", "ones"]
@@ -29,23 +29,13 @@ TRIES = 1000
 Dense = npt.NDArray[np.int64]
 
 
-def _sizes(text: object) -> object:
-    """``250x100`` as its sizes."""
-    parts = str(text).lower().split("x")
-    if not all(part.isdecimal() and int(part) >= 1 for part in parts):
-        raise ValueError(f"a shape is sizes with x between them, as 250x100, not {text}")
-    return text
-
-
 class _Ones(Spec):
-    shape: str
-    check_shape = field_validator("shape", mode="before")(_sizes)
+    shape: Sizes
 
 
 class _Random(Spec):
-    shape: str
+    shape: Sizes
     sparsity: Annotated[str, Field(pattern=r"^[0-9.]+(/[0-9.]+)*$")]
-    check_shape = field_validator("shape", mode="before")(_sizes)
 
 
 class _Pair(Spec):
@@ -82,10 +72,6 @@ def ones(shape: tuple[int, ...]) -> SparseTensor:
     return _entries(np.ones(shape, np.int64))
 
 
-def _shape(spec: Any) -> tuple[int, ...]:  # noqa: ANN401 - any of those with a shape
-    return tuple(map(int, spec.shape.lower().split("x")))
-
-
 def _entries(dense: Dense) -> SparseTensor:
     places = np.nonzero(dense)
     columns = tuple(column.astype(np.int64) for column in places)
@@ -94,7 +80,7 @@ def _entries(dense: Dense) -> SparseTensor:
 
 def _random(spec: _Random) -> SparseTensor:
     whole, alone = np.random.RandomState(spec.seed), _as_python_draws(spec.seed)
-    dense = np.zeros(_shape(spec), np.int64)
+    dense = np.zeros(sizes_in(spec.shape), np.int64)
     for sparsity in map(float, spec.sparsity.split("/")):
         dense = whole.randint(0, MOST_VALUE, size=dense.shape)
         dense = dense * (alone.random_sample(dense.shape) >= sparsity)
@@ -174,7 +160,7 @@ def _one_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> Sp
 
 
 _GENERATORS: dict[str, tuple[type[Any], Callable[[Any], SparseTensor]]] = {
-    "ones": (_Ones, lambda spec: ones(_shape(spec))),
+    "ones": (_Ones, lambda spec: ones(sizes_in(spec.shape))),
     f"{PREFIX}random": (_Random, _random),
     f"{PREFIX}runs": (_Pair, partial(_one_of, make=_runs)),
     f"{PREFIX}blocks": (_Pair, partial(_one_of, make=_blocks)),

@@ -41,6 +41,7 @@ class Cascade(Problem):
     answer = "result"
     reference = "an evaluation of each Einsum"
     tolerance = TOLERANCE
+    of_any_order = True
     specification: ClassVar[str]
     title: ClassVar[str]  # its Einsums
 

@@ -36,11 +36,7 @@ __all__ = ["machine_of"]
 
 UNBOUNDED = 2**40  # coordinates of a tile whose size a run chooses
 ONE_GIGAHERTZ = 10**9  # of a specification without an architecture
-SAMPLES = (  # of tensors of no rank, of one and of two
-    "uniform:rows=1,cols=1,nonzeros=1",
-    "uniform:rows=8,cols=1,nonzeros=8",
-    "uniform:rows=8,cols=8,nonzeros=8",
-)
+SAMPLE = 8  # coordinates of each rank of a small operand
 PART = "part"  # of a component, one of the user's own: not a parameter
 WORK = ("swap", "mul", "add", "take", "reduce", "runsum")  # what a leaf mainly does, the first that it has
 
@@ -65,7 +61,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         "specification": asked,
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
         "tensors": outline.inputs,
-        "samples": {name: SAMPLES[min(2, len(outline.tensors[name].ranks))] for name in outline.inputs},
+        "samples": {name: _sample(outline.tensors[name].ranks) for name in outline.inputs},
     }
     return Accelerator(
         name=f"{PREFIX}{called}",
@@ -81,6 +77,12 @@ def machine_of(name: str) -> Accelerator[Any]:
         workers=_workers(graphs),
         solves=(type("Cascade", (Cascade,), told),),
     )
+
+
+def _sample(ranks: Sequence[str]) -> str:
+    """A small tensor of these ranks; of none one of size 1."""
+    shape = "x".join([str(SAMPLE)] * len(ranks)) or "1"
+    return f"tensor:shape={shape},nonzeros={SAMPLE ** max(len(ranks) - 1, min(1, len(ranks)))}"
 
 
 def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:

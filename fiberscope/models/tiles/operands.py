@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from fiberscope.errors import InputError
 from fiberscope.models.tiles.kernel import Kernel
-from fiberscope.workloads.named_tensor import NamedTensor, load_tensor
+from fiberscope.workloads.named_tensor import NamedTensor
+from fiberscope.workloads.opening import load_tensor
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["load_operands"]

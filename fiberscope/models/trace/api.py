@@ -28,7 +28,7 @@ from fiberscope.models.trace.operands import (
     loaded,
     matrix_ranks,
     names_of,
-    tree,
+    trees,
 )
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.report import Modelled, Solved, report
@@ -110,8 +110,10 @@ class Prepared:
     @property
     def trees(self) -> dict[str, FiberTree]:
         """The operands as trees."""
-        tensors, output = self.specification.tensors, _output(self.specification)
-        return {name: tree(given, tensors[name].ranks, output) for name, given in self.operands.items()}
+        specification = self.specification
+        declared = {name: tensor.ranks for name, tensor in specification.tensors.items()}
+        output = declared[specification.einsums[-1].output]
+        return trees(self.operands.values(), declared, output, specification.shapes)
 
     def modelled(self) -> Modelled:
         """Run it and count."""
@@ -254,10 +256,6 @@ def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]
     entries = {key: _entry(one) for key, one in given.items()}
     others = {key: value for key, value in settings.items() if key not in given}
     return validated(Options, entries, "the model"), others
-
-
-def _output(specification: Specification) -> tuple[str, ...]:
-    return specification.tensors[specification.einsums[-1].output].ranks
 
 
 def _chosen(drafted: Draft, operands: Mapping[str, Given]) -> tuple[Mapping[str, float], tuple[str, ...]]:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
-
-import numpy as np
 
 from fiberscope.errors import InputError
 from fiberscope.words import check_factors
-from fiberscope.workloads import Operand, Problem, Workload, draw, from_scipy, is_gemm
-from fiberscope.workloads import load as load_workload
-from fiberscope.workloads.canonical import CsrArray, digest
+from fiberscope.workloads import NamedTensor, Problem, draw, is_gemm, open_tensor
+from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Given", "check_names", "inputs_of", "loaded", "matrix_ranks", "names_of", "tensor_of", "tree"]
+__all__ = ["Given", "check_names", "inputs_of", "loaded", "matrix_ranks", "names_of", "tensor_of", "trees"]
 
 Factor = Literal["left", "right"]
 
@@ -29,14 +25,14 @@ class Given:
 
     Args:
         name: of the tensor.
-        workload: its matrix.
+        workload: its entries.
         factor: which one of a product of matrices it is. The rows of the left one, and the columns of the
             right one, are the rank that the product has too. Of any other operand the rows are the first rank
             that the tensor is declared with.
     """
 
     name: str
-    workload: Operand
+    workload: NamedTensor
     factor: Factor | None = None
 
 
@@ -62,7 +58,7 @@ def loaded(
 
     Args:
         factors: of a product, A and B; B is A again if it is not given.
-        by_name: any tensors, as ``factors`` a path, a known name, a workload or a scipy matrix.
+        by_name: any tensors, as ``factors`` whatever ``open_tensor`` opens.
         exact: refuse a surrogate.
         progress: called with bytes had and bytes in all.
 
@@ -70,19 +66,23 @@ def loaded(
         WorkloadError: one that cannot be had.
     """
     if by_name:
-        return {name: Given(name, _workload(name, one, exact, progress)) for name, one in by_name.items()}
-    found = _factors(factors, exact, progress)
+        given = {
+            name: open_tensor(one, name, exact=exact, progress=progress) for name, one in by_name.items()
+        }
+        return {name: Given(name, one) for name, one in given.items()}
+    found = [
+        open_tensor(one, name, exact=exact, progress=progress) for name, one in _factors(factors).items()
+    ]
     sides: tuple[tuple[str, Factor], ...] = (("A", "left"), ("B", "right"))
     both = [found[0], found[-1]] if found else []
     return {name: Given(name, one, side) for (name, side), one in zip(sides, both, strict=False)}
 
 
-def _factors(
-    factors: Sequence[object], exact: bool, progress: Callable[[int, int], None]
-) -> Sequence[Operand]:
+def _factors(factors: Sequence[object]) -> dict[str, object]:
+    """By name; one that draws both stands for both."""
     if len(factors) == 1 and isinstance(factors[0], str) and is_gemm(factors[0]):
-        return draw(factors[0])
-    return [_workload(name, one, exact, progress) for name, one in zip("AB", factors, strict=False)]
+        factors = draw(factors[0])
+    return dict(zip("AB", factors, strict=False))
 
 
 def inputs_of(problem: Problem) -> dict[str, Given]:
@@ -94,20 +94,13 @@ def inputs_of(problem: Problem) -> dict[str, Given]:
     return {name: Given(name, _made(problem, name, matrix)) for name, matrix in problem.matrices().items()}
 
 
-def _made(problem: Problem, name: str, matrix: CsrArray) -> Workload:
+def _made(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
     """A matrix that is made of the operand; one of the same name is told of as the operand was given."""
     operand = next(iter(problem.operands.values()))
-    if name in problem.operands and isinstance(operand, Workload):
-        return replace(operand, matrix=matrix)
-    return Workload(f"{name} of {operand.name}", "memory", matrix, digest(matrix), None, operand.origin)
-
-
-def _workload(name: str, given: object, exact: bool, progress: Callable[[int, int], None]) -> Workload:
-    if isinstance(given, Workload):
-        return given
-    if isinstance(given, str | Path):
-        return load_workload(given, exact=exact, progress=progress)
-    return from_scipy(given, name=name)
+    made = replace(open_tensor(matrix, f"{name} of {operand.name}"), origin=operand.origin)
+    if name not in problem.operands:
+        return made
+    return replace(open_tensor(operand, name), tensor=made.tensor)
 
 
 def check_names(specification: str, inputs: Sequence[str], given: Iterable[str]) -> None:
@@ -134,47 +127,40 @@ def matrix_ranks(given: Given, declared: Sequence[str], output: Sequence[str]) -
     return (second, first) if turned else (first, second)
 
 
-def tree(given: Given, declared: Sequence[str], output: Sequence[str]) -> FiberTree:
-    """An operand as a tree with the ranks that its tensor is declared with, its rows the upper one.
+def trees(
+    operands: Iterable[Given],
+    declared: Mapping[str, Sequence[str]],
+    output: Sequence[str],
+    sizes: Mapping[str, int],
+) -> dict[str, FiberTree]:
+    """Operands as trees with the ranks that their tensors are declared with, rows of a matrix the upper one.
 
     Args:
-        given: the operand.
-        declared: its ranks.
-        output: those of the product, if it is a factor of one.
+        operands: as given.
+        declared: the ranks of each tensor.
+        output: those of the product, if they are factors of one.
+        sizes: of ranks, where they are declared; a file that does not tell its shape is as large as these,
+            and as the others.
 
     Raises:
-        InputError: a matrix does not have as many ranks.
+        WorkloadError: an operand does not have as many ranks as its tensor.
     """
-    matrix = given.workload.matrix
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    if not declared:
-        return _scalar(given.name, matrix)
-    if len(declared) == 1:
-        return _vector(given.name, declared[0], matrix, rows)
-    if len(declared) != 2:
-        raise InputError(f"{given.name} has {len(declared)} ranks; a file of a matrix has 2")
-    ranks = matrix_ranks(given, declared, output)
-    shape = dict(zip(ranks, map(int, matrix.shape), strict=True))
-    return FiberTree.from_coo(shape, [rows, matrix.indices], matrix.data)
+    found, least = {}, dict(sizes)
+    for given in operands:
+        own = declared[given.name]
+        tensor = given.workload.of_order(len(own), given.name)
+        ranks = matrix_ranks(given, own, output) if len(own) == 2 else tuple(own)
+        found[given.name] = tensor, ranks
+        least |= {rank: max(size, least.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)}
+    return {name: _tree(tensor, ranks, least) for name, (tensor, ranks) in found.items()}
 
 
-def _scalar(name: str, matrix: CsrArray) -> FiberTree:
-    """A file with one row and one column, as a tensor without ranks."""
-    if matrix.shape != (1, 1):
-        size = " x ".join(map(str, matrix.shape))
-        raise InputError(f"{name} has no rank; it should be a file with one row and one column, not {size}")
-    return FiberTree((), (), (), matrix.data)
-
-
-def _vector(
-    name: str, rank: str, matrix: CsrArray, rows: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> FiberTree:
-    """A file with one column or one row, as a tensor of one rank."""
-    if 1 not in matrix.shape:
-        size = " x ".join(map(str, matrix.shape))
-        raise InputError(f"{name} has one rank; it should be a file with one column or one row, not {size}")
-    coordinates = rows if matrix.shape[1] == 1 else matrix.indices
-    return FiberTree.from_coo({rank: max(map(int, matrix.shape))}, [coordinates], matrix.data)
+def _tree(given: NamedTensor, ranks: Sequence[str], least: Mapping[str, int]) -> FiberTree:
+    tensor = given.tensor if given.sized else given.tensor.at_least([least[rank] for rank in ranks])
+    if not ranks:
+        return FiberTree((), (), (), tensor.values)
+    shape = dict(zip(ranks, tensor.shape, strict=True))
+    return FiberTree.from_coo(shape, tensor.coordinates, tensor.values)
 
 
 def tensor_of(tree: FiberTree, ranks: Sequence[str]) -> SparseTensor:

@@ -1,0 +1,44 @@
+"""Which file a text means: a path, what the data path has of a name, what a view or a generator reads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fiberscope.workloads import cache, registry, spec
+from fiberscope.workloads.array_file import named_array
+from fiberscope.workloads.suffixes import SUFFIXES
+from fiberscope.workloads.text import STANDARD_INPUT
+
+__all__ = ["file_of", "is_path", "on_data_path"]
+
+
+def file_of(name: str | os.PathLike[str]) -> Path | None:
+    """The file that ``load`` would read: a path, what the data path has of a name, a profile; else None."""
+    text = os.fspath(name)
+    if spec.view_in(text):
+        return file_of(spec.behind(text)[1])
+    if spec.is_spec(text) and not Path(text).exists():
+        return spec.file_of(text)
+    if (place := named_array(text)) is not None:
+        return Path(place[0])
+    if is_path(text):
+        return Path(text)
+    return on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is meant as a path: it has a slash or a known suffix, or is a file."""
+    separators = filter(None, (os.sep, os.altsep))
+    return (
+        text == STANDARD_INPUT
+        or any(separator in text for separator in separators)
+        or text.lower().endswith(SUFFIXES)
+        or Path(text).is_file()
+    )
+
+
+def on_data_path(entry: registry.Entry) -> Path | None:
+    """The file that the data path has of a registered name."""
+    found = (cache.find(name) for name in (entry.name, *entry.aliases))
+    return next(filter(None, found), None)

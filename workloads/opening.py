@@ -1,0 +1,71 @@
+"""A tensor of any order by whatever names it, or out of memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fiberscope.workloads.gemm import DrawnOperand
+from fiberscope.workloads.named_tensor import NamedTensor, tensor_in
+from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.workload import Workload, from_scipy, load
+
+__all__ = ["load_tensor", "open_tensor"]
+
+Progress = Callable[[int, int], None] | None
+
+
+def load_tensor(
+    name: str | os.PathLike[str], *, exact: bool = False, progress: Progress = None
+) -> NamedTensor:
+    """The tensor of this name.
+
+    Args:
+        name: a ``.tns`` file, a tensor of the registry, its file on the data path, an array of numpy's or of
+            the library sparse, one of a file of several (``net.npz:conv1``), the windows of an image, or what
+            ``load`` takes.
+        exact: no surrogate.
+        progress: called during a download with the bytes had and the bytes in all.
+
+    Raises:
+        WorkloadError: unknown, unreadable, or a tensor of the registry whose file is not there.
+    """
+    text = os.fspath(name)
+    return tensor_in(text) or _of_matrix(load(text, exact=exact, progress=progress))
+
+
+def open_tensor(
+    given: Any,  # noqa: ANN401 - whatever a user has
+    name: str,
+    *,
+    exact: bool = False,
+    progress: Progress = None,
+) -> NamedTensor:
+    """The tensor that is given.
+
+    Args:
+        given: as ``load_tensor``, a workload, an array of numpy of any rank, a matrix of scipy, or a tensor.
+        name: what it is called, if it has no name.
+        exact, progress: as of ``load_tensor``.
+
+    Raises:
+        WorkloadError: as ``load_tensor``; or values that are no finite real numbers.
+    """
+    if isinstance(given, NamedTensor):
+        return given
+    if isinstance(given, Workload | DrawnOperand):
+        return _of_matrix(given)
+    if isinstance(given, str | os.PathLike):
+        return load_tensor(given, exact=exact, progress=progress)
+    if hasattr(given, "tocsr"):
+        return _of_matrix(from_scipy(given, name))
+    tensor = given if isinstance(given, SparseTensor) else SparseTensor.from_array(np.asarray(given), name)
+    return NamedTensor(name, "memory", tensor, name, tensor.digest)
+
+
+def _of_matrix(found: Workload | DrawnOperand) -> NamedTensor:
+    tensor = SparseTensor.from_matrix(found.matrix)
+    return NamedTensor(found.name, found.source, tensor, found.origin, found.digest, found.notice)

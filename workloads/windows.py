@@ -1,0 +1,97 @@
+"""The windows that a convolution slides over an image: ``windows:size=3x3,of=image.npy``.
+
+A convolution is then the product of two tensors, O[m, p, q] = F[m, c, r, s] * W[c, r, s, p, q], or of two
+matrices, with the ranks of ``W`` as ``torch.nn.functional.unfold`` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, Field
+
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.spec import Size, Sizes, Spec, behind, parsed, sizes_in
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["WINDOWS", "Windows", "unrolled", "windows"]
+
+WINDOWS = "windows"  # how the text of such a view begins
+
+
+class Windows(BaseModel):
+    """Which windows: how large, how far from one to the next, and by how many zeros an image is padded.
+
+    ``stride`` and ``pad`` are the same for all ranks that windows slide along.
+    """
+
+    model_config = Spec.model_config
+    size: Sizes
+    stride: Size = 1
+    pad: Annotated[int, Field(ge=0, le=2**20)] = 0
+
+    def full(self, of: str) -> str:
+        """The text of a view, with all that was left to defaults."""
+        return f"{WINDOWS}:size={self.size},stride={self.stride},pad={self.pad},of={of}"
+
+
+def windows(text: str) -> tuple[Windows, str]:
+    """Which windows a text means, and the text of the image.
+
+    Raises:
+        WorkloadError: no image, an unknown key (naming the nearest), or a value that is none.
+    """
+    head, of = behind(text)
+    return parsed(head, Windows), of
+
+
+def unrolled(image: SparseTensor, view: Windows, where: str) -> SparseTensor:
+    """What each window holds of an image.
+
+    Args:
+        image: whose last ranks, as many as ``view.size`` has, the windows slide along.
+        view: which windows.
+        where: named in errors.
+
+    Returns:
+        The other ranks of the image (a channel), those within a window, and those that count windows.
+
+    Raises:
+        WorkloadError: the image has fewer ranks, or is smaller than a window.
+    """
+    size = sizes_in(view.size)
+    kept = image.order - len(size)
+    if kept < 0:
+        raise WorkloadError(f"windows of {len(size)} ranks, and an image of {image.order}", where=where)
+    counts = tuple(
+        (have + 2 * view.pad - wide) // view.stride + 1
+        for have, wide in zip(image.shape[kept:], size, strict=True)
+    )
+    if min(counts, default=1) < 1:
+        sizes = " x ".join(map(str, image.shape[kept:]))
+        raise WorkloadError(f"a window of {view.size} does not fit an image of {sizes}", where=where)
+    taken = [_at(image, offsets, counts, view) for offsets in product(*map(range, size))]
+    *coordinates, values = (np.concatenate(column) for column in zip(*taken, strict=True))
+    return SparseTensor.from_coordinates((*image.shape[:kept], *size, *counts), coordinates, values)
+
+
+def _at(
+    image: SparseTensor, offsets: Sequence[int], counts: Sequence[int], view: Windows
+) -> list[npt.NDArray[Any]]:
+    """What lies at one place within the windows: the coordinates of each rank, and the values."""
+    kept = image.order - len(offsets)
+    inside = np.ones(image.nonzeros, dtype=np.bool_)
+    numbers: list[Integers] = []
+    for column, offset, count in zip(image.coordinates[kept:], offsets, counts, strict=True):
+        number, between = np.divmod(column + view.pad - offset, view.stride)
+        inside &= (between == 0) & (number >= 0) & (number < count)
+        numbers.append(number)
+    found = np.count_nonzero(inside)
+    within = [np.full(found, offset, dtype=np.int64) for offset in offsets]
+    around = [column[inside] for column in image.coordinates[:kept]]
+    return [*around, *within, *(number[inside] for number in numbers), image.values[inside]]
