@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fiberscope.errors import InputError
 from fiberscope.workloads import file_of, is_gemm, load, lookup, names
-from fiberscope.workloads.spec import described, is_spec
+from fiberscope.workloads.array_file import named_array
+from fiberscope.workloads.spec import behind, described, is_spec, view_in
 
 __all__ = ["digest_of", "digest_of_file", "size_of"]
 
@@ -19,10 +20,17 @@ BYTES_A_NONZERO = 10  # of a file, about; for the time that is left
 def digest_of(operand: str, exact: bool) -> str:
     """What tells the content of an operand from any other: of a file its bytes, of a generator its words.
 
+    Of a view these are the words and those of what it reads, of an array of a file its name too.
+
     Raises:
         WorkloadError: there is no such operand, or it cannot be had ``exact``.
         InputError: a file that cannot be read.
     """
+    if view_in(operand):
+        head, of = behind(operand)
+        return f"{head}of={digest_of(of, exact)}"
+    if (place := named_array(operand)) is not None:
+        return f"{digest_of_file(Path(place[0]))}:{place[1]}"
     path = Path(operand)
     if path.is_dir():
         return _digest("".join(f"{file.name} {digest_of_file(file)}\n" for file in sorted(path.iterdir())))
@@ -37,7 +45,7 @@ def digest_of(operand: str, exact: bool) -> str:
 def _is_drawn(operand: str) -> bool:
     """Whether a command draws it of its words alone."""
     number = re.fullmatch(r"[-+0-9.eE]+", operand)
-    return bool(number) or is_gemm(operand) or operand.startswith(("ones", "sam-", "graph:"))
+    return bool(number) or is_gemm(operand) or operand.startswith(("ones", "sam-"))
 
 
 def digest_of_file(path: Path) -> str:

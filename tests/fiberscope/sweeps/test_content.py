@@ -1,0 +1,34 @@
+"""What tells operands apart: views of one file, and arrays of one file, are not alike."""
+
+import numpy as np
+import pytest
+
+from fiberscope.sweeps.content import digest_of
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("net.npz", one=np.eye(4), two=np.ones((4, 4)))
+    np.save("image.npy", np.ones((5, 5)))
+    return tmp_path
+
+
+def test_what_is_read_otherwise_is_something_else(folder):
+    texts = [
+        "net.npz:one",
+        "net.npz:two",
+        "image.npy",
+        "graph:loops=drop,of=image.npy",
+        "graph:loops=keep,of=image.npy",
+        "windows:size=2x2,of=image.npy",
+        "windows:size=3x3,of=image.npy",
+        "windows:size=3x3,of=tensor:shape=5x5,nonzeros=3",
+    ]
+    assert len({digest_of(text, exact=True) for text in texts}) == len(texts)
+
+
+def test_a_file_of_other_content_is_something_else(folder):
+    before = digest_of("windows:size=2x2,of=image.npy", exact=True)
+    np.save("image.npy", np.zeros((5, 5, 1)))
+    assert digest_of("windows:size=2x2,of=image.npy", exact=True) != before
