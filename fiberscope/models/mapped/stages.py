@@ -109,7 +109,8 @@ def _check(specification: Specification, einsum: Einsum) -> None:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
     for access in (einsum.equation.output, *accesses(einsum.equation.expression)):
         if any(index.rank is None for index in access.indices):
-            raise refuse(specification, f"{name}: {access.tensor} has indices that are computed")
+            way = f"give the windows of an image as a tensor (windows:size=3x3,of={access.tensor}.npy)"
+            raise refuse(specification, f"{name}: {access.tensor} has indices that are computed; {way}")
         if len(set(access.ranks)) < len(access.indices):
             raise refuse(specification, f"{name}: {access.tensor} has two indices that are one")
 
