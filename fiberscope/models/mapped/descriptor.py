@@ -22,7 +22,7 @@ from fiberscope.models.mapped.cascade import Cascade
 from fiberscope.models.mapped.lowering import Lowered
 from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing, is_own
-from fiberscope.models.mapped.stages import Stage
+from fiberscope.models.mapped.stages import Stage, check_instances
 from fiberscope.models.mapped.units import own_part, units_in
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.source import place_of
@@ -182,6 +182,7 @@ def _built(
 ) -> MappedMachine:
     ready = problem.prepared(_settings(parameters, symbols))
     specification = ready.specification
+    check_instances(specification, parameters.timing.most)
     graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors)
     return MappedMachine(parameters, specification, graphs, called, parts=parts, kernel=kernel)
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.models.graphs.compiler.language import computed
 from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
 from fiberscope.models.graphs.compiler.results import Loop
@@ -296,8 +297,9 @@ class _Lowering:
     def _swap(self, chosen: Operand, loop: Loop, lower: str, carried: Sequence[Operand]) -> Node:
         merger = self._stage.merger
         assert merger is not None
-        if merger.inputs is None or merger.radix is None:
-            raise self._refusal(f"{merger.name} merges lists without a bound (inputs: inf)")
+        radix = merger.radix if merger.inputs is not None else self._most_lists(chosen, lower)
+        if radix is None:
+            raise self._refusal(f"{merger.name} compares heads without a bound, and takes so many lists")
         inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": chosen.references}
         inputs |= {f"carried[{place}]": one.references for place, one in enumerate(carried)}
         return self._blocks.add(
@@ -306,8 +308,24 @@ class _Lowering:
             index=lower,
             tensor=chosen.access.tensor,
             mode=chosen.dimension(lower),
-            radix=merger.radix,
+            radix=radix,
         )
+
+    def _most_lists(self, chosen: Operand, lower: str) -> int:
+        """The most lists that a task can have: where a merger takes any number, it has a way for each.
+
+        Raises:
+            ConfigurationError: more than any merger has ways.
+        """
+        stored = next(each.tensors[chosen.access.tensor] for each in self._walked)
+        level = stored.levels[chosen.access.variables.index(lower) - 1]
+        most = int(level.counts.max(initial=0))
+        least, limit = RADIX
+        if most > limit:
+            raise self._refusal(
+                f"a task has {most:,} lists, and a merger of any number has up to {limit} ways"
+            )
+        return max(least, most)
 
     def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
         """Runs of equal coordinates are added up, and written."""

@@ -20,9 +20,7 @@ from fiberscope.models.trace.specification import (
 )
 from fiberscope.workloads.expressions.expression import Equation, accesses
 
-__all__ = ["Stage", "is_shared", "refuse", "skipped_loops", "stages_of"]
-
-MOST_INSTANCES = 1024  # blocks are made for each of them
+__all__ = ["Stage", "check_instances", "is_shared", "refuse", "skipped_loops", "stages_of"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +54,18 @@ class Stage:
 def refuse(specification: Specification, what: str) -> ConfigurationError:
     """What is said of a specification that no machine is built of."""
     return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
+
+
+def check_instances(specification: Specification, most: int) -> None:
+    """Refuse a machine with more instances of a level than are to be built.
+
+    Raises:
+        ConfigurationError: it has.
+    """
+    for stage in stages_of(specification):
+        if stage.instances > most:
+            there = f"{stage.level} is there {stage.instances:,} times"
+            raise refuse(specification, f"{there}; timing.most is {most:,}")
 
 
 def stages_of(specification: Specification) -> list[Stage]:
@@ -120,10 +130,6 @@ def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Sta
     merger = _merger(specification, einsums, outer) if len(einsums) > 1 else None
     together = tuple(einsums[: 2 if merger else 1])
     level, instances = _level(specification, together, parallel=bool(outer) and _has_space(first))
-    if instances > MOST_INSTANCES:
-        raise refuse(
-            specification, f"{level} is there {instances:,} times; at most {MOST_INSTANCES:,} are built"
-        )
     stage = Stage(together, outer, level, instances, merger)
     return replace(stage, **_rounds(specification, stage)) if first.bindings.storage else stage
 

@@ -218,7 +218,7 @@ def test_a_machine_is_drawn(tmp_path):
     [
         ("spec:sigma", "Z has ranks flattened into one (MK0)"),
         ("spec:graphicionado", "its cascade runs again and again"),
-        ("spec:outerspace", "pe is there 4,112 times; at most 1,024 are built"),
+        ("spec:outerspace", "pe is there 4,112 times; timing.most is 1,024"),
         ("spec:gamma-figure", "B is cut while the loops run"),
         ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
     ],

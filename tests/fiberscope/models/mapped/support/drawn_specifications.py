@@ -152,7 +152,7 @@ def chip(count):
 
 @st.composite
 def merging(draw, reduces=EITHER):
-    """Row-wise products whose rows a merger of a small radix brings into order, and their tensors.
+    """Row-wise products whose rows a merger of few lists, or of any, brings into order, and their tensors.
 
     It adds partial fibers up before it stores them, or it does not.
     """
@@ -163,7 +163,7 @@ def merging(draw, reduces=EITHER):
     whole = {"A": ("M",), "B": ("K",)} if draw(st.booleans()) else {}
     declared = {name: Tensor(name, ranks[name], order[name], whole.get(name, ())) for name in ranks}
     a, b, t, z = (access(name, ranks[name]) for name in "ABTZ")
-    count, radix = draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from([2, 3, 4, 8]))
+    count, radix = draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from([2, 3, 4, 8, None]))
     places = {"path": ("Chip", "PE", "Unit"), "instances": count, "all_instances": count}
     kind = {"inputs": radix, "outputs": 1, "radix": radix, "order": "fifo", "reduces": draw(reduces)}
     merger = Component("Merger", "Merger", **places, **kind)
