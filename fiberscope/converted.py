@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.configuration import Configuration
+from fiberscope.accelerators.full_operands import compressed, lies_dense
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.chains.chain import Chain
@@ -18,9 +19,10 @@ from fiberscope.report.parts import Conversion, Conversions
 from fiberscope.solve import Course, solve
 from fiberscope.workloads import Operand, Problem
 
-__all__ = ["PREFIX", "Settled", "converted", "settled", "solve_converted"]
+__all__ = ["DENSE", "PREFIX", "Settled", "converted", "settled", "solve_converted"]
 
 PREFIX = "memory.format."
+DENSE = "dense"
 
 
 def _formats_of(
@@ -98,7 +100,7 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
     """
-    kind, configured, formats = ready.kind, ready.configured, ready.formats
+    kind, (formats, configured) = ready.kind, _to_convert(ready, problem)
     asked, made = course.asked, None
     if asked is not None:
         made = source(ready.roots(asked.machine, course.parts.values()), asked)
@@ -121,6 +123,22 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
         traffic_bytes_without=moved,
     )
     return report.model_copy(update={"conversions": conversions})
+
+
+def _to_convert(ready: Settled, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
+    """The formats that operands are converted from, and the machine's parameters, to read what comes of it.
+
+    A full operand may lie dense as the machine reads it.
+    """
+    if not ready.formats:
+        return {}, ready.configured
+    given = dict(zip("AB", problem.given(), strict=False))
+    formats = {
+        operand: name
+        for operand, name in ready.formats.items()
+        if not (name.lower() == DENSE and lies_dense(ready.configured, operand, given[operand]))
+    }
+    return formats, compressed(ready.configured, {operand: given[operand] for operand in formats})
 
 
 def converted(

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from fiberscope.accelerators.composition import CompositionParameters, ElementNetwork
 from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.accelerators.extensor.layout import HALVES, SPARE_SLOTS
+from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.workloads.fibertree_format import RankFormat
 
 PUBLISHED = "published"  # the tiling that this machine chooses by itself
@@ -50,7 +51,7 @@ class Stream(Configuration):
     jobs: int = Field(ge=1, le=1024)
 
 
-class Format(Configuration):
+class Format(OperandFormat):
     """Bits of the stored tensors' parts."""
 
     a_microtile: int = Field(ge=0, le=1024)
@@ -58,28 +59,28 @@ class Format(Configuration):
     b_microtile: int = Field(ge=0, le=1024)
     fiber: int = Field(ge=0, le=1024)
     element: int = Field(ge=1, le=1024)
+    value: int = Field(ge=8, le=1024)
     output: int = Field(ge=8, le=1024)
 
-    @property
-    def a(self) -> dict[str, RankFormat]:
-        """Formats of A's ranks; those above lie with the sequencer."""
-        return {"K1": _list(self.a_microtile), "M0": _list(self.fiber), "K0": _list(self.element)}
-
-    @property
-    def b(self) -> dict[str, RankFormat]:
-        """Formats of B's ranks; those above lie with the sequencer."""
-        return {
-            "N1": _list(self.b_row),
-            "K1": _list(self.b_microtile),
-            "N0": _list(self.fiber),
-            "K0": _list(self.element),
-        }
+    def ranks(self, operand: str, dense: bool) -> dict[str, RankFormat]:
+        """Formats of the ranks of A or B, or of its values alone; those above lie with the sequencer."""
+        lists = {"K1": self.a_microtile, "M0": self.fiber}
+        if operand == "B":
+            lists = {"N1": self.b_row, "K1": self.b_microtile, "N0": self.fiber}
+        bits = {**lists, "K0": self.element}
+        if dense:
+            bits = {**dict.fromkeys(lists, 0), "K0": self.value}
+        return {rank: RankFormat("C", payload=size) for rank, size in bits.items()}
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
         for key, bits in self:
-            if bits % 8:
+            if key != "dense" and bits % 8:
                 raise ValueError(f"format.{key} is {bits} bits; it should be whole bytes")
+        if self.value > self.element:
+            raise ValueError(
+                f"format.value is {self.value} bits; it is a part of an element of {self.element}"
+            )
         return self
 
 
@@ -105,8 +106,3 @@ class ExTensorConfiguration(CompositionParameters):
         if all(chosen) and self.tiling != PUBLISHED:
             raise ValueError(f"tiling {self.tiling} chooses the shape; leave tile.m, tile.k, tile.n at 0")
         return self
-
-
-def _list(bits: int) -> RankFormat:
-    """A compressed rank whose coordinate and payload take so many bits together."""
-    return RankFormat("C", payload=bits)

@@ -20,6 +20,7 @@ from fiberscope.accelerators.extensor.product import StoredProduct
 from fiberscope.accelerators.extensor.sequencer import Sequencer, pairs_of
 from fiberscope.accelerators.extensor.tiles import Tiling
 from fiberscope.accelerators.extensor.units import PARTS_WITH_UNITS, WORD_BITS, fiber_masks, words_of
+from fiberscope.accelerators.full_operands import told
 from fiberscope.accelerators.layout import Layout
 from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.hw.fibers.memory_stream import MemoryStream
@@ -221,15 +222,14 @@ class ExTensor(Composition[ExTensorConfiguration]):
 
     def traffic_minimum_bytes(self) -> int:
         """A, B and Z, each once. Z's nonzeros are those written so far: all once the run is complete."""
-        formats = self.parameters.format
-        bits = sum(footprint(self.a.tree, formats.a).values()) + sum(
-            footprint(self.b.tree, formats.b).values()
-        )
-        return (bits + self.product.nonzeros * formats.output) // 8
+        operands = (self.a, self.b)
+        bits = sum(sum(footprint(one.tree, one.formats).values()) for one in operands)
+        return (bits + self.product.nonzeros * self.parameters.format.output) // 8
 
     def chosen(self) -> tuple[str, ...]:
-        """The shape of the tiles, if the parameters leave it open, and where it is from."""
-        return (self.tiling.choice,) if self.tiling.choice else ()
+        """The shape of the tiles, if the parameters leave it open; which operands lie as values alone."""
+        shape = (self.tiling.choice,) if self.tiling.choice else ()
+        return *shape, *told(self.tiling.dense)
 
     def explained(self) -> str:
         """The longest product, and the waits for tiles that are not released."""

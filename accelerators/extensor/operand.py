@@ -58,6 +58,7 @@ class TiledOperand:  # C: final
 
     def __init__(self, tree: FiberTree, formats: Mapping[str, RankFormat]) -> None:
         self.tree = tree
+        self.formats = formats
         self.tile_rows = integers_of(tree.segments[ROWS])  # C: long[::1]
         self.row_microtiles = integers_of(tree.segments[MICROTILES])  # C: long[::1]
         self.microtile_k = integers_of(tree.coordinates[MICROTILES])  # C: long[::1]

@@ -45,6 +45,8 @@ class Tiling:
     def __init__(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> None:
         self.parameters = parameters
         self.matrices = (a, b)
+        lies_dense = parameters.format.lies_dense
+        self.dense = {"A": lies_dense("A", a), "B": lies_dense("B", b)}
         self.trees = (matrix_tree(a, ("M", "K")), matrix_tree(b, ("K", "N")))
         self.shape, origin = _first(parameters, a, b)
         self._cut()
@@ -69,9 +71,10 @@ class Tiling:
         return Tile(m=m, k=k, n=n)
 
     def _cut(self) -> None:
-        formats, microtile = self.parameters.format, self.parameters.pe.tile
-        self.a = TiledOperand(tiled_a(self.trees[0], microtile, self.shape), formats.a)
-        self.b = TiledOperand(tiled_b(self.trees[1], microtile, self.shape), formats.b)
+        microtile, ranks = self.parameters.pe.tile, self.parameters.format.ranks
+        a, b = (ranks(operand, dense) for operand, dense in self.dense.items())
+        self.a = TiledOperand(tiled_a(self.trees[0], microtile, self.shape), a)
+        self.b = TiledOperand(tiled_b(self.trees[1], microtile, self.shape), b)
 
     def _fit_microtiles(self) -> None:
         """Halve the side of microtiles until those that meet fit the buffer of a processing element.

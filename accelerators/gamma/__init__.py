@@ -18,5 +18,6 @@ ACCELERATOR = Accelerator(
     limits=("fibercache.bank",),
     channels="memory.channel",
     parts=Gamma.PARTS,
+    chosen=Gamma.chosen,
     reads={"A": "csr", "B": "csr"},
 )

@@ -8,10 +8,12 @@ from pydantic import Field, model_validator
 
 from fiberscope.accelerators.composition import CompositionParameters, ElementNetwork
 from fiberscope.accelerators.configuration import Bytes, Configuration, within
+from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.accelerators.gamma.layout import Sizes
 from fiberscope.accelerators.quantities import SIZE
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.hw.memory.cache_geometry import HASHED, LIMITS, FiberCacheSpecification
+from fiberscope.workloads.canonical import CsrArray
 
 MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
 
@@ -101,10 +103,11 @@ class SchedulerParameters(Configuration):
     page_queue: int = Field(ge=1, le=1024)
 
 
-class Format(Configuration):
+class Format(OperandFormat):
     """Bytes of the stored tensors' parts."""
 
     element: Bytes = Field(ge=1)
+    value: Bytes = Field(ge=1)
     pointer: Bytes = Field(ge=1)
 
 
@@ -138,12 +141,20 @@ class GammaConfiguration(CompositionParameters):
         """Bytes of lines, elements and pointers."""
         return Sizes(self.fibercache.line, self.format.element, self.format.pointer)
 
+    def operand_sizes(self, operand: str, matrix: CsrArray) -> Sizes:
+        """The same of an operand, A or B: a full one may lie as values alone."""
+        dense = self.format.lies_dense(operand, matrix)
+        return Sizes(self.fibercache.line, self.format.value, 0) if dense else self.sizes
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         line = self.fibercache.line
-        for key, size in (("element", self.format.element), ("pointer", self.format.pointer)):
+        element, value, pointer = self.format.element, self.format.value, self.format.pointer
+        for key, size in (("element", element), ("pointer", pointer)):
             if size > line:
                 raise ValueError(f"format.{key} is {size} bytes; a line of {line} bytes should hold one")
+        if value > element:
+            raise ValueError(f"format.value is {value} bytes; it is a part of an element of {element} bytes")
         if line % self.format.pointer:
             raise ValueError(
                 f"format.pointer is {self.format.pointer} bytes; it should divide a {line}-byte line"

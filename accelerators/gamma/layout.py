@@ -1,6 +1,7 @@
 """Where Gamma's tensors lie in memory, and what its parts say to one another.
 
-All are stored as compressed rows: a coordinate and a value for each nonzero, and a pointer for each row.
+All are stored as compressed rows: a coordinate and a value for each nonzero, and a pointer for each row. An
+operand that has no zero may lie as values alone, row after row.
 Every processing element writes its rows of the product in addresses of its own, packed one behind the other;
 a row pointer for each says where. Memory backs these addresses page by page as they are first written.
 """
@@ -13,7 +14,10 @@ from fiberscope.sim.protocol import Protocol
 
 @dataclass(frozen=True)
 class Sizes:
-    """Bytes of a line, of an element (coordinate and value) and of a row pointer."""
+    """Bytes of a line, of an element (coordinate and value) and of a row pointer.
+
+    Of an operand that lies as values alone an element is a value, and there are no pointers: 0 bytes.
+    """
 
     line_bytes: int
     element_bytes: int

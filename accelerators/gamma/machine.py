@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
+from fiberscope.accelerators.full_operands import told
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.layout import (
     A_BASE,
@@ -60,6 +61,7 @@ class ProcessingElement:
             b,
             port,
             sizes=sizes,
+            b_sizes=machine.b_sizes,
             pointer_lines=pe.row_reads,
             fetching=pe.prefetch,
         )
@@ -74,7 +76,7 @@ class ProcessingElement:
             partial_base=PARTIAL_BASE,
             buffer_lines=pe.buffer_lines,
             line_bytes=sizes.line_bytes,
-            element_bytes=sizes.element_bytes,
+            element_bytes=machine.b_sizes.element_bytes,
         )
         self.merger = add("merger", f"{name}.merger", pe.radix, pe.merger_stages)
         self.multiplier = add("multiplier", f"{name}.multiplier", machine.a.values)
@@ -101,7 +103,8 @@ class ProcessingElement:
         connect(self.prefetcher, "prefetched", self.reader, "tasks", capacity=pe.task_queue)
         connect(self.reader, "merge_tasks", self.merger, "tasks", capacity=pe.merge_queue)
         connect(self.reader, "output_tasks", self.writer, "output_tasks", capacity=pe.output_queue)
-        line = sizes.line_bytes // sizes.element_bytes + 2  # elements that it touches, and their stop
+        smallest = min(sizes.element_bytes, machine.b_sizes.element_bytes)
+        line = sizes.line_bytes // smallest + 2  # elements that it touches, and their stop
         way = pe.buffer_lines * line
         for i in range(pe.radix):
             connect(self.reader, f"ways[{i}]", self.merger, f"ways[{i}]", capacity=way)
@@ -168,7 +171,8 @@ class Gamma(Composition[GammaConfiguration]):
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         given = _rows(a)
         self.b = given if b is a else _rows(b)
-        self.preprocessed = preprocess(given, self.b, parameters)
+        self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
+        self.preprocessed = preprocess(given, self.b, parameters, self.b_sizes.element_bytes)
         self.a = self.preprocessed.a
         self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix, self.preprocessed.rows)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
@@ -204,6 +208,7 @@ class Gamma(Composition[GammaConfiguration]):
             most_tasks=1 + parameters.pe.task_queue,
             most_partial_tasks=1 + parameters.pe.partial_queue,
             sizes=parameters.sizes,
+            a_sizes=self.a_sizes,
         )
 
     def _connect_tasks(self) -> None:
@@ -251,14 +256,14 @@ class Gamma(Composition[GammaConfiguration]):
 
     def layouts(self) -> Sequence[Layout]:
         """Operands and pointers as arrays; partial fibers and the pages of Z wherever there is space."""
-        element, pointer = self.parameters.format.element, self.parameters.format.pointer
-        selected = self._selected()
+        selected, of_b = self._selected(), self.b_sizes
         ends = np.asarray(self.b.pointers)
-        fibers = np.stack([ends[selected], ends[selected + 1]], axis=1) * element
-        pairs = np.stack([selected, selected + 2], axis=1) * pointer
-        space, whole = 1 << TENSOR_SHIFT, Layout.whole
-        a_bytes, b_bytes = (int(one.pointers[one.rows]) * element for one in (self.a, self.b))
-        a_pointers, b_pointers = ((one.rows + 1) * pointer for one in (self.a, self.b))
+        fibers = np.stack([ends[selected], ends[selected + 1]], axis=1) * of_b.element_bytes
+        pairs = np.stack([selected, selected + 2], axis=1) * of_b.pointer_bytes
+        space, whole, pointer = 1 << TENSOR_SHIFT, Layout.whole, self.parameters.format.pointer
+        operands = ((self.a, self.a_sizes), (self.b, of_b))
+        a_bytes, b_bytes = (int(one.pointers[one.rows]) * size.element_bytes for one, size in operands)
+        a_pointers, b_pointers = ((one.rows + 1) * size.pointer_bytes for one, size in operands)
         return (
             whole(A_BASE, a_bytes, Role.OPERAND),
             whole(A_POINTERS_BASE, a_pointers, Role.OPERAND),
@@ -274,12 +279,20 @@ class Gamma(Composition[GammaConfiguration]):
 
         Z's nonzeros are those written so far: all of them once the run is complete.
         """
-        selected = self._selected()
-        lengths = np.diff(np.asarray(self.b.pointers))[selected]
-        a_nonzeros = self.a.pointers[self.a.rows]
-        nonzeros = int(a_nonzeros + lengths.sum() + np.sum(self.table.row_lengths))
-        rows = 2 * self.shape[0] + len(selected)
-        return nonzeros * self.parameters.format.element + rows * self.parameters.format.pointer
+        selected, rows = self._selected(), self.shape[0]
+        of_b = int(np.diff(np.asarray(self.b.pointers))[selected].sum())
+        moved = (
+            (self.a.pointers[self.a.rows], rows, self.a_sizes),
+            (of_b, len(selected), self.b_sizes),
+            (int(np.sum(self.table.row_lengths)), rows, self.parameters.sizes),
+        )
+        return sum(
+            nonzeros * size.element_bytes + fibers * size.pointer_bytes for nonzeros, fibers, size in moved
+        )
+
+    def chosen(self) -> tuple[str, ...]:
+        """Which operands lie as values alone."""
+        return told({"A": self.a_sizes.pointer_bytes == 0, "B": self.b_sizes.pointer_bytes == 0})
 
     def _selected(self) -> Integers:
         """The rows of B that A selects, in order; ``np.unique`` would import masked arrays."""

@@ -29,7 +29,8 @@ class Prefetcher(Component):
         table: the tasks.
         a, b: the operands.
         port: number of the requests' port at the FiberCache's network.
-        sizes: of lines, elements and pointers.
+        sizes: of lines, and of elements of partial fibers.
+        b_sizes: of elements and pointers of B.
         pointer_lines: reads of row pointers in flight, at the most.
         fetching: whether to fetch at all; without, the reads miss when the task runs.
     """
@@ -55,6 +56,7 @@ class Prefetcher(Component):
         port: int,
         *,
         sizes: Sizes,
+        b_sizes: Sizes,
         pointer_lines: int,
         fetching: bool,
     ) -> None:
@@ -64,12 +66,13 @@ class Prefetcher(Component):
         self.row_pointers = b.pointers  # C: long[::1]
         self.tag_base = port << PORT_SHIFT
         self.line_bytes = sizes.line_bytes
-        self.element_bytes = sizes.element_bytes
+        self.partial_bytes = sizes.element_bytes
+        self.element_bytes = b_sizes.element_bytes
         self.pointers = RowPointerReader(
             B_POINTERS_BASE,
             self.tag_base,
             line_bytes=sizes.line_bytes,
-            pointer_bytes=sizes.pointer_bytes,
+            pointer_bytes=b_sizes.pointer_bytes,
             lines=pointer_lines,
         )
         self.fetching = fetching
@@ -152,7 +155,9 @@ class Prefetcher(Component):
         """Where the present input lies: its elements into the task table, its lines to be fetched."""
         table = self.table
         source = table.inputs[self.fetched]
+        size = self.element_bytes
         if source < 0:
+            size = self.partial_bytes
             start = table.output_starts[-1 - source]
             end = start + table.output_lengths[-1 - source]
         else:
@@ -161,8 +166,8 @@ class Prefetcher(Component):
             end = self.row_pointers[row + 1]
         table.starts[self.fetched] = start
         table.ends[self.fetched] = end
-        self.line = start * self.element_bytes // self.line_bytes
-        self.last_line = (end * self.element_bytes - 1) // self.line_bytes if end > start else self.line - 1
+        self.line = start * size // self.line_bytes
+        self.last_line = (end * size - 1) // self.line_bytes if end > start else self.line - 1
         self.extent_known = True
 
     def _locate(self) -> bool:

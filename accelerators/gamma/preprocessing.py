@@ -32,10 +32,11 @@ class Preprocessed:
     order: Integers
 
 
-def preprocess(a: CompressedRows, b: CompressedRows, parameters: GammaConfiguration) -> Preprocessed:
-    """Cut and reorder A as the parameters say."""
+def preprocess(
+    a: CompressedRows, b: CompressedRows, parameters: GammaConfiguration, element: int
+) -> Preprocessed:
+    """Cut and reorder A as the parameters say; an element of B has so many bytes."""
     rows = np.arange(a.rows)
-    element = parameters.format.element
     if parameters.tiling == "selective":
         pointers, rows = subrows(a, b, parameters.tile, element)
         a = CompressedRows(pointers, a.coordinates, a.values)

@@ -53,6 +53,7 @@ class Scheduler(Component):
         most_tasks: tasks that a processing element may have been given and not completed.
         most_partial_tasks: the same, when one that writes a partial fiber is to be given.
         sizes: of lines, elements and pointers.
+        a_sizes: the same of A.
     """
 
     PORTS = (
@@ -89,6 +90,7 @@ class Scheduler(Component):
         most_tasks: int,
         most_partial_tasks: int,
         sizes: Sizes,
+        a_sizes: Sizes,
     ) -> None:
         super().__init__(name)
         self.table = table
@@ -96,7 +98,7 @@ class Scheduler(Component):
         self.partials = partials
         self.occupancy = occupancy
         self.tag_base = port << PORT_SHIFT
-        self.stream = stream_of(a, table, sizes)
+        self.stream = stream_of(a, table, a_sizes)
         self.line_bytes = sizes.line_bytes
         self.window = ReorderWindow(stream_lines)  # lines of the stream
         self.arrived_nonzeros = 0  # lines of nonzeros among those that came

@@ -39,7 +39,8 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     line = sizes.line_bytes
     pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line)
     data_lines = -(-int(pointers[-1]) * sizes.element_bytes // line)
-    rows = np.maximum(np.arange(pointer_lines) * (line // sizes.pointer_bytes) - 1, 0)  # that each one ends
+    behind = np.arange(pointer_lines) * (line // max(1, sizes.pointer_bytes))
+    rows = np.maximum(behind - 1, 0)  # that each one ends
     before = pointers[rows] * sizes.element_bytes // line  # the line of nonzeros each one precedes
     order = np.argsort(np.concatenate([before, np.arange(data_lines)]), kind="stable")
     addresses = np.concatenate(

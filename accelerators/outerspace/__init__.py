@@ -17,5 +17,6 @@ ACCELERATOR = Accelerator(
     workers="tile.pe.merger",
     channels="memory.channel",
     parts=OuterSpace.PARTS,
+    chosen=OuterSpace.chosen,
     explained=OuterSpace.explained,
 )

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from fiberscope.accelerators.composition import CompositionParameters, Network
 from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.accelerators.outerspace.layout import HEADS
 from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
@@ -142,6 +143,7 @@ class OuterSpaceConfiguration(CompositionParameters):
     l1: SecondLevel
     network: OuterSpaceNetwork
     t: Nodes
+    format: OperandFormat
 
     @property
     def l0_bank(self) -> FiberCacheSpecification:

@@ -50,34 +50,43 @@ class OperandLayout:
     """Where the arrays of an operand begin, one behind the other.
 
     Args:
-        pointers: address of the first pointer, of ``INDEX_BYTES`` each.
-        coordinates: address of the first coordinate, of ``INDEX_BYTES`` each.
+        index_bytes: of a pointer and of a coordinate; 0 of an operand that lies as values alone.
+        pointers: address of the first pointer.
+        coordinates: address of the first coordinate.
         values: address of the first value, of ``VALUE_BYTES`` each.
         end: the first address behind them.
     """
 
+    index_bytes: int
     pointers: int
     coordinates: int
     values: int
     end: int
 
     @classmethod
-    def of(cls, tensor: int, start: int, matrix: CompressedRows, block_bytes: int) -> OperandLayout:
+    def of(
+        cls, tensor: int, start: int, matrix: CompressedRows, dense: bool, block_bytes: int
+    ) -> OperandLayout:
         """The arrays from a byte of the tensor's addresses on; each begins with a block."""
-        elements = matrix.pointers[matrix.rows]
-        sizes = ((matrix.rows + 1) * INDEX_BYTES, elements * INDEX_BYTES, elements * VALUE_BYTES)
+        elements, index = matrix.pointers[matrix.rows], 0 if dense else INDEX_BYTES
+        sizes = ((matrix.rows + 1) * index, elements * index, elements * VALUE_BYTES)
         places = [(tensor << TENSOR_SHIFT) + start]
         for size in sizes:
             places.append(places[-1] + -(-size // block_bytes) * block_bytes)
-        return cls(*places)
+        return cls(index, *places)
+
+    def moved(self, elements: int, pointers: int) -> int:
+        """Bytes of so many elements and pointers."""
+        return elements * (self.index_bytes + VALUE_BYTES) + pointers * self.index_bytes
 
 
 def operands_of(
-    a: CompressedRows, b: CompressedRows, block_bytes: int
+    operands: tuple[CompressedRows, CompressedRows], dense: tuple[bool, bool], block_bytes: int
 ) -> tuple[OperandLayout, OperandLayout]:
     """A and B, so that no array of B shares the sets of a cache with one of A's."""
-    first = OperandLayout.of(A, 0, a, block_bytes)
-    return first, OperandLayout.of(B, first.end - (A << TENSOR_SHIFT), b, block_bytes)
+    first = OperandLayout.of(A, 0, operands[0], dense[0], block_bytes)
+    start = first.end - (A << TENSOR_SHIFT)
+    return first, OperandLayout.of(B, start, operands[1], dense[1], block_bytes)
 
 
 def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -92,9 +101,10 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
     met = np.flatnonzero(np.diff(ends[0]))  # columns of A, and of B the rows
     made = []
     for operand, pointers in zip(operands, ends, strict=True):
-        made.append(Layout(operand.pointers, len(pointers) * INDEX_BYTES, Role.OPERAND))
+        index = operand.index_bytes
+        made.append(Layout(operand.pointers, len(pointers) * index, Role.OPERAND))
         fibers = np.stack([pointers[met], pointers[met + 1]], axis=1)
-        for start, size in ((operand.coordinates, INDEX_BYTES), (operand.values, VALUE_BYTES)):
+        for start, size in ((operand.coordinates, index), (operand.values, VALUE_BYTES)):
             made.append(Layout(start, int(pointers[-1]) * size, Role.OPERAND, fibers * size))
     return made
 

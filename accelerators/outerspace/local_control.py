@@ -10,7 +10,6 @@ from fiberscope.accelerators.outerspace.layout import (
     END_OF_WORK,
     GROUP,
     GROUP_DONE,
-    INDEX_BYTES,
     PRODUCT_TASK,
     TASK_DONE,
     VALUE_BYTES,
@@ -22,15 +21,17 @@ from fiberscope.hw.memory.window import ReorderWindow
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-POINTER_PARTS = 4  # loads that two pairs of pointers may take: A's, where it crosses a block, and B's
+# Loads that two pairs of pointers may take: A's, where it crosses a block, and from B_PARTS on B's.
+POINTER_PARTS = 4
+B_PARTS = 2
 
 
 class LocalControl(Component):
     """Reads the pointers of its tile's groups and deals their elements out to the processing elements.
 
-    Interface: ``groups`` brings a group. The pointers of its columns of A and rows of B are loaded
-    (``requests``, ``replies``); an element goes out on ``tasks[i]``, be its row of B empty or not, and
-    ``done[i]`` tells that it is multiplied. ``finished`` tells that all elements of the oldest group are.
+    Interface: ``groups`` brings a group. The pointers of its columns of A and rows of B, where there are any,
+    are loaded (``requests``, ``replies``); an element goes out on ``tasks[i]``, be its row of B empty or not,
+    and ``done[i]`` tells that it is multiplied. ``finished`` tells that all elements of the oldest group are.
     Behind the last group every processing element is told to finish its stores.
 
     Timing: a cycle takes a group, a reply, and what every processing element has done; it sends a load, deals
@@ -91,6 +92,10 @@ class LocalControl(Component):
         self.a_pointers, self.b_pointers = (
             layout.pointers for layout in layouts
         )  # C: a_pointers=long, b_pointers=long
+        self.a_index = layouts[0].index_bytes  # C: long
+        self.b_index = layouts[1].index_bytes  # C: long
+        self.first_part = 0 if self.a_index > 0 else B_PARTS
+        self.last_part = POINTER_PARTS if self.b_index > 0 else B_PARTS
         self.tag_base = port << PORT_SHIFT
         self.block_bytes = block_bytes
         self.window = ReorderWindow(loads)
@@ -100,7 +105,8 @@ class LocalControl(Component):
         self.open = array("q", bytes(8 * overlap))  # their tasks that are not done
         self.taken = self.located = self.dealt_groups = self.retired = 0  # groups
         self.asked = self.dealt_segments = 0  # segments
-        self.segment = self.part = 0  # whose pointers are asked for next
+        self.segment = 0  # whose pointers are asked for next
+        self.part = self.first_part
         self.deal_segment = 0
         self.element = 0  # to be dealt next, NONE before the first of its segment
         self.open_segment = False
@@ -162,7 +168,7 @@ class LocalControl(Component):
         """The pointers of a group are asked for next, if it has any."""
         group = self.ring[place % self.overlap]
         if group != END_OF_WORK:
-            self.segment, self.part = self.firsts[group], 0
+            self.segment, self.part = self.firsts[group], self.first_part
 
     def _begin_dealing(self) -> None:
         group = self.ring[self.dealt_groups % self.overlap]
@@ -172,7 +178,7 @@ class LocalControl(Component):
             self.deal_segment = self.firsts[group]
 
     def _ask(self) -> bool:
-        """Ask for a block of the pointers of a segment."""
+        """Ask for a block of the pointers of a segment; it is asked for with the last of them."""
         if self.located == self.taken:
             return False
         group = self.ring[self.located % self.overlap]
@@ -183,13 +189,14 @@ class LocalControl(Component):
             return False
         if not self.requests.can_push():
             return False
-        slot = self.window.send()
-        self.requests.push(READ, self.tag_base | slot, self._pointer_block(self.part))
-        self.part = self._next_part()
-        if self.part == POINTER_PARTS:
+        if self.part < self.last_part:
+            slot = self.window.send()
+            self.requests.push(READ, self.tag_base | slot, self._pointer_block(self.part))
+            self.part = self._next_part()
+        if self.part >= self.last_part:
             self.targets[self.asked % self.window.size] = self.window.sent
             self.asked += 1
-            self.segment, self.part = self.segment + 1, 0
+            self.segment, self.part = self.segment + 1, self.first_part
             if self.segment == self.firsts[group + 1]:
                 self._next_group()
         return True
@@ -201,10 +208,12 @@ class LocalControl(Component):
 
     def _pointer_block(self, part: int) -> int:  # C: noexcept
         """The block of A's pair of pointers, part 0, and of its end, part 1; of B's, parts 2 and 3."""
-        base = self.a_pointers if part < 2 else self.b_pointers
-        address = base + self.columns[self.segment] * INDEX_BYTES
+        base, index = self.a_pointers, self.a_index
+        if part >= B_PARTS:
+            base, index = self.b_pointers, self.b_index
+        address = base + self.columns[self.segment] * index
         if part % 2 == 1:
-            address += 2 * INDEX_BYTES - 1
+            address += 2 * index - 1
         return address // self.block_bytes * self.block_bytes
 
     def _next_part(self) -> int:  # C: noexcept
@@ -254,14 +263,14 @@ class LocalControl(Component):
         length = self.b.pointers[k + 1] - self.b.pointers[k]
         first = begin == self.a.pointers[k]
         if first:
-            self.a_pointer_bytes += INDEX_BYTES
-            self.b_bytes += INDEX_BYTES
+            self.a_pointer_bytes += self.a_index
+            self.b_bytes += self.b_index
         if begin == self.ends[segment]:
             self._close_segment()
             return True
         if first and length > 0:
             self.pairs += 1
-            self.b_bytes += length * (INDEX_BYTES + VALUE_BYTES)
+            self.b_bytes += length * (self.b_index + VALUE_BYTES)
         self.element = begin
         self.open_segment = True
         return True

@@ -10,6 +10,7 @@ import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
 from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.full_operands import told
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Traffic
 from fiberscope.accelerators.outerspace.configuration import MergerSpecification, OuterSpaceConfiguration
@@ -87,7 +88,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
         self.b = CompressedRows(b.indptr, b.indices, b.data)
         block = parameters.l0.block
-        self.operands = operands_of(self.a, self.b, block)
+        self.dense = (parameters.format.lies_dense("A", a), parameters.format.lies_dense("B", b))
+        self.operands = operands_of((self.a, self.b), self.dense, block)
         self.lists = RowLists(self.a, self.b, self.shape[0])
         if "merger" in self.with_units:
             check(parameters.merge, parameters.pe.fp_latency, self.lists.most_lists)
@@ -355,7 +357,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         merged, headers = count("elements", *mergers), count("headers", *mergers)
         pointers = count("a_pointer_bytes", *self.local_controls)
         return {
-            "A": (pointers + count("elements", *multipliers) * ELEMENT_BYTES, 0),
+            "A": (pointers + self.operands[0].moved(count("elements", *multipliers), 0), 0),
             "B": (count("b_bytes", *self.local_controls), 0),
             "T": (merged * ELEMENT_BYTES + headers * header, products * ELEMENT_BYTES + nodes * header),
             "Z": (0, count("emitted", *mergers) * ELEMENT_BYTES + written[1]),
@@ -366,9 +368,15 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         """A, the rows of B that meet an element of A, and Z, each once; Z's nonzeros are those written."""
         met = np.diff(np.asarray(self.a.pointers)) > 0
         selected = int(np.diff(np.asarray(self.b.pointers))[met].sum())
-        elements = self.a.pointers[self.a.rows] + selected + int(np.sum(self.lengths))
-        pointers = 2 * (self.a.rows + 1) + self.shape[0] + 1
-        return elements * ELEMENT_BYTES + pointers * INDEX_BYTES
+        pointers = self.a.rows + 1
+        of_a = self.operands[0].moved(self.a.pointers[self.a.rows], pointers)
+        of_b = self.operands[1].moved(selected, pointers)
+        of_z = int(np.sum(self.lengths)) * ELEMENT_BYTES + (self.shape[0] + 1) * INDEX_BYTES
+        return of_a + of_b + of_z
+
+    def chosen(self) -> tuple[str, ...]:
+        """Which operands lie as values alone."""
+        return told(dict(zip("AB", self.dense, strict=True)))
 
     def explained(self) -> str:
         """How long the phases were, and what a merging element waited for."""

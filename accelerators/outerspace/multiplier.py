@@ -117,6 +117,7 @@ class MultiplyingElement(Component):
         self.a = a
         self.b = b
         self.lists = lists
+        self.a_dense, self.b_dense = (layout.index_bytes == 0 for layout in layouts)
         self.a_coordinates = layouts[0].coordinates  # C: long
         self.a_values = layouts[0].values  # C: long
         self.b_coordinates = layouts[1].coordinates  # C: long
@@ -197,8 +198,9 @@ class MultiplyingElement(Component):
             self.elements += 1
             self.begin = self.b.pointers[self.k]
             self.count = self.b.pointers[self.k + 1] - self.begin
-            self.parts = 0
-            self.asked_coordinates = self.asked_values = 0
+            self.parts = 1 if self.a_dense else 0
+            self.asked_values = 0
+            self.asked_coordinates = self.count if self.b_dense else 0
             self.first_load = self.window.sent
             self.linked = False
             self.ready = self.produced = 0
@@ -244,7 +246,7 @@ class MultiplyingElement(Component):
         """Ask for a node, once the row of Z is known."""
         if self.linked or self.count == 0 or self.open_nodes == self.depth:
             return False
-        if self.window.arrived == self.first_load:
+        if self.window.arrived == self.first_load and not self.a_dense:
             return False
         if not self.node_requests.can_push():
             return False

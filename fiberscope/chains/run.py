@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from fiberscope.accelerators.full_operands import compressed
 from fiberscope.chains.chain import Chain, Product
 from fiberscope.chains.expected import compared
 from fiberscope.chains.total import Ran, total
-from fiberscope.converted import Settled, converted, solve_converted
+from fiberscope.converted import DENSE, Settled, converted, solve_converted
 from fiberscope.errors import FailedRunError, InputError, VerificationError
 from fiberscope.problem import load_operand
 from fiberscope.provenance.made import source
@@ -18,6 +19,7 @@ from fiberscope.report.document import Report
 from fiberscope.solve import Course
 from fiberscope.telling import Progress
 from fiberscope.workloads import Workload, WorkloadError, from_scipy
+from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.verification import Comparison
 
@@ -108,7 +110,9 @@ def _step(running: Ran, number: int, product: Product) -> bool:
     course.tell(f"{product}", number, len(running.chain.products))
     try:
         problem = ready.maker.load(left, None if right is left else right, exact=False, progress=course.tell)
-        report = solve_converted(ready._replace(formats=_formats(running, product)), problem, course)
+        configured = compressed(ready.configured, _as_written(running, product))
+        own = ready._replace(formats=_formats(running, product), configured=configured)
+        report = solve_converted(own, problem, course)
     except FailedRunError as error:
         raise type(error)(f"{product}: {error}", error.report) from error
     except (InputError, WorkloadError) as error:
@@ -131,6 +135,17 @@ def _formats(running: Ran, product: Product) -> dict[str, str]:
     if product.left == product.right:
         del found["B"]
     return {letter: name for letter, name in found.items() if name is not None}
+
+
+def _as_written(running: Ran, product: Product) -> dict[str, CsrArray]:
+    """The factors that lie with coordinates, be they full, as products of this chain are written so."""
+    kept = running.ready.formats
+    factors = {"A": product.left, "B": product.right}
+    return {
+        letter: running.tensors[name].matrix
+        for letter, name in factors.items()
+        if name in running.steps and kept.get(name, "").lower() != DENSE
+    }
 
 
 def _comparison(running: Ran, given: Mapping[str, Workload]) -> Comparison | None:

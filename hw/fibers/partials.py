@@ -26,6 +26,7 @@ class PartialStore:  # C: final
 
     def __init__(self, line_bytes: int, element_bytes: int) -> None:
         self.granule = line_bytes // math.gcd(line_bytes, element_bytes)  # C: long; elements in whole lines
+        self.element_bytes = element_bytes  # C: public long
         self.coordinates = coordinates_of([])  # C: public int[::1]
         self.values = values_of([])  # C: public double[::1]
         self.used = 0

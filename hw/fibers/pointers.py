@@ -18,7 +18,7 @@ class RowPointerReader:  # C: final
     Args:
         base: address of the first row's pointer.
         tag_base: of the requests: the port's number, in its place.
-        line_bytes, pointer_bytes: bytes of a line and of a pointer.
+        line_bytes, pointer_bytes: bytes of a line and of a pointer; of rows that are found without, 0.
         lines: in flight at once.
     """
 
@@ -35,11 +35,13 @@ class RowPointerReader:  # C: final
         self.line = NO_LINE
 
     def locate(self, row: int, requests: Channel) -> bool:
-        """Whether the row's two pointers were asked for; if not, asks for a line of them.
+        """Whether the row's two pointers, if there are any, were asked for; if not, asks for a line of them.
 
         The rows of a sequence come in increasing order, so only the line asked for last can serve again.
         Only when the window and the channel have room.
         """
+        if self.pointer_bytes == 0:
+            return True
         first = row * self.pointer_bytes // self.line_bytes
         last = ((row + 2) * self.pointer_bytes - 1) // self.line_bytes
         if self.line == last:

@@ -59,7 +59,7 @@ class FiberReader(Component):
         port: number of the requests' port at the cache's network.
         base, partial_base: addresses of the first element of the operand and of the partial fibers.
         buffer_lines: lines that a way may have in flight or arrived out of order.
-        line_bytes, element_bytes: bytes of a line and of an element.
+        line_bytes, element_bytes: bytes of a line, and of an element of the operand.
     """
 
     PORTS = (
@@ -103,6 +103,7 @@ class FiberReader(Component):
         self.partial_base = partial_base
         self.line_bytes = line_bytes
         self.element_bytes = element_bytes
+        self.partial_bytes = partials.element_bytes
         self.task = END_OF_WORK
         self.fan_in = 0  # ways of the present task
         self.unasked = 0  # those of them with lines still to ask for
@@ -168,7 +169,11 @@ class FiberReader(Component):
         self.fibers[at + NEXT_ELEMENT] = start
         self.fibers[at + LAST_ELEMENT] = end
         self.fibers[at + SOURCE] = source
-        self._turn_to_line(at, start * self.element_bytes // self.line_bytes)
+        self._turn_to_line(at, start * self._size(source) // self.line_bytes)
+
+    def _size(self, source: int) -> int:  # C: noexcept, inline
+        """Bytes of an element of a fiber."""
+        return self.partial_bytes if source < 0 else self.element_bytes
 
     def _note(self, way: int) -> None:
         """Note whether a way has a line to ask for and an entry for it."""
@@ -197,7 +202,7 @@ class FiberReader(Component):
     def _turn_to_line(self, at: int, line: int) -> None:  # C: noexcept, inline
         """Make a line the next one to ask for."""
         self.fibers[at + NEXT_LINE] = line
-        behind = (line + 1) * self.line_bytes // self.element_bytes
+        behind = (line + 1) * self.line_bytes // self._size(self.fibers[at + SOURCE])
         self.fibers[at + LINE_END] = min(self.fibers[at + LAST_ELEMENT], behind)
 
     def _may_ask(self, way: int, now: int) -> bool:  # C: inline

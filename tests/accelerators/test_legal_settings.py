@@ -12,7 +12,7 @@ from fiberscope.sim import mode
 from fiberscope.sim.errors import DeadlockError
 
 CASES = cases()
-FEW, MANY = 10, 200  # draws a machine, by default and in the slow test
+FEW, MANY = 12, 200  # draws a machine, by default and in the slow test
 SOON = 10**6  # cycles within which a deadlock is named
 LONGEST = 10**9  # cycles, of which the slowest of these machines has many for each of some thousand elements
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,16 +47,19 @@ class Bench:
         accelerator: which one.
         machine: its class.
         shortages: settings of ``tiny``.
+        always: settings of all, unless they are given otherwise.
     """
 
     accelerator: Accelerator[Any]
     machine: type[Any]
     shortages: Mapping[str, Any]
+    always: Mapping[str, Any] = field(default_factory=dict)
 
     def configured(self, **settings: Any) -> Any:
         """The shipped configuration with settings, whose dots are double underscores: ``pe__count=3``."""
         kind = self.accelerator
-        return load(kind.configuration, kind.shipped, name=kind.name, settings=dotted(settings))
+        given = {**self.always, **dotted(settings)}
+        return load(kind.configuration, kind.shipped, name=kind.name, settings=given)
 
     def tiny(self, **settings: Any) -> Any:
         """A machine short of everything, with settings."""

@@ -15,14 +15,21 @@ from fiberscope.hw.fibers.level import Level
 from fiberscope.sim.testing import run_block
 
 SIDE, SHAPE = 16, (2, 1, 2)
-FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)
+FORMAT = Format(
+    dense="none", a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, value=64, output=128
+)
 
 
 def operands():
     """Two microtiles of A and two of B that all meet: a sparse and a denser matrix, K1 being one."""
     a, b = random_matrix(32, SIDE, 130, seed=1), random_matrix(SIDE, 32, 330, seed=2)
     trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
-    return [TiledOperand(tree, chosen) for tree, chosen in zip(trees, (FORMAT.a, FORMAT.b), strict=True)]
+    return [
+        TiledOperand(tree, chosen)
+        for tree, chosen in zip(
+            trees, (FORMAT.ranks("A", dense=False), FORMAT.ranks("B", dense=False)), strict=True
+        )
+    ]
 
 
 def core_counters(a, b, product):

@@ -15,7 +15,9 @@ from fiberscope.sim import Kernel
 from fiberscope.sim.testing import GIGAHERTZ, StreamSink, StreamSource
 
 SIDE = 4
-FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)
+FORMAT = Format(
+    dense="none", a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, value=64, output=128
+)
 
 
 def dispatched(a, b, pauses):
@@ -25,8 +27,8 @@ def dispatched(a, b, pauses):
     """
     shape = (1, a.shape[1] // SIDE, 1)
     parts = [
-        TiledOperand(tiled_a(matrix_tree(a, ("M", "K")), SIDE, shape), FORMAT.a),
-        TiledOperand(tiled_b(matrix_tree(b, ("K", "N")), SIDE, shape), FORMAT.b),
+        TiledOperand(tiled_a(matrix_tree(a, ("M", "K")), SIDE, shape), FORMAT.ranks("A", dense=False)),
+        TiledOperand(tiled_b(matrix_tree(b, ("K", "N")), SIDE, shape), FORMAT.ranks("B", dense=False)),
     ]
     rows = [OutputRow(1) for _ in range(HALVES)]
     kernel = Kernel()

@@ -23,14 +23,16 @@ from fiberscope.sim import Component, Input, Output, SimulationError
 from fiberscope.sim.testing import check_laws, run_block
 
 SIDE, SHAPE = 8, (4, 1, 4)
-FORMAT = Format(a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, output=128)
+FORMAT = Format(
+    dense="none", a_microtile=96, b_row=64, b_microtile=64, fiber=64, element=96, value=64, output=128
+)
 
 
 def operands(*, skip=True):
     """Four microtiles of A and four of B that all meet, K1 being one."""
     a, b = random_matrix(32, 8, 90, seed=1), random_matrix(8, 32, 90, seed=2)
     trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
-    formats = FORMAT.a, FORMAT.b
+    formats = FORMAT.ranks("A", dense=False), FORMAT.ranks("B", dense=False)
     return [TiledOperand(tree, chosen) for tree, chosen in zip(trees, formats, strict=True)], Model(
         a, b, SIDE, SHAPE, skip=skip
     )
@@ -107,7 +109,12 @@ def test_a_core_waits_for_space_for_its_results():
     a, b = random_matrix(32, 1, 4), random_matrix(1, 32, 4)
     a.indptr[:], b.indices[:] = [0, *(1 + m // 8 for m in range(32))], [0, 8, 16, 24]
     trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
-    small = [TiledOperand(tree, chosen) for tree, chosen in zip(trees, (FORMAT.a, FORMAT.b), strict=True)]
+    small = [
+        TiledOperand(tree, chosen)
+        for tree, chosen in zip(
+            trees, (FORMAT.ranks("A", dense=False), FORMAT.ranks("B", dense=False)), strict=True
+        )
+    ]
     outcomes = [
         run_block(make(*small), {"ready": products()}, ["partials"], seed=1, capacity=1)
         for make in (core, plain)

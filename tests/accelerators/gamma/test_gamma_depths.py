@@ -40,7 +40,15 @@ def table_with_extents(radix=100):
 def test_a_prefetcher_reads_as_many_lines_of_pointers_ahead(depth):
     table = TaskTable(A.indptr.astype(np.int64), 100)
     part = Prefetcher(
-        "prefetcher", table, stored(A), stored(B), 1, sizes=SIZES, pointer_lines=depth, fetching=True
+        "prefetcher",
+        table,
+        stored(A),
+        stored(B),
+        1,
+        sizes=SIZES,
+        b_sizes=SIZES,
+        pointer_lines=depth,
+        fetching=True,
     )
     bench = run_part(part, {"tasks": [token(0)]}, {"prefetched": 1}, seed=None, silent=WITHHELD, stuck=True)
     assert len(bench.addresses(READ)) == depth

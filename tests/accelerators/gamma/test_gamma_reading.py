@@ -51,7 +51,15 @@ def lines(base, first, last, item):
 def prefetch(seed, *, fetching=True, tasks=(0, 1, 2, END_OF_WORK)):
     table = TaskTable(A.indptr.astype(np.int64), RADIX)
     part = Prefetcher(
-        "prefetcher", table, stored(A), stored(B), PORT, sizes=SIZES, pointer_lines=WINDOW, fetching=fetching
+        "prefetcher",
+        table,
+        stored(A),
+        stored(B),
+        PORT,
+        sizes=SIZES,
+        b_sizes=SIZES,
+        pointer_lines=WINDOW,
+        fetching=fetching,
     )
     return table, run_part(part, {"tasks": task_tokens(*tasks)}, {"prefetched": 1}, seed=seed)
 

@@ -112,7 +112,7 @@ def test_so_it_does_in_affinity_order(pair, tile, radix, output):
 
 def test_without_long_rows_nothing_changes():
     a, b = csr([{0: 1.0, 1: 2.0}, {1: 1.0}], 2), csr([{0: 1.0}, {1: 1.0}], 2)
-    found = preprocess(stored(a), stored(b), configured(tiling="selective"))
+    found = preprocess(stored(a), stored(b), configured(tiling="selective"), ELEMENT)
     assert (found.a.rows, found.rows.tolist(), found.order.tolist()) == (2, [0, 1], [0, 1])
 
 
@@ -120,7 +120,9 @@ def test_rows_are_numbered_in_the_order_in_which_they_end():
     """Row 0 is cut, and row 1 shares columns with its first half: it runs, and ends, between the two."""
     a = csr([{0: 1.0, 1: 1.0, 2: 1.0, 3: 1.0}, {0: 1.0, 1: 1.0}], 4)
     b = csr([{0: 1.0, 1: 1.0}] * 4, 2)
-    found = preprocess(stored(a), stored(b), configured(tiling="selective", tile=48, reorder="affinity"))
+    found = preprocess(
+        stored(a), stored(b), configured(tiling="selective", tile=48, reorder="affinity"), ELEMENT
+    )
     assert list(found.a.pointers) == [0, 2, 4, 6]
     assert list(found.a.coordinates) == [0, 1, 0, 1, 2, 3]
     assert (found.rows.tolist(), found.order.tolist()) == ([1, 0, 1], [1, 0])

@@ -167,6 +167,7 @@ def schedule(
         most_tasks=most_tasks,
         most_partial_tasks=most_partial_tasks,
         sizes=SIZES,
+        a_sizes=SIZES,
     )
     kernel = Kernel()
     kernel.clock("core", 10**9)

@@ -29,7 +29,8 @@ TINY: dict[str, Any] = {
     "memory.channels": 2,
 }
 
-BENCH = Bench(ACCELERATOR, ExTensor, TINY)
+# One format of elements, which tests work out by hand; ``test_full_operands`` is of the other.
+BENCH = Bench(ACCELERATOR, ExTensor, TINY, {"format.dense": "none"})
 configured, tiny, run_extensor = BENCH.configured, BENCH.tiny, BENCH.run
 
 

@@ -106,6 +106,7 @@ def scheduled(
         most_tasks=most_tasks,
         most_partial_tasks=most_partial_tasks,
         sizes=SIZES,
+        a_sizes=SIZES,
     )
     kernel = Kernel()
     kernel.clock("core", 10**9)

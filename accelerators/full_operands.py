@@ -1,0 +1,54 @@
+"""Operands that have no zero: they lie in memory as values alone, as who reads them knows where each is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeVar
+
+from fiberscope.accelerators.configuration import Configuration
+from fiberscope.workloads.canonical import CsrArray
+
+__all__ = ["OperandFormat", "compressed", "lies_dense", "told"]
+
+AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
+
+
+class OperandFormat(Configuration):
+    """How a machine's operands lie in memory; the base of its section ``format``.
+
+    ``dense`` says which of them lie as values alone where they have no zero: without coordinates and
+    pointers, one fiber behind the other.
+    """
+
+    dense: Literal["both", "A", "B", "none"]
+
+    def lies_dense(self, operand: str, matrix: CsrArray) -> bool:
+        """Whether an operand, ``A`` or ``B``, lies as values alone."""
+        rows, columns = matrix.shape
+        return self.dense in (operand, "both") and 0 < int(matrix.nnz) == int(rows) * int(columns)
+
+
+def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> bool:
+    """Whether an operand of a machine with these parameters lies as values alone."""
+    of = getattr(parameters, "format", None)
+    return isinstance(of, OperandFormat) and of.lies_dense(operand, matrix)
+
+
+def compressed(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
+    """The parameters of a machine with some of its operands as compressed as others, be they full."""
+    of = getattr(parameters, "format", None)
+    full = {operand for operand, one in operands.items() if lies_dense(parameters, operand, one)}
+    if not full or not isinstance(of, OperandFormat):
+        return parameters
+    left = [operand for operand in "AB" if of.dense in (operand, "both") and operand not in full]
+    dense = "both" if len(left) == 2 else (left or ["none"])[0]
+    return parameters.model_copy(update={"format": of.model_copy(update={"dense": dense})})
+
+
+def told(dense: Mapping[str, bool]) -> tuple[str, ...]:
+    """What a report tells of operands that lie as values alone, by operand."""
+    names = [name for name, alone in dense.items() if alone]
+    if not names:
+        return ()
+    verb = "are" if len(names) > 1 else "is"
+    return (f"{' and '.join(names)} {verb} full, and moved as values alone (format.dense)",)
