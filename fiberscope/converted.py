@@ -19,9 +19,10 @@ from fiberscope.report.parts import Conversion, Conversions
 from fiberscope.solve import Course, solve
 from fiberscope.workloads import Operand, Problem
 
-__all__ = ["DENSE", "PREFIX", "Settled", "converted", "settled", "solve_converted"]
+__all__ = ["BETWEEN", "DENSE", "PREFIX", "Settled", "converted", "settled", "solve_converted"]
 
 PREFIX = "memory.format."
+BETWEEN = "between"  # of a chain: the format of all products that a later one uses
 DENSE = "dense"
 
 
@@ -34,18 +35,20 @@ def _formats_of(
         InputError: the machine takes no converter in front of it, or has no such operand.
         WorkloadError: no recipe converts the format to the one that the machine reads.
     """
-    formats = {
-        key.removeprefix(PREFIX): str(given.value if isinstance(given, Entry) else given)
-        for key, given in settings.items()
-        if key.startswith(PREFIX)
-    }
-    own = kind.reads
-    if own and chain is not None:
-        own = dict.fromkeys(chain.names, own["A"])
+    rest, formats, own = dict(settings), dict[str, str](), kind.reads
+    if chain is not None:
+        own = dict.fromkeys(chain.names, own["A"]) if own else own
+        if BETWEEN in rest:
+            formats = dict.fromkeys(chain.between, _text(rest.pop(BETWEEN)))
+    formats |= {key.removeprefix(PREFIX): _text(rest.pop(key)) for key in settings if key.startswith(PREFIX)}
     for operand, name in formats.items():
         _check(own, kind.name, operand, name)
     foreign = {operand: name for operand, name in formats.items() if name.lower() != own[operand]}
-    return foreign, {key: value for key, value in settings.items() if not key.startswith(PREFIX)}
+    return foreign, rest
+
+
+def _text(given: object) -> str:
+    return str(given.value if isinstance(given, Entry) else given)
 
 
 def _check(own: Mapping[str, str], machine: str, operand: str, name: str) -> None:

@@ -104,12 +104,13 @@ class Simulation(Run):
 
     def settled(self) -> dict[str, object]:
         """As of ``Run``; quantities are in base units."""
-        from fiberscope.converted import PREFIX  # noqa: PLC0415
+        from fiberscope.converted import BETWEEN, PREFIX  # noqa: PLC0415
         from fiberscope.problem import SECTION  # noqa: PLC0415
 
         if not (self.factors or self.tensors):
             raise InputError(f"{self.called} needs a workload to run on, as in wiki-Vote")
-        beside = {key: _value(one) for key, one in self.settings.items() if key.startswith((SECTION, PREFIX))}
+        begin = (SECTION, PREFIX, BETWEEN)
+        beside = {key: _value(one) for key, one in self.settings.items() if key.startswith(begin)}
         return _flat(self._ready.configured) | beside
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:

@@ -87,6 +87,11 @@ class Chain:
         return any(name in (product.left, product.right) for product in self.products[after + 1 :])
 
     @property
+    def between(self) -> tuple[str, ...]:
+        """The names of products that a later one uses."""
+        return tuple(one.name for number, one in enumerate(self.products) if self.uses(one.name, number))
+
+    @property
     def results(self) -> tuple[str, ...]:
         """The names of what no product uses."""
         return tuple(one.name for number, one in enumerate(self.products) if not self.uses(one.name, number))

@@ -161,6 +161,20 @@ def test_a_right_factor_is_converted_before_its_product() -> None:
     assert report.chain.seconds == pytest.approx(max(y.seconds, written.seconds) + z, rel=1e-9)
 
 
+def test_one_key_keeps_all_products_that_are_used_again_in_a_format() -> None:
+    given: dict[str, Any] = {"chain": "X = A A; Y = X A; Z = Y A", "A": operands()["A"]}
+    report = fiberscope.simulate("gamma", settings={"between": "coo"}, **given)
+    assert report.chain is not None
+    assert {name: one.target for name, one in report.chain.written.items()} == {"X": "coo", "Y": "coo"}
+    named = {"memory.format.X": "coo", "memory.format.Y": "coo"}
+    same = fiberscope.simulate("gamma", settings=named, **given)
+    assert (report.seconds, report.traffic) == (same.seconds, same.traffic)
+    mixed = {"between": "coo", "memory.format.Y": "csr"}
+    chain = fiberscope.simulate("gamma", settings=mixed, **given).chain
+    assert chain is not None
+    assert list(chain.written) == ["X"]
+
+
 def test_an_operand_of_a_chain_may_lie_in_another_format() -> None:
     given = {"settings": {"memory.format.W": "rlc", "memory.format.X": "csr"}}
     report = fiberscope.simulate("gamma", chain=GNN, **given, **operands())
