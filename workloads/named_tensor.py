@@ -76,9 +76,8 @@ class NamedTensor:
         ranks = sorted([*kept, *extra])
         if len(ranks) != order:
             sizes = " x ".join(map(str, shape)) or "a single number"
-            asked = "1 rank is" if order == 1 else f"{order} ranks are"
-            what = f"{asked} asked for, and {self.name} is {sizes}"
-            raise WorkloadError(what, where=called)
+            asked = {0: "a single number is", 1: "1 rank is"}.get(order, f"{order} ranks are")
+            raise WorkloadError(f"{asked} asked for, and {self.name} is {sizes}", where=called)
         columns = tuple(self.tensor.coordinates[rank] for rank in ranks)
         return replace(
             self, tensor=SparseTensor(tuple(shape[rank] for rank in ranks), columns, self.tensor.values)

@@ -8,8 +8,8 @@ from typing import Literal
 
 from fiberscope.errors import InputError
 from fiberscope.words import check_factors
-from fiberscope.workloads import NamedTensor, Problem, draw, is_gemm, open_tensor
-from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads import NamedTensor, Problem, Workload, draw, is_gemm, open_tensor
+from fiberscope.workloads.canonical import CsrArray, digest
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
@@ -97,10 +97,10 @@ def inputs_of(problem: Problem) -> dict[str, Given]:
 def _made(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
     """A matrix that is made of the operand; one of the same name is told of as the operand was given."""
     operand = next(iter(problem.operands.values()))
-    made = replace(open_tensor(matrix, f"{name} of {operand.name}"), origin=operand.origin)
-    if name not in problem.operands:
-        return made
-    return replace(open_tensor(operand, name), tensor=made.tensor)
+    if name in problem.operands and isinstance(operand, Workload):
+        return open_tensor(replace(operand, matrix=matrix), name)
+    called = f"{name} of {operand.name}"
+    return open_tensor(Workload(called, "memory", matrix, digest(matrix), None, operand.origin), name)
 
 
 def check_names(specification: str, inputs: Sequence[str], given: Iterable[str]) -> None:

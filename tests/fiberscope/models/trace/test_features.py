@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy import signal, sparse
 
 import fiberscope
-from fiberscope.errors import InputError
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
+from fiberscope.workloads import WorkloadError
 from fiberscope.workloads.fibertree import FiberTree
 
 CHIP = """\
@@ -171,5 +171,5 @@ def test_tensors_without_ranks_are_read(tmp_path):
 
 
 def test_a_tensor_without_ranks_is_one_number(tmp_path):
-    with pytest.raises(InputError, match="one row and one column, not 1 x 2"):
+    with pytest.raises(WorkloadError, match="F: a single number is asked for, and F is 1 x 2"):
         scaled(tmp_path / "scalars.yaml", [[3.0, 1.0]])
