@@ -93,9 +93,7 @@ def _title(report: Record) -> RenderableType:
         return _of_chain(machine, report)
     line = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), title)
     line.append(_operand(workload))
-    if workload.b is not None:
-        line.append(f"; B is {workload.b.name}: {_operand(workload.b)}")
-    for operand in workload.more:
+    for operand in workload.operands[1:]:
         line.append(f"; {operand.name}: {_operand(operand)}")
     return line
 
