@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 from pathlib import Path
 from typing import cast
 
 import numpy as np
-from scipy import io, sparse
 
 from fiberscope.accelerators.machine import EVENT
 from fiberscope.converted import settled
-from fiberscope.errors import InputError
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat
@@ -32,7 +30,8 @@ from fiberscope.telling import nobody
 __all__ = ["PYRTL", "Exported", "LeafOrder", "check", "export"]
 
 PYRTL = "pyrtl"
-SIZES = (12, 10, 11, 9, 8)  # of the ranks of tensors that are drawn
+SIZES = (12, 10, 11, 9, 8)  # of the ranks of tensors that are drawn,
+FEWER = (4, 3, 5, 2)  # and where one has more than two
 MORE = 20  # cycles that a module runs on
 SEED = 1
 
@@ -101,26 +100,20 @@ class Exported:
 
 
 def drawn(specification: str, folder: Path) -> dict[str, str]:
-    """Small tensors of whole numbers of both signs, written as files; vectors are full.
-
-    Raises:
-        InputError: one has more than two ranks.
-    """
+    """Small tensors of whole numbers of both signs, written as files; vectors are full."""
     drafted = draft(specification_of(specification))
     outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
     ranks = dict.fromkeys(rank for name in outline.inputs for rank in outline.tensors[name].ranks)
-    sizes = dict(zip(ranks, SIZES, strict=False))
+    several = max(len(outline.tensors[name].ranks) for name in outline.inputs) > 2
+    sizes = dict(zip(ranks, cycle(FEWER if several else SIZES), strict=False))
     generator = np.random.default_rng(SEED)
     found = {}
     for name in outline.inputs:
         shape = [sizes[rank] for rank in outline.tensors[name].ranks]
-        if len(shape) > 2:
-            raise InputError(f"{name} has {len(shape)} ranks, and is not drawn; give {name}=TENSOR")
-        rows, columns = (*shape, 1, 1)[:2]
-        there = generator.random((rows, columns)) < (1.0 if len(shape) < 2 else 0.4)
-        values = generator.integers(1, 9, there.shape) * generator.choice([-1, 1], there.shape)
-        found[name] = str(folder / f"{name}.mtx")
-        io.mmwrite(found[name], sparse.coo_array(values * there))
+        there = generator.random(shape) < (1.0 if len(shape) < 2 else 0.4)
+        values = generator.integers(1, 9, shape) * generator.choice([-1, 1], shape)
+        found[name] = str(folder / f"{name}.npy")
+        np.save(found[name], values * there)
     return found
 
 

@@ -1,0 +1,79 @@
+"""What leaves an instance of its points, as RTL: the twin of ``fiberscope.hw.streams``' ``TaskPoints``.
+
+It is a part of an instance as Verilog, and no unit by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.twin import Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.task_sum import TaskPoints
+from fiberscope.hw.streams.tokens_rtl import Head
+
+__all__ = ["BLOCK"]
+
+MOST_WAYS = 4
+
+
+@dataclass(frozen=True)
+class TaskPointsParameters(Parameters):
+    """What a dropper of all but points is made for.
+
+    Args:
+        ways: coordinates of a point, 0 to 4.
+        level: of the stop behind a task, 0 to 15.
+        coordinate_bits: 4 to 55.
+        value_bits: of a value, in two's complement, 1 to 53.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    ways: int = number(1, 0, MOST_WAYS)
+    level: int = number(1, 0, (1 << tokens.LEVEL_BITS) - 1)
+    coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+
+
+def carried(parameters: TaskPointsParameters) -> Carried:
+    """Coordinates of points, and their values."""
+    contents = {str(way): tokens.numbers(parameters.coordinate_bits) for way in range(parameters.ways)}
+    contents["val"] = tokens.values(parameters.value_bits)
+    ports = (
+        *(tokens.source(f"in_{name}", content) for name, content in contents.items()),
+        *(tokens.sink(f"out_{name}", content) for name, content in contents.items()),
+    )
+    return {stream.label: stream for stream in ports}
+
+
+def design(parameters: TaskPointsParameters, between: Streams) -> None:
+    """What has a value passes, and what ends a task; no registers."""
+    heads = {name: Head.of(stream) for name, stream in between.inputs.items()}
+    acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
+    value = heads["in_val"]
+    within = value.is_stop & (value.level < parameters.level)
+    passes = named("passes", acts & ~(value.is_empty | within))
+    for name, head in heads.items():
+        between.inputs[name].accept(acts)
+        tokens.pass_on(between.outputs[f"{name.replace('in_', 'out_')}[0]"], passes, head)
+
+
+BLOCK = replace(
+    unit(
+        "task_points",
+        TaskPoints,
+        TaskPointsParameters,
+        carried,
+        design,
+        alone=False,
+        instance=lambda made: {"ways": made.ways, "level": made.level},
+    ),
+    listed=False,
+)
