@@ -217,6 +217,11 @@ class _Lowering:
         wanted = {mapped.lowest(rank) for rank in mapped.equation.output.ranks}
         return [loop for loop in mapped.loops if loop in wanted]
 
+    @property
+    def _sums_tasks(self) -> bool:
+        """Whether a loop in front of the cut is summed over."""
+        return not all(self._gives_output(loop) for loop in self._stage.outer)
+
     def _gives_output(self, loop: str) -> bool:
         mapped = self._writing.mapped
         return mapped.base(loop) in mapped.equation.output.ranks
@@ -238,8 +243,7 @@ class _Lowering:
             loops.append(self._loop(term, variable, loops))
         kept = tuple(loop for loop in self._kept() if loop in inner)
         output = Access.at(mapped.einsum.output, kept)
-        summed = not all(self._gives_output(loop) for loop in outer)
-        make = SummedUp if summed else Written
+        make = SummedUp if self._sums_tasks else Written
         result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
         return kept
@@ -334,8 +338,12 @@ class _Lowering:
             raise self._refusal(f"behind a merger the output should have {lower}, and no other rank of these")
         node = self._blocks.add("runsum", {"crd": crd, "val": value})
         tensor = mapped.einsum.output
-        self._blocks.add("fiberwrite", {"crd": Wire(node, "crd")}, index=lower, tensor=tensor, mode=0)
-        self._blocks.add("fiberwrite", {"val": Wire(node, "val")}, tensor=tensor, mode="vals")
+        crd, value = Wire(node, "crd"), Wire(node, "val")
+        if self._sums_tasks:
+            self._blocks.add("tasksum", {"crd[0]": crd, "val": value}, tensor=tensor)
+        else:
+            self._blocks.add("fiberwrite", {"crd": crd}, index=lower, tensor=tensor, mode=0)
+            self._blocks.add("fiberwrite", {"val": value}, tensor=tensor, mode="vals")
         return (lower,)
 
 

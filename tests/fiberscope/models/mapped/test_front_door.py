@@ -69,11 +69,27 @@ def drawn(rows, columns, seed):
     return sparse.random_array((rows, columns), density=0.2, rng=generator, format="csr")
 
 
+LED = """\
+einsum:
+  declaration: {A: [M, K], x: [K], y: [M]}
+  expressions: ["y[m] = A[m, k] * x[k]"]
+mapping:
+  partitioning: {y: {K: [uniform_occupancy(A.2)]}}
+  loop-order: {y: [M, K1, K0]}
+  spacetime: {y: {space: [M, K1], time: [K0]}}
+architecture:
+  Chip:
+    - name: Chip
+      attributes: {clock_frequency: 1 GHz}
+      local: [{name: Meet, class: Intersector, attributes: {type: two-finger}}]
+bindings:
+  y: [{config: Chip}, {component: Meet, bindings: [{rank: K0}]}]
+"""
 SMALL_TILES = {"pe.count": 5, "pe.tile": 4, "tile.m": 2, "tile.k": 2, "tile.n": 3}
 FILES = tuple(str(EXAMPLES / f"{dataflow}.yaml") for dataflow in ("row_wise", "inner", "outer"))
 
 
-@pytest.mark.parametrize("name", ["spec:gamma", "spec:gamma-reduce", *FILES])
+@pytest.mark.parametrize("name", ["spec:gamma", "spec:gamma-reduce", "spec:gamma-figure", *FILES])
 def test_counts_are_those_of_the_trace(name):
     report = fiberscope.simulate(name, SMALL)
     counted = fiberscope.model(name.removeprefix("spec:"), SMALL)
@@ -219,13 +235,34 @@ def test_a_machine_is_drawn(tmp_path):
         ("spec:sigma", "Z has ranks flattened into one (MK0)"),
         ("spec:graphicionado", "its cascade runs again and again"),
         ("spec:outerspace", "pe is there 4,112 times; timing.most is 1,024"),
-        ("spec:gamma-figure", "B is cut while the loops run"),
         ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
     ],
 )
 def test_what_cannot_be_built_is_refused_in_a_line(name, said):
     with pytest.raises(ConfigurationError, match=re.escape(said)):
         fiberscope.simulate(name, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("two-finger", "skip-ahead"), ("A[m, k] * x[k]", "A[m, k] + A[m, k] * x[k]")],
+)
+def test_only_a_factor_is_cut_as_another_and_no_unit_skips_in_it(before, after, tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text(LED.replace(before, after))
+    with pytest.raises(ConfigurationError, match="y: x is cut while the loops run, where another tensor is"):
+        fiberscope.simulate(str(path), A=SMALL, x="uniform:rows=40,cols=1,nonzeros=20")
+
+
+def test_pieces_of_one_factor_say_what_is_met_of_another(tmp_path):
+    """Three rows of four elements in pieces of two; x has something at their first and their last."""
+    path = tmp_path / "own.yaml"
+    path.write_text(LED)
+    tensors = {"A": csr_of(np.ones((3, 4))), "x": csr_of([[1], [0], [0], [1]])}
+    report = fiberscope.simulate(str(path), tensors=tensors)
+    assert report.verification.passed
+    assert report.operations == {"multiply": 6, "add": 3}
+    assert report.components["own.cut"].counters["dealt"] == 3 * 2
 
 
 @pytest.mark.parametrize("command", ["sim", "check"])

@@ -1,12 +1,13 @@
 """Machines from random specifications: they compute what every point gives, and count as the trace does."""
 
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 import pytest
 from drawn_specifications import merging, programs
 from drawn_storage import stored_merging
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from mapped_runs import compare, ran
 from scipy import sparse
@@ -15,6 +16,7 @@ import fiberscope
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.model import Model
+from fiberscope.models.trace.specification import Split, UniformOccupancy
 from fiberscope.sim import Kernel
 
 REFUSED = ("visited whole, and cut", "is cut while the loops run", "copies the same for every")
@@ -41,9 +43,15 @@ def test_a_machine_gives_what_every_point_gives_and_counts_as_the_trace(program)
     held(program)
 
 
+@ANYHOW
+@given(programs(led=True))
+def test_pieces_of_a_leader_say_what_is_met_of_a_factor_that_stays_whole(program):
+    held(program)
+
+
 @pytest.mark.slow
 @settings(ANYHOW, max_examples=2000)
-@given(programs())
+@given(programs() | programs(led=True))
 def test_two_thousand_machines(program):
     held(program)
 
@@ -56,10 +64,12 @@ def merged(specification, trees):
     for k, n in zip(*trees["B"].swizzle(("K", "N")).columns(), strict=True):
         fibers.setdefault(int(k), []).append(int(n))
     for k, m in zip(*trees["A"].swizzle(("K", "M")).columns(), strict=True):
-        if int(k) in fibers:
-            rows.setdefault(int(m), []).append(fibers[int(k)])
+        rows.setdefault(int(m), []).append(fibers.get(int(k), []))
+    cut = specification.einsums[0].partitioning
+    size = cut[0].directives[0].size if cut else trees["A"].nonzeros + 1
+    pieces = [row[at : at + size] for row in rows.values() for at in range(0, len(row), size)]
+    left = [[fiber for fiber in piece if fiber] for piece in pieces]
     elements = counted = 0
-    left = [*rows.values()]
     while left := [lists for lists in left if len(lists) > 1]:
         elements += sum(map(len, chain(*left)))
         counted += sum(map(len, left))
@@ -79,8 +89,20 @@ def test_a_merger_counts_as_the_trace_and_gives_what_every_point_gives(program):
     assert machine.operations()["merge"] == elements
     model = Model(program[0])
     told = model.metrics(run(*program, model.observe))["Z"]["Merger"]
+    (bound,) = specification.einsums[-1].bindings.mergers
     if specification.configurations["Chip"].components["Merger"].inputs is not None:
-        assert told["T_MKN"] == elements + lists  # of any number the trace counts comparisons
+        steps = told[f"T_{''.join(bound.init_ranks)}"]
+        assert steps == elements + lists  # of any number the trace counts comparisons
+
+
+def test_what_a_merger_hands_over_cuts_nothing():
+    drawn = merging(pieces=st.just(2))
+    specification, trees = find(drawn, lambda _program: True, settings=settings(database=None))
+    first, second = specification.einsums
+    led = (Split("K", ("K1", "K0"), (UniformOccupancy("T", 2),)),)
+    changed = replace(specification, einsums=(first, replace(second, partitioning=led)))
+    with pytest.raises(ConfigurationError, match="Z: K is cut where T is, which is made while the loops run"):
+        ran((changed, trees))
 
 
 @settings(ANYHOW, max_examples=25)

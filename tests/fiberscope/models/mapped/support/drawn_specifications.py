@@ -36,6 +36,7 @@ RANKS = ("I", "J", "K")
 MOST_WHOLE = 3  # factors
 PAIR = 2  # that an intersector takes
 EITHER = st.booleans()
+SIZES = st.integers(0, 3)  # of a piece; 0 of what is not cut
 
 
 def access(name, ranks):
@@ -61,6 +62,17 @@ def expressions(draw, ranks):
     if count == 1:
         return operands[0]
     return Take(operands, draw(st.integers(0, count - 1))) if kind == 5 else Operation("*", operands)
+
+
+@st.composite
+def led_products(draw):
+    """A product, or a take, of a tensor of ranks I and J, and others that lack I."""
+    operands = [access("A", draw(st.permutations("IJ")))]
+    for name in "BC"[: draw(st.integers(1, 2))]:
+        operands.append(access(name, draw(st.sampled_from(["J", "JK", "KJ"]))))
+    operands = tuple(draw(st.permutations(operands)))
+    selected = draw(st.integers(-1, len(operands) - 1))
+    return Take(operands, selected) if selected >= 0 else Operation("*", operands)
 
 
 @st.composite
@@ -101,15 +113,21 @@ def tensors(draw, name, ranks, shapes):
 
 
 @st.composite
-def programs(draw):
-    """A specification of one Einsum on some processing elements, and its tensors by name."""
+def programs(draw, led=False):
+    """A specification of one Einsum on some processing elements, and its tensors by name.
+
+    If it is led, A's pieces of J cut J of all factors, while the loops run if that of I is around them.
+    """
     ranks = RANKS[: draw(st.integers(1, 3))]
-    expression = draw(expressions(ranks))
+    expression = draw(led_products() if led else expressions(ranks))
     used = sorted({rank for one in accesses(expression) for rank in one.ranks})
     shapes = {rank: draw(st.integers(1, 6)) for rank in RANKS}
     output = tuple(draw(st.permutations(used))[: draw(st.integers(0, len(used)))])
     space = (*output, *(rank for rank in used if rank not in output))
     parts = [part for rank in used if (part := draw(cuts(expression, rank)))]
+    if led:
+        piece = UniformOccupancy("A", draw(st.integers(1, 3)))
+        parts = [*(part for part in parts if part.rank != "J"), Split("J", ("J1", "J0"), (piece,))]
     pieces = {part.rank: part.names for part in parts}
     order = draw(orders([pieces.get(rank, (rank,)) for rank in used]))
     parallel = draw(st.integers(0, len(order)))
@@ -151,28 +169,36 @@ def chip(count):
 
 
 @st.composite
-def merging(draw, reduces=EITHER):
+def merging(draw, reduces=EITHER, pieces=SIZES):
     """Row-wise products whose rows a merger of few lists, or of any, brings into order, and their tensors.
 
-    It adds partial fibers up before it stores them, or it does not.
+    It adds partial fibers up before it stores them, or it does not; of a row of A all is a task, or each
+    piece of so many elements.
     """
     shapes = {rank: draw(st.integers(1, 9)) for rank in "KMN"}
     trees = {name: draw(tensors(name, ranks, shapes)) for name, ranks in (("A", "KM"), ("B", "KN"))}
     order = {"A": ("M", "K"), "B": ("K", "N"), "T": ("M", "K", "N"), "Z": ("M", "N")}
     ranks = {"A": ("K", "M"), "B": ("K", "N"), "T": ("K", "M", "N"), "Z": ("M", "N")}
-    whole = {"A": ("M",), "B": ("K",)} if draw(st.booleans()) else {}
+    whole = {"A": ("M",), "B": ("K",)} if draw(EITHER) else {}
     declared = {name: Tensor(name, ranks[name], order[name], whole.get(name, ())) for name in ranks}
     a, b, t, z = (access(name, ranks[name]) for name in "ABTZ")
     count, radix = draw(st.sampled_from([1, 2, 3])), draw(st.sampled_from([2, 3, 4, 8, None]))
     places = {"path": ("Chip", "PE", "Unit"), "instances": count, "all_instances": count}
     kind = {"inputs": radix, "outputs": 1, "radix": radix, "order": "fifo", "reduces": draw(reduces)}
-    merger = Component("Merger", "Merger", **places, **kind)
-    merged = MergerBinding("Merger", "T", ("M", "K", "N"), ("M", "N", "K"))
-    row, rest = SpaceTimeRank("M"), [SpaceTimeRank("K"), SpaceTimeRank("N")]
-    first = Einsum("T", Equation(t, Take((a, b), 1), ""), ("K", "M", "N"), ("M", "K", "N"))
-    second = Einsum("Z", Equation(z, Operation("*", (t, a)), ""), ("M", "N", "K"), ("M", "N", "K"))
-    first = replace(first, spacetime=Spacetime((row,), tuple(rest)), bindings=Bindings("Chip"))
-    stamps = Spacetime((row,), tuple(reversed(rest)))
-    second = replace(second, spacetime=stamps, bindings=Bindings("Chip", mergers=(merged,)))
-    chip = {"Chip": Configuration("Chip", 1e9, {"Merger": merger})}
+    chip = {"Chip": Configuration("Chip", 1e9, {"Merger": Component("Merger", "Merger", **places, **kind)})}
+    size = draw(pieces)
+    cut = (Split("K", ("K1", "K0"), (UniformOccupancy("A", size),)),) if size else ()
+    outer, inner = (("M", "K1"), ("K0", "N")) if size else (("M",), ("K", "N"))
+    merged = MergerBinding("Merger", "T", (*outer, *inner), (*outer, *reversed(inner)))
+    first = Einsum("T", Equation(t, Take((a, b), 1), ""), ("K", "M", "N"), (*outer, *inner), cut)
+    second = Einsum("Z", Equation(z, Operation("*", (t, a)), ""), ("M", "N", "K"), merged.final_ranks, cut)
+    first = replace(first, spacetime=in_space(first, outer), bindings=Bindings("Chip"))
+    bindings = Bindings("Chip", mergers=(merged,))
+    second = replace(second, spacetime=in_space(second, outer), bindings=bindings)
     return Specification("merging", declared, (first, second), configurations=chip), trees
+
+
+def in_space(einsum, outer):
+    """These loops in space, the others in time."""
+    stamps = [SpaceTimeRank(loop) for loop in einsum.loop_order]
+    return Spacetime(tuple(stamps[: len(outer)]), tuple(stamps[len(outer) :]))
