@@ -176,6 +176,12 @@ class SparseTensor:
             return self.unfolded(1).matrix()
         return self.matrix() if self.order == 2 else self
 
+    def toarray(self) -> npt.NDArray[np.float64]:
+        """With its zeros, as a matrix of scipy gives them."""
+        found = np.zeros(self.shape)
+        found[self.coordinates] = self.values
+        return found
+
     def matrix(self) -> CsrArray:
         """As a canonical matrix, if it has two ranks."""
         rows, columns = self.shape

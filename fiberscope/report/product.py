@@ -1,4 +1,4 @@
-"""The files that an answer is written to: ``.npz``, ``.npy``, ``.mtx``, and ``.tns`` for any ranks."""
+"""The files that an answer is written to: ``.npz``, ``.mtx``, and for any ranks ``.npy`` and ``.tns``."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def write_product(path: Path, answer: object) -> None:
     if answer is None:
         raise InputError(f"{path}: the run has no product to write")
     suffix = suffix_of(path)
-    if suffix != ".tns" and isinstance(answer, SparseTensor):
-        raise InputError(f"{path}: the product has {answer.order} ranks; give a name in .tns")
+    if suffix not in _OF_ANY_RANKS and isinstance(answer, SparseTensor):
+        named = " or ".join(_OF_ANY_RANKS)
+        raise InputError(f"{path}: the product has {answer.order} ranks; give a name in {named}")
     file = io.BytesIO()
     _WRITERS[suffix](file, answer)
     write_bytes(path, file.getvalue())
@@ -58,7 +59,8 @@ def _npz(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
 
 def _npy(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     if np.prod(answer.shape, dtype=float) > MOST_ELEMENTS:
-        raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in .npz")
+        named = ".tns" if isinstance(answer, SparseTensor) else ".npz"
+        raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in {named}")
     np.save(file, answer if isinstance(answer, np.ndarray) else answer.toarray())
 
 
@@ -81,6 +83,7 @@ def _of_two_ranks(answer: Any) -> Any:  # noqa: ANN401
     return answer.reshape(-1, 1) if answer.ndim == 1 else answer
 
 
+_OF_ANY_RANKS = (".npy", ".tns")
 _WRITERS: Mapping[str, Callable[[io.BytesIO, Any], None]] = {
     ".npz": _npz,
     ".npy": _npy,

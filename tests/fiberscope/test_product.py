@@ -112,9 +112,21 @@ def test_a_report_is_the_same_with_its_product_and_without(tmp_path: Path) -> No
     assert again == report
 
 
+def test_an_array_of_any_ranks_is_written_with_its_zeros_and_read_again(tmp_path: Path) -> None:
+    places = (np.array([0, 1]), np.array([2, 0]), np.array([1, 3]))
+    cube = SparseTensor((2, 3, 4), places, np.array([5.0, -7.0]))
+    write_product(tmp_path / "cube.npy", cube)
+    array = np.load(tmp_path / "cube.npy")
+    assert (array.shape, array[0, 2, 1], array[1, 0, 3], np.count_nonzero(array)) == ((2, 3, 4), 5, -7, 2)
+    assert load_tensor(tmp_path / "cube.npy").tensor.equals(cube)
+    large = SparseTensor((1 << 10,) * 3, places, np.ones(2))
+    with pytest.raises(InputError, match=r"with its zeros is too large; give a name in \.tns"):
+        write_product(tmp_path / "large.npy", large)
+
+
 def test_what_no_file_can_hold_is_refused() -> None:
     cube = SparseTensor((1, 2, 3), tuple(np.zeros((3, 1), np.int64)), np.ones(1))
-    for suffix in (".npz", ".npy", ".mtx"):
+    for suffix in (".npz", ".mtx"):
         with pytest.raises(InputError, match="has 3 ranks; give a name in"):
             write_product(Path(f"x{suffix}"), cube)
     with pytest.raises(InputError, match="has no product"):
