@@ -134,7 +134,9 @@ def test_planted_a_way_that_goes_on_in_the_wrong_slot_is_found(monkeypatch):
     assert found != expected
 
 
-@pytest.mark.parametrize("example", ["row_wise", "inner", "outer", "spmv", "sddmm", "matraptor"])
+@pytest.mark.parametrize(
+    "example", ["row_wise", "inner", "outer", "spmv", "sddmm", "matraptor", "mttkrp", "convolution"]
+)
 def test_the_command_writes_and_runs_an_instance(example, tmp_path, capsys):
     words = ["rtl", "export", str(EXAMPLES / f"{example}.yaml"), "--level", "PE", "-o", str(tmp_path)]
     assert cli.run([*words, "--set", "PES=2"]) == 0
