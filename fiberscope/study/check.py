@@ -15,6 +15,7 @@ from fiberscope.errors import InputError
 from fiberscope.machines import find, specification_of
 from fiberscope.models import mapped
 from fiberscope.models.mapped.settings import is_own
+from fiberscope.models.mapped.units import shared
 from fiberscope.models.trace.api import model, specified
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
@@ -153,9 +154,10 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
         "Cache": "its banks are as many as its instances ask for",
         "Buffet": "it is beside the block that it serves, an element a cycle",
     }
-    configurations = specified(specification, settings).configurations.values()
-    parts = [part for one in configurations for part in one.components.values()]
-    return {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
+    read = specified(specification, settings)
+    parts = [part for one in read.configurations.values() for part in one.components.values()]
+    found = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
+    return found | dict.fromkeys(shared(read), "an instance has one for each of an Einsum's operations")
 
 
 def _parts(kind: Accelerator[Any], event: Report, ideal: Report) -> dict[str, int]:

@@ -219,10 +219,10 @@ def scalars(expression: Expression) -> Iterator[Scalar]:
 
 
 def operators_of(expression: Expression) -> Iterator[str]:
-    """The operators and the names of the functions that it applies, from the outside in."""
+    """The operators and the names of the functions that it applies, each as often, from the outside in."""
     for part in parts_of(expression):
         if isinstance(part, Operation):
-            yield part.operator
+            yield from [part.operator] * max(1, len(part.operands) - 1)
         elif isinstance(part, Call):
             yield part.function
 

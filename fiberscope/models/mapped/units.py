@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +16,13 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.mapped.lowering import Lowered
 from fiberscope.models.mapped.stages import Stage
+from fiberscope.models.trace.reference import accumulates
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import operators_of
 
-__all__ = ["PART_OF", "VerilogPart", "own_part", "unit_of", "units_in"]
+__all__ = ["PART_OF", "VerilogPart", "own_part", "shared", "unit_of", "units_in"]
 
 PART_OF: Mapping[str, str] = {  # of a type of nodes, where one component stands for the block alone
     "add": "alu",
@@ -45,6 +48,17 @@ def unit_of(stage: Stage, node: Node) -> str:
         done = ADDS if node.type == "runsum" else "sub" if node["sub"] == "1" else node.type
         found = (one.component for each in bound for one in each.compute if one.operation == done)
     return next(found, "")
+
+
+def shared(specification: Specification) -> set[str]:
+    """The components to which one Einsum's operations are bound that an instance has a block each for."""
+    found: Counter[tuple[str, str]] = Counter()
+    for einsum in specification.einsums:
+        done = Counter(einsum.operators.get(one, one) for one in operators_of(einsum.computed.expression))
+        done[ADDS] += accumulates(einsum)
+        for one in einsum.bindings.compute:
+            found[einsum.name, one.component] += done[one.operation]
+    return {component for (_einsum, component), count in found.items() if count > 1}
 
 
 def units_in(specification: Specification, stages: Sequence[tuple[Stage, Lowered]]) -> dict[str, str]:

@@ -78,6 +78,24 @@ def test_mttkrp_of_a_file_and_its_wave(tmp_path, monkeypatch, capsys):
     assert "WRONG" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("file", "words", "twice"),
+    [
+        (MTTKRP, "T=tensor:shape=40x30x20,nonzeros=4000 B=tensor:shape=30x8,nonzeros=240", True),
+        (str(EXAMPLES / "row_wise.yaml"), "A=tensor:shape=20x20,nonzeros=90", False),
+    ],
+)
+def test_a_multiplier_of_two_products_is_there_twice(file, words, twice, capsys):
+    """With one for both the trace takes longer than the machine, which has one for each."""
+    last = "C=tensor:shape=20x8,nonzeros=160" if twice else "B=tensor:shape=20x20,nonzeros=90"
+    given = dict(word.split("=", 1) for word in [*words.split(), last])
+    run, counted = fiberscope.simulate(file, tensors=given), fiberscope.model(file, tensors=given)
+    assert (run.cycles < counted.cycles) == twice
+    assert cli.run(["check", file, *words.split(), last, "-q"]) == 0
+    told = "leaves out Multiplier: an instance has one for each of an Einsum's operations"
+    assert (told in capsys.readouterr().out) == twice
+
+
 def test_a_file_that_does_not_tell_its_shape_is_as_large_as_the_others(tmp_path):
     draws = np.random.default_rng(2)
     t, b, c = np.zeros((6, 7, 5)), draws.random((7, 3)), draws.random((5, 3))
