@@ -36,7 +36,10 @@ def load_operands(
         )
     if transpose_b and (given, wanted) != (1, 2):
         raise InputError("--transpose-b makes the second of two operands; name the first alone")
-    tensors = [_kept(name, load_tensor(name, exact=exact)) for name in names]
+    tensors = [
+        _kept(name, load_tensor(name, exact=exact).of_order(len(kernel.indices[own]), own))
+        for name, own in zip(names, kernel.inputs, strict=False)
+    ]
     if given < wanted:
         tensors.append(_transposed(names[0], tensors[0]) if transpose_b else tensors[0])
     return dict(zip(kernel.inputs, tensors, strict=True))

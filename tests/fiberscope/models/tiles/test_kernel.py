@@ -1,9 +1,11 @@
 """Kernels: what a text says, and one line about each that says nothing of the kind."""
 
+import numpy as np
 import pytest
 
 from fiberscope.errors import InputError
 from fiberscope.models.tiles.kernel import Kernel
+from fiberscope.models.tiles.operands import load_operands
 
 PRODUCT = "C[i,j] = A[i,k] * B[k,j]"
 
@@ -80,3 +82,14 @@ def test_what_is_no_kernel_is_refused_in_one_line(text, order, message):
         Kernel.read(text, order)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_weights_of_a_convolution_are_a_matrix_of_a_product_and_a_tensor_of_their_ranks(tmp_path):
+    np.savez(tmp_path / "net.npz", conv=np.ones((4, 2, 3, 3)))
+    weights = f"{tmp_path}/net.npz:conv"
+    with pytest.warns(UserWarning, match="was read as a matrix of 4 x 18"):
+        product = load_operands(Kernel.read(PRODUCT, "ikj"), [weights], transpose_b=True)
+    assert {name: one.shape for name, one in product.items()} == {"A": (4, 18), "B": (18, 4)}
+    convolution = Kernel.read("O[m,p] = F[m,c,r,s] * U[c,r,s,p]", "mcrsp")
+    given = load_operands(convolution, [weights, "tensor:shape=2x3x3x5,nonzeros=9"])
+    assert {name: one.shape for name, one in given.items()} == {"F": (4, 2, 3, 3), "U": (2, 3, 3, 5)}
