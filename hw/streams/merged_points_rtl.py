@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Field, Stream
-from fiberscope.hw.rtl.kit.twin import Streams, named
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import LISTS, STORED, Memory
@@ -26,7 +26,7 @@ from fiberscope.hw.streams.merge_tables_rtl import (
 from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.tokens import DATA, DONE
 
-__all__ = ["BLOCK"]
+__all__ = ["BLOCK", "carried", "points_of"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MergedPointsParameters(TablesParameters):
     """
 
 
-def carried(parameters: MergedPointsParameters) -> Carried:
+def carried(parameters: TablesParameters) -> Carried:
     """Elements, and what each fiber of them is; points, or what is stored."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
     references = tokens.numbers(parameters.reference_bits)
@@ -63,7 +63,6 @@ def carried(parameters: MergedPointsParameters) -> Carried:
 
 def design(parameters: MergedPointsParameters, between: Streams) -> None:
     """An element goes on with what the table has of its list, or into the store; no registers."""
-    lists = _tables(parameters, between)
     merged, groups = between.inputs["merged"], between.inputs["groups"]
     over = named("over", groups.fields["control"] == DONE)
     acts = named("acts", tokens.room_in(between) & groups.valid & (over | merged.valid))
@@ -72,15 +71,8 @@ def design(parameters: MergedPointsParameters, between: Streams) -> None:
     merged.accept(acts & ~over)
     groups.accept(acts & (over | ends))
     kind = tokens.kind_of(~over & ~ends, ~over & ends, over)
-    source = merged.fields["reference"]
-    sent = {
-        "out_outer": merged.fields["coordinate"],
-        "out_inner": lists["coordinate"][source],
-        "out_val": merged.fields["value"],
-        **{f"out_{name}": memory[source] for name, memory in lists.items() if name != "coordinate"},
-    }
     level = pyrtl.Const(1, tokens.LEVEL_BITS)
-    for port, payload in sent.items():
+    for port, payload in points_of(parameters, between).items():
         tokens.send(between.outputs[f"{port}[0]"], acts & points, kind, level, payload)
     stores = named("stores", acts & ~points)
     between.outputs["partials"].send(stores & ends, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
@@ -88,7 +80,19 @@ def design(parameters: MergedPointsParameters, between: Streams) -> None:
     between.outputs[STORED].send(stores, {"ends": ends, "area": groups.fields["area"][0], **parts})
 
 
-def _tables(parameters: MergedPointsParameters, between: Streams) -> dict[str, Memory]:
+def points_of(parameters: TablesParameters, between: Streams) -> dict[str, Signal]:
+    """Of the element that a merger shows what leaves by each port."""
+    merged, lists = between.inputs["merged"].fields, _tables(parameters, between)
+    source = merged["reference"]
+    return {
+        "out_outer": merged["coordinate"],
+        "out_inner": lists["coordinate"][source],
+        "out_val": merged["value"],
+        **{f"out_{name}": memory[source] for name, memory in lists.items() if name != "coordinate"},
+    }
+
+
+def _tables(parameters: TablesParameters, between: Streams) -> dict[str, Memory]:
     """Coordinates, and each of the references that travel along, by the number of the list."""
     written = between.inputs[LISTS]
     written.accept(pyrtl.Const(1, 1))

@@ -25,6 +25,7 @@ from fiberscope.hw.streams.dense import DenseScanner
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
 from fiberscope.hw.streams.merged_points import MergedPoints
+from fiberscope.hw.streams.merged_sums import FiberSums
 from fiberscope.hw.streams.netlist_rtl import netlist
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
@@ -227,20 +228,19 @@ class Hardware:
 
     def _wires(self) -> list[Wire]:
         """Between the two ends of a merger, which know the same."""
-        tables = {
-            id(block.table): name for name, block in self.blocks.items() if isinstance(block, MergedPoints)
-        }
-        pairs = [
-            (name, tables[id(block.table)])
-            for name, block in self.blocks.items()
-            if isinstance(block, FiberWays)
-        ]
+        points, stores = dict[int, str](), dict[int, str]()
+        for name, block in self.blocks.items():
+            if isinstance(block, MergedPoints):
+                points[id(block.table)] = name
+            if isinstance(block, FiberSums) or type(block) is MergedPoints:
+                stores[id(block.table)] = name
+        ways = {name: id(one.table) for name, one in self.blocks.items() if isinstance(one, FiberWays)}
         return [
             wire
-            for ways, points in pairs
+            for name, table in ways.items()
             for wire in (
-                Wire(f"{ways}.{LISTS}", f"{points}.{LISTS}", 0),
-                Wire(f"{points}.{STORED}", f"{ways}.{STORED}", 0),
+                Wire(f"{name}.{LISTS}", f"{points[table]}.{LISTS}", 0),
+                Wire(f"{stores[table]}.{STORED}", f"{name}.{STORED}", 0),
             )
         ]
 

@@ -1,0 +1,165 @@
+"""What follows a merger that adds up before it stores as RTL: twins of ``fiberscope.hw.streams.merged_sums``.
+
+The points have the table of lists, as ``MergedPoints`` has it; the store of partial fibers is with the ways,
+and ``FiberSums`` writes it. The number of a sum's list is all ones, which no list has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+
+import pyrtl
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+from fiberscope.hw.streams import merged_points_rtl as merged_points
+from fiberscope.hw.streams import tokens_rtl as tokens
+from fiberscope.hw.streams.memory_rtl import STORED
+from fiberscope.hw.streams.merge_tables_rtl import (
+    AREA_BITS,
+    POINTS,
+    TablesParameters,
+    partials_written,
+    tables_of,
+)
+from fiberscope.hw.streams.merged_sums import Either, FiberSums, PointsAndSums
+from fiberscope.hw.streams.tokens import DATA, DONE
+from fiberscope.hw.streams.tokens_rtl import Head
+
+__all__ = ["EITHER", "POINTS_AND_SUMS", "SUMS"]
+
+TARGET: Content = {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA_BITS, "unsigned")}
+
+
+def _points_and_sums(parameters: TablesParameters) -> Carried:
+    sent = dict(merged_points.carried(parameters))
+    del sent["partials"], sent[STORED]
+    out_sum = tokens.sink("out_sum", tokens.values(parameters.value_bits))
+    return {**sent, "targets": Stream("targets", "targets", "output", TARGET), out_sum.label: out_sum}
+
+
+def _design_points(parameters: TablesParameters, between: Streams) -> None:
+    """Each fiber is told of in the cycle in which it shows; one register, whether that has been done."""
+    merged, groups, targets = between.inputs["merged"], between.inputs["groups"], between.outputs["targets"]
+    sent = merged_points.points_of(parameters, between)
+    begun: Signal = pyrtl.Register(1, "begun")
+    over, ends = groups.fields["control"] == DONE, merged.fields["control"] != DATA
+    streams = [stream.ready for label, stream in between.outputs.items() if label != "targets"]
+    shown = named("shown", reduce(and_, streams) & groups.valid)
+    targets.send(shown & ~begun, {name: groups.fields[name] for name in TARGET})
+    acts = named("acts", shown & (begun | targets.ready) & (over | merged.valid))
+    begun.next <<= pyrtl.select(acts & ends, pyrtl.Const(0, 1), begun | (shown & targets.ready))
+    merged.accept(acts & ~over)
+    groups.accept(acts & (over | ends))
+    sums = named("sums", ~over & ~ends & (~merged.fields["reference"] == 0))
+    kind, level = tokens.kind_of(~over & ~ends, ~over & ends, over), pyrtl.Const(1, tokens.LEVEL_BITS)
+    for port, payload in sent.items():
+        valid = acts if port == "out_outer" else acts & ~sums
+        tokens.send(between.outputs[f"{port}[0]"], valid, kind, level, payload)
+    valid, payload = acts & (over | ends | sums), merged.fields["value"]
+    tokens.send(between.outputs["out_sum[0]"], valid, kind, level, payload)
+
+
+@dataclass(frozen=True)
+class EitherParameters(Parameters):
+    """What joins fibers of which one is empty is made for.
+
+    Args:
+        value_bits: of a value, in two's complement, 1 to 53.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    value_bits: int = number(32, 1, WHOLE_BITS)
+
+
+def _either(parameters: EitherParameters) -> Carried:
+    return dict.fromkeys(("in_first", "in_second", "out_val"), tokens.values(parameters.value_bits))
+
+
+def _design_either(_parameters: EitherParameters, between: Streams) -> None:
+    """The first that shows a value, or both their stops; no registers."""
+    first, second = (Head.of(between.inputs[port]) for port in ("in_first", "in_second"))
+    room = tokens.room_in(between)
+    of_first = named("of_first", first.is_data | first.is_empty)
+    of_second = named("of_second", ~of_first & (second.is_data | second.is_empty))
+    ends = named("ends", first.is_control & second.is_control)
+    between.inputs["in_first"].accept(room & (of_first | ends))
+    between.inputs["in_second"].accept(room & (of_second | ends))
+    kind, payload = (
+        pyrtl.select(of_second, second.fields[name], first.fields[name]) for name in ("control", "value")
+    )
+    tokens.send(
+        between.outputs["out_val[0]"], room & (of_first | of_second | ends), kind, first.level, payload
+    )
+
+
+def _fiber_sums(parameters: TablesParameters) -> Carried:
+    coordinates = tokens.numbers(parameters.coordinate_bits)
+    values = tokens.values(parameters.value_bits)
+    return {
+        "in_crd": coordinates,
+        "in_val": values,
+        "targets": TARGET,
+        "partials": tokens.signals(),
+        "out_crd": coordinates,
+        "out_val": values,
+        STORED: Stream(STORED, STORED, "output", partials_written(parameters)),
+    }
+
+
+def _design_sums(parameters: TablesParameters, between: Streams) -> None:
+    """A sum goes into the store, or on; no registers."""
+    crd, val = Head.of(between.inputs["in_crd"]), Head.of(between.inputs["in_val"])
+    targets = between.inputs["targets"]
+    acts = named("acts", tokens.room_in(between) & targets.valid & crd.shown & val.shown)
+    passes = named("passes", crd.is_done | (targets.fields["area"] == POINTS))
+    between.inputs["in_crd"].accept(acts)
+    between.inputs["in_val"].accept(acts)
+    targets.accept(acts & ~crd.is_data)
+    tokens.pass_on(between.outputs["out_crd[0]"], acts & passes, crd)
+    tokens.pass_on(between.outputs["out_val[0]"], acts & passes, val)
+    stores = named("stores", acts & ~passes)
+    between.outputs["partials"].send(stores & ~crd.is_data, {"control": pyrtl.Const(DATA, tokens.KIND_BITS)})
+    stored = {
+        "ends": ~crd.is_data,
+        "area": targets.fields["area"][0],
+        "coordinate": crd.payload,
+        "reference": ~pyrtl.Const(0, parameters.reference_bits),
+        "value": val.payload,
+    }
+    between.outputs[STORED].send(stores, stored)
+
+
+# They are parts of a merger, and run with its other end alone.
+POINTS_AND_SUMS = replace(
+    unit(
+        "points_and_sums",
+        PointsAndSums,
+        TablesParameters,
+        _points_and_sums,
+        _design_points,
+        alone=False,
+        instance=lambda made: tables_of(made.table),
+    ),
+    listed=False,
+)
+EITHER = replace(unit("either", Either, EitherParameters, _either, _design_either, alone=False), listed=False)
+SUMS = replace(
+    unit(
+        "fiber_sums",
+        FiberSums,
+        TablesParameters,
+        _fiber_sums,
+        _design_sums,
+        alone=False,
+        instance=lambda made: tables_of(made.table),
+    ),
+    listed=False,
+)
