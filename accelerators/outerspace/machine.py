@@ -88,8 +88,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
         self.b = CompressedRows(b.indptr, b.indices, b.data)
         block = parameters.l0.block
-        self.dense = (parameters.format.lies_dense("A", a), parameters.format.lies_dense("B", b))
-        self.operands = operands_of((self.a, self.b), self.dense, block)
+        dense = (parameters.format.lies_dense("A", a), parameters.format.lies_dense("B", b))
+        self.operands = operands_of((self.a, self.b), dense, block)
         self.lists = RowLists(self.a, self.b, self.shape[0])
         if "merger" in self.with_units:
             check(parameters.merge, parameters.pe.fp_latency, self.lists.most_lists)
@@ -368,15 +368,13 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         """A, the rows of B that meet an element of A, and Z, each once; Z's nonzeros are those written."""
         met = np.diff(np.asarray(self.a.pointers)) > 0
         selected = int(np.diff(np.asarray(self.b.pointers))[met].sum())
-        pointers = self.a.rows + 1
-        of_a = self.operands[0].moved(self.a.pointers[self.a.rows], pointers)
-        of_b = self.operands[1].moved(selected, pointers)
-        of_z = int(np.sum(self.lengths)) * ELEMENT_BYTES + (self.shape[0] + 1) * INDEX_BYTES
-        return of_a + of_b + of_z
+        operands = zip(self.operands, (self.a.pointers[self.a.rows], selected), strict=True)
+        moved = sum(layout.moved(elements, self.a.rows + 1) for layout, elements in operands)
+        return moved + int(np.sum(self.lengths)) * ELEMENT_BYTES + (self.shape[0] + 1) * INDEX_BYTES
 
     def chosen(self) -> tuple[str, ...]:
         """Which operands lie as values alone."""
-        return told(dict(zip("AB", self.dense, strict=True)))
+        return told({name: one.index_bytes == 0 for name, one in zip("AB", self.operands, strict=True)})
 
     def explained(self) -> str:
         """How long the phases were, and what a merging element waited for."""
