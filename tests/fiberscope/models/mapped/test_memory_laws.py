@@ -36,14 +36,14 @@ def all_is_used(specification, machine, name):
 
 
 @ANYHOW
-@given(stored_programs() | stored_programs(led=True))
+@given(stored_programs())
 def test_what_comes_from_memory_is_what_the_trace_says_that_buffers_take(program):
     held(program)
 
 
 @pytest.mark.slow
 @settings(ANYHOW, max_examples=2000)
-@given(stored_programs() | stored_programs(led=True))
+@given(stored_programs())
 def test_two_thousand_machines_with_memory(program):
     held(program)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from drawn_specifications import PAIR, merging, programs
+from drawn_specifications import merging, programs
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -16,15 +16,16 @@ POINTERS = RankFormat("U", "contiguous", 0, 32)
 
 
 @st.composite
-def stored_programs(draw, led=False):
+def stored_programs(draw):
     """A specification whose buffers tell what comes from memory, its tensors, and its graph.
 
     Left out are: ranks that are visited whole, where nothing is read that is known to be absent; leaders;
     coordinates that are intersected, of which the trace does not read those behind the last match; values
     that a take does not take; several loops in space on several instances, which trace and machine deal
-    otherwise; of three factors those that are cut as another one is, of which the trace knows what is empty.
+    otherwise; and what is cut as another one while the loops run, as the trace knows in which pieces it is
+    empty.
     """
-    specification, trees = draw(programs(led))
+    specification, trees = draw(programs())
     specification = plain(specification)
     try:
         ((stage, graph),) = graphs_of(specification, trees)
@@ -32,7 +33,7 @@ def stored_programs(draw, led=False):
         assume(False)
     (einsum,) = specification.einsums
     orders = {name: order for name, order in graph.orders.items() if "'" not in name}
-    assume(len(einsum.inputs) <= PAIR or not any(follows(part, orders) for part in einsum.partitioning))
+    assume(not any(follows(part, orders) for part in einsum.partitioning))
     tensors, bindings = dict(specification.tensors), []
     for name, order in orders.items():
         ranks = {rank: RankFormat("C", "contiguous", draw(BITS), draw(BITS)) for rank in order}
