@@ -16,7 +16,8 @@ cdef class Fifo:
     cdef int _popped
     cdef int _wanted
     cdef readonly bint bounded
-    cdef bint _one_clock
+    cdef char _one_clock
+    cdef char _stamped
     # and what the reader does, the place of the words the last of it.
     cdef long _seen_from
     cdef Clock _reader_clock
@@ -33,13 +34,21 @@ cdef class Fifo:
     cdef public int any_writer_state
     cdef readonly str name
     cdef readonly object protocol
-    cdef long[4] _rest  # so that the next object begins with a line, too
+    cdef long* _stamps
+    cdef object _stamp_memory
+    cdef long _stamp_mask
+    cdef long[1] _rest  # so that the next object begins with a line, too
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
     cdef long _arrival(self, long cycle) noexcept
     cpdef tuple token(self, long place)
     cpdef int widen(self, int capacity) except -1
+    cpdef int let_reader_ahead(self) except -1
+    cpdef long free_from(self, long slots) noexcept
+    cdef long _held_back(self) noexcept
+    cdef long _stamp(self, long before) noexcept
+    cdef int _wake_when_free(self) except -1
     cdef int _wake_writer(self) except -1
     cdef long _next_writer_cycle(self) noexcept
     cdef int _grow(self) except -1
@@ -71,20 +80,20 @@ cdef class Channel(Fifo):
         return self._pop_time == self._reader_clock.time
 
     cdef inline long _free(self) noexcept:
-        if self._pop_time == self._writer_clock.time:
-            return self.capacity - self.occupancy - self._popped
+        if self._pop_time >= self._writer_clock.time:
+            return self.capacity - self.occupancy - self._held_back()
         return self.capacity - self.occupancy
 
     cdef inline int want(self, long slots) except -1:
         self._wanted = slots
-        if self._pop_time == self._writer_clock.time:
+        if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
     cdef inline int push(self, long control, long coordinate=0, long reference=0, double value=0.0) except -1:
         if self._free() <= 0:
             self._overflow()
         self.push_at(self._writer_clock.cycle, control, coordinate, reference, value)
-        if self._pop_time == self._writer_clock.time:
+        if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
     cdef inline int push_at(self, long cycle, long control, long coordinate, long reference, double value) except -1:
@@ -137,11 +146,15 @@ cdef class Channel(Fifo):
         self.occupancy -= 1
         self._seen_from = self._words[5 * self._head + 3] if self.occupancy > 0 else 1152921504606846976
         self.pops += 1
+        if self._stamped:
+            self._stamps[(self.pops - 1) & self._stamp_mask] = self._reader_clock.cycle
         self._wake_writer()
 
     cdef inline int _wake_writer(self) except -1:
         cdef long free = self.capacity - self.occupancy
-        if free - self._popped < self._wanted <= free:
+        if self._stamped:
+            self._wake_when_free()
+        elif free - self._popped < self._wanted <= free:
             self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
 
     cdef inline long _next_writer_cycle(self) noexcept:

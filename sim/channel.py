@@ -6,6 +6,7 @@ t + 1. So nothing that happens within a cycle depends on the order in which comp
 
 from __future__ import annotations
 
+from array import array
 from typing import NoReturn
 
 from fiberscope.sim import words
@@ -45,6 +46,10 @@ class Fifo:
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
+        self._stamped = False  # whether the reader may be ahead of the writer
+        self._stamp_memory = array("q")  # in which cycles it then popped the last tokens,
+        self._stamps = words.longs(self._stamp_memory)
+        self._stamp_mask = 0  # by their number, modulo
         self._writer_index = self._reader_index = -1
 
     @property
@@ -59,6 +64,15 @@ class Fifo:
         self._writer_index = writer_index
         self._reader_index = reader_index
         self._one_clock = writer is reader
+
+    def let_reader_ahead(self) -> None:
+        """Have a reader whose clock may be ahead of the writer's; both count the same cycles."""
+        self._one_clock = True
+        if self.bounded:
+            self._stamp_mask = (1 << self.capacity.bit_length()) - 1
+            self._stamp_memory = array("q", bytes(8 * (self._stamp_mask + 1)))
+            self._stamps = words.longs(self._stamp_memory)
+            self._stamped = True
 
     def can_push(self) -> bool:
         """Whether the writer may push in its current cycle; if not, it is woken as soon as it may."""
@@ -100,14 +114,37 @@ class Fifo:
         return self._pop_time == self._reader_clock.time
 
     def _free(self) -> int:
-        if self._pop_time == self._writer_clock.time:
-            return self.capacity - self.occupancy - self._popped
+        if self._pop_time >= self._writer_clock.time:
+            return self.capacity - self.occupancy - self._held_back()
         return self.capacity - self.occupancy
+
+    def _held_back(self) -> int:
+        """Slots of tokens that were popped, but not before the writer's current cycle."""
+        if not self._stamped:
+            return self._popped
+        slots = 0
+        while slots < min(self.pops, self.capacity) and self._stamp(slots) >= self._writer_clock.cycle:
+            slots += 1
+        return slots
+
+    def _stamp(self, before: int) -> int:
+        """The cycle in which a token was popped that so many have been popped behind."""
+        return self._stamps[(self.pops - 1 - before) & self._stamp_mask]
+
+    def free_from(self, slots: int) -> int:
+        """The writer's cycle from which so many slots are free; ``FAR`` if that is not known.
+
+        Only of a channel whose reader may be ahead.
+        """
+        before = self.capacity - self.occupancy - slots
+        if before < 0:
+            return FAR
+        return self._stamp(before) + 1 if before < self.pops else 0
 
     def want(self, slots: int) -> None:
         """Have the writer woken when this many slots become free; after ``space``, to sleep through fewer."""
         self._wanted = slots
-        if self._pop_time == self._writer_clock.time:
+        if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
     def push(self, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0) -> None:
@@ -119,7 +156,7 @@ class Fifo:
         if self._free() <= 0:
             self._overflow()
         self.push_at(self._writer_clock.cycle, control, coordinate, reference, value)
-        if self._pop_time == self._writer_clock.time:
+        if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
     def push_at(self, cycle: int, control: int, coordinate: int, reference: int, value: float) -> None:
@@ -189,13 +226,23 @@ class Fifo:
         self.occupancy -= 1
         self._seen_from = self._words[WORDS * self._head + ARRIVAL] if self.occupancy > 0 else FAR
         self.pops += 1
+        if self._stamped:
+            self._stamps[(self.pops - 1) & self._stamp_mask] = self._reader_clock.cycle
         self._wake_writer()
 
     def _wake_writer(self) -> None:
         """Wake the writer if the slots freed at ``_pop_time`` make the room that it wants and lacks."""
         free = self.capacity - self.occupancy
-        if free - self._popped < self._wanted <= free:
+        if self._stamped:
+            self._wake_when_free()
+        elif free - self._popped < self._wanted <= free:
             self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
+
+    def _wake_when_free(self) -> None:
+        """Wake the writer when it has the room that it wants, if that is known and to come."""
+        cycle = self.free_from(self._wanted)
+        if self._writer_clock.cycle < cycle < FAR:
+            self._writer_clock.wake(self._writer_index, cycle)
 
     def _next_writer_cycle(self) -> int:
         """The writer's first cycle behind the one of ``_pop_time``."""

@@ -43,6 +43,11 @@ class Schedule:
         self.words = max(1, (components + BITS - 1) // BITS)
         self.wheel = array("q", bytes(8 * SLOTS * self.words))
 
+    def size_for_nobody(self, components: int) -> None:
+        """Note near wakes of so many components in one place, where nobody looks, and far ones not at all."""
+        self.size_for(components)
+        self.words = 0
+
     def wake_far(self, index: int, cycle: int) -> None:
         """Keep a wake that is too far for the wheel; once, however often it is asked for.
 
@@ -51,10 +56,11 @@ class Schedule:
         """
         if cycle >= FAR // self.period:
             raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
-        if cycle not in self.agenda:
-            self.agenda[cycle] = set()
-            self.agenda_cycle = min(self.agenda_cycle, cycle)
-        self.agenda[cycle].add(index)
+        if self.words > 0:
+            if cycle not in self.agenda:
+                self.agenda[cycle] = set()
+                self.agenda_cycle = min(self.agenda_cycle, cycle)
+            self.agenda[cycle].add(index)
 
     def next_cycle(self) -> int:
         """The next cycle in which a component of this domain wakes; ``FAR`` if none does."""

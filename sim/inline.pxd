@@ -46,3 +46,12 @@ cdef inline bint fits(list channels, long place, long tokens) noexcept:
 
 cdef inline bint takes(list channels, long place) noexcept:
     return (<Channel>PyList_GET_ITEM(channels, place)).can_push()
+
+cdef inline bint empty(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).occupancy == 0
+
+cdef inline bint full(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place)).occupancy == (<Channel>PyList_GET_ITEM(channels, place)).capacity
+
+cdef inline long seen_from(list channels, long place) noexcept:
+    return (<Channel>PyList_GET_ITEM(channels, place))._seen_from

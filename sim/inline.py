@@ -71,5 +71,20 @@ def takes(channels: list[Channel], place: int) -> bool:
     return channels[place].can_push()
 
 
+def empty(channels: list[Channel], place: int) -> bool:
+    """Whether one of a list of channels holds no token, seen yet or not."""
+    return channels[place].occupancy == 0
+
+
+def full(channels: list[Channel], place: int) -> bool:
+    """Whether it holds as many as it can."""
+    return channels[place].occupancy == channels[place].capacity
+
+
+def seen_from(channels: list[Channel], place: int) -> int:
+    """The reader's cycle from which its head is seen, ``FAR`` if there is none."""
+    return channels[place]._seen_from
+
+
 def fetch(number: float) -> None:
     """Have the host fetch an element of an array that is needed soon."""

@@ -34,6 +34,7 @@ class StandIn(Component):
         self.components = list(components)
         self.engaged = False  # whether it does so: who pushes and pops at its inner channels turns to it
         self.horizon = 0
+        self.worked = 0  # as far as accounts are settled, the last cycle that ended one of theirs not idle
 
     def engage(self) -> None:
         """Take over from the components; before the first cycle, when the machine is built."""
@@ -127,6 +128,7 @@ class StandInKernel(Kernel):
         """Bring all accounts up to a base tick."""
         for one in self.stand_ins:
             one.settle(self._cycle(time))
+            self._worked = max(self._worked, one.worked * self.clocks[0].period)
 
     def _catch_up(self, start: int) -> None:
         """Run on to the last base tick to which a stand-in has come."""

@@ -30,11 +30,11 @@ from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.merge_ahead import MergeAhead
 from fiberscope.hw.fibers.pages import PageAllocator
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.product import ProductRows
 from fiberscope.hw.fibers.reader import FiberReader
+from fiberscope.hw.fibers.sums_ahead import SumsAhead
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.sim import Kernel
@@ -130,7 +130,7 @@ class ProcessingElement:
             and isinstance(kernel, StandInKernel)
         ):
             fibers = (machine.b, machine.partials, self.reader)
-            self.reader.ahead = MergeAhead(*fibers, merger, multiplier, accumulator, self.writer)
+            self.reader.ahead = SumsAhead(*fibers, merger, multiplier, accumulator, self.writer)
             kernel.stand_in(self.reader.ahead)
 
     def users(self) -> tuple[User, ...]:

@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""A merger and the arithmetic behind it, in time stamps: the same tokens in the same cycles, in fewer steps.
+"""A merger in time stamps: the same tokens in the same cycles, in fewer steps.
 
 Each node of the tree passes on its k-th token in the first cycle that lies behind its last, in which all its
 inputs show their heads and the slot of its token k - 2 is free. So the order in which nodes are looked at is
@@ -10,6 +10,7 @@ free: from the root a token's room is followed down to the way that fills it.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 
 from fiberscope.hw.fibers.ahead import (
     ENDED,
@@ -25,9 +26,11 @@ from fiberscope.hw.fibers.ahead import (
     SECOND_SEEN,
     SEEN,
 )
-from fiberscope.hw.fibers.ways_ahead import WaysAhead
+from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.sim import words
+from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, FAR, IDLE, STRETCH
+from fiberscope.sim.stand_in import StandIn
 
 __all__ = ["MergeAhead"]
 
@@ -39,9 +42,15 @@ FIRST_WAY = 2
 NOBODY = -1
 
 
-class MergeAhead(WaysAhead):
-    """Stands in for a ``HighRadixMerger``, its ways, and the ``Multiplier`` and ``Accumulator`` behind it."""
+class MergeAhead(StandIn):
+    """Stands in for a ``HighRadixMerger``; a subclass for its ways, and for who takes what it merges.
 
+    Args:
+        merger: in whose place it ticks,
+        components: and in theirs, the merger among them.
+    """
+
+    records: array[int]  # C: hidden long*
     ranks: array[int]  # C: hidden short*
     stack: array[int]  # C: hidden short*
     listed: array[int]  # C: hidden short*
@@ -63,22 +72,38 @@ class MergeAhead(WaysAhead):
     begun: int  # tasks: taken, and left by their stop
     ended: int
     idle_from: int  # if no task is under way
+    left: int  # elements that have left the merger
+    parked: int  # the first cycle from the horizon on in which something happens
+    settled: int  # the cycle up to which all is accounted for
+
+    def __init__(self, merger: HighRadixMerger, components: Sequence[Component]) -> None:
+        super().__init__(merger.name, components)
+        self.merger = merger
+        self._kept: list[array[int]] = []  # what pointers lead to
 
     def engage(self) -> None:
         """Take over from the components."""
+        self.engaged = True
         self.tasks = self.merger.tasks
+        self.own_clock = self.tasks._reader_clock
         self.radix = self.merger.radix
         self.leaves = self.merger.leaves
-        self._engage_sums()
-        self._engage_ways(self.radix + len(self.merger.tree))
         self._lay_out_nodes()
         self._lay_out_accounts()
         self.depth = self.later_count = self.merging = self.begun = self.ended = self.idle_from = 0
+        self.left = self.settled = 0
         self.ended_at = -1
+
+    def _keep(self, numbers: array[int]) -> array[int]:  # C: def
+        self._kept.append(numbers)
+        return numbers
 
     def _lay_out_nodes(self) -> None:  # C: def
         tree = self.merger.tree
         inputs = self.radix + len(tree)
+        self.records = words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
+        for number in range(inputs):
+            self.records[RECORD * number + SEEN] = FAR
         self.first_node = RECORD * self.radix
         self.leaves_end = self.first_node + RECORD * self.leaves
         self.root = RECORD * (inputs - 1)
@@ -108,20 +133,47 @@ class MergeAhead(WaysAhead):
     def _lay_out_accounts(self) -> None:  # C: def
         self.unmarked = FIRST_WAY + self.radix + 1
         self.ranks = words.shorts(self._keep(array("h", [self.unmarked] * STRETCH)))  # from ``settled`` on
-        states = [BUSY, self.operands.writer_state, *(way.reader_state for way in self.merger.ways)]
+        states = [BUSY, self.merger.merged.writer_state, *(way.reader_state for way in self.merger.ways)]
         self.states = words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
 
     def tick(self, now: int) -> int:
         """Work out whatever is known to happen before the horizon."""
-        self._begin_looking()
+        self.parked = FAR
+        self._look(now)
         for i in range(self.later_count):
             self.stack[self.depth] = self.later[i]
             self.depth += 1
         self.later_count = 0
         if self.merging == 0 and self.tasks.can_pop():
             self._begin(now)
-        self._flow()
-        self.records[self.root + ROOM] = self._operand_room()
+        self._merge()
+        if self.parked < FAR:
+            self.wake_at(self.parked)
+        return self.idle()
+
+    def _look(self, now: int) -> None:
+        """Learn what others have done."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _look")
+
+    def _take(self, record: int, cycle: int) -> None:
+        """The head of a way leaves it."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _take")
+
+    def _leave(self, cycle: int, key: int) -> None:
+        """An element leaves the merger, or a stop."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _leave")
+
+    def _room(self) -> int:
+        """From when on there is room for the next one to leave; ``FAR`` if that is not known."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _room")
+
+    def _settle_others(self, cycle: int) -> None:
+        """Bring the accounts of others than the merger up to this cycle."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _settle_others")
+
+    def _merge(self) -> None:
+        """Let all nodes pass on what they are known to."""
+        self.records[self.root + ROOM] = self._room()
         self._list(self.root)
         while self.depth > 0:
             self.depth -= 1
@@ -129,9 +181,6 @@ class MergeAhead(WaysAhead):
             self.listed[node >> NUMBER] = 0
             while node != NOBODY:
                 node = self._pass_on(node)
-        if self.parked < FAR:
-            self.wake_at(self.parked)
-        return self.idle()
 
     def _list(self, node: int) -> None:  # C: noexcept, inline
         """Have a node looked at."""
@@ -145,7 +194,6 @@ class MergeAhead(WaysAhead):
         if self.awaited_from[way] < FAR:
             self._expect(way, self.awaited_from[way])
             self._list(self.leaf[way])
-            self.wake_at(self.records[RECORD * way + SEEN])
 
     def _expect(self, way: int, cycle: int) -> None:
         """A node looks for the head of a way from this cycle on."""
@@ -273,27 +321,26 @@ class MergeAhead(WaysAhead):
         if key == ENDED:
             self.ended += 1
             self.idle_from = cycle + 1
-            self._pass_to_multiplier(cycle, ENDED, 0.0)
         else:
-            self._leave(key, cycle)
-        self.records[self.root + ROOM] = self._operand_room()
+            self.left += 1
+        self._leave(cycle, key)
+        self.records[self.root + ROOM] = self._room()
 
     def last(self) -> int:
         """The last cycle in which anything is known to have happened."""
-        last = max(self.adding, self.multiplying)
+        last = self.ended_at + 1
         for node in range(self.first_node, self.root + 1, RECORD):
             if self.records[node + NEXT] < FAR:
                 last = max(last, self.records[node + NEXT])
-        return max(last - 1, self.ended_at)
+        return last - 1
 
     def settle(self, cycle: int) -> None:
         """Bring the accounts up to this cycle, before which all has happened that will."""
         if cycle > self.settled:
             self._mark_waits(cycle)
             self._settle_merger(cycle)
-            self._settle_multiplier(cycle)
-            self._settle_accumulator(cycle)
-            self._settle_ways(cycle)
+            self._settle_others(cycle)
+            self.settled = cycle
 
     def _mark_waits(self, cycle: int) -> None:  # C: noexcept
         """Say what has not ended by this cycle."""
@@ -320,4 +367,4 @@ class MergeAhead(WaysAhead):
         merger._state = state
         merger._since = cycle
         merger.merges = self.begun
-        merger.merged_elements = self.merged - self.ended
+        merger.merged_elements = self.left

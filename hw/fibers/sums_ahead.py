@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""A multiplier and the accumulator behind it, in time stamps."""
+"""A multiplier and the accumulator behind a merger, in time stamps."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from array import array
 
 from fiberscope.hw.fibers.ahead import ENDED
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.ways_ahead import WaysAhead
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, FAR, IDLE
-from fiberscope.sim.stand_in import StandIn, Taker
+from fiberscope.sim.stand_in import Taker
 
 __all__ = ["SumsAhead"]
 
@@ -25,15 +29,15 @@ PRODUCT = 4
 FORESEEN = 48  # sums, at the most, from the last that was taken on
 
 
-class SumsAhead(StandIn):
-    """Stands in for what passes elements on, and for the ``Multiplier`` and ``Accumulator`` behind that.
+class SumsAhead(WaysAhead):
+    """Stands in for a ``HighRadixMerger``, its ways, and the ``Multiplier`` and ``Accumulator`` behind it.
 
     Elements are counted from where they are passed on; each is multiplied, added and, as a sum, sent in the
     first cycle that lies behind that of the one before, in which it is there and has room.
 
     Args:
-        source: passes elements on.
-        multiplier, accumulator: in whose place it ticks, too.
+        operand, partials, reader: as of ``WaysAhead``.
+        merger, multiplier, accumulator: in whose place it ticks.
         taker: takes the sums.
     """
 
@@ -64,7 +68,6 @@ class SumsAhead(StandIn):
     promised: int  # and so many will be as they come, but for stops
     sums_room: int
     sums_ring: int
-    parked: int  # the first cycle from the horizon on in which something happens
     scaled: int
     additions: int
     emitted: int
@@ -72,21 +75,26 @@ class SumsAhead(StandIn):
     added_settled: int
 
     def __init__(
-        self, source: Component, multiplier: Multiplier, accumulator: Accumulator, taker: Taker
+        self,
+        operand: CompressedRows,
+        partials: PartialStore,
+        reader: Component,
+        merger: HighRadixMerger,
+        multiplier: Multiplier,
+        accumulator: Accumulator,
+        taker: Taker,
     ) -> None:
-        super().__init__(source.name, (source, multiplier, accumulator))
+        super().__init__(operand, partials, reader, merger, (merger, multiplier, accumulator))
         self.multiplier = multiplier
         self.accumulator = accumulator
         self.taker = taker
-        self._kept: list[array[int]] = []  # what pointers lead to
 
-    def _engage_sums(self) -> None:
+    def engage(self) -> None:
         """Take over from the components."""
-        self.engaged = True
+        WaysAhead.engage(self)
         self.operands = self.multiplier.operands
         self.products = self.accumulator.products
         self.sums = self.accumulator.sums
-        self.own_clock = self.sums._writer_clock
         self.operands_room, self.products_room = self.operands.capacity, self.products.capacity
         self.operands_latency, self.products_latency = self.operands.latency, self.products.latency
         self.product_mask = (1 << (self.operands_room + self.products_room).bit_length()) - 1
@@ -103,14 +111,22 @@ class SumsAhead(StandIn):
         self.sent = self.foreseen = self.coordinate = 0
         self.holding, self.sum = False, 0.0
 
-    def _keep(self, numbers: array[int]) -> array[int]:  # C: def
-        self._kept.append(numbers)
-        return numbers
-
-    def _begin_looking(self) -> None:
-        """Begin to work out what is known."""
-        self.parked = FAR
+    def _look(self, now: int) -> None:
+        """Learn how many sums the taker takes as they come, and what has room then."""
         self.promised = self.sums.pops + min(self.taker.takes(), FORESEEN)
+        self._flow()
+
+    def _pass_stop(self, cycle: int) -> None:
+        """A stop sets out to the multiplier."""
+        self._pass_to_multiplier(cycle, ENDED, 0.0)
+
+    def _pass_element(self, cycle: int, coordinate: int, element: int, source: int) -> None:
+        """An element does, scaled unless it is of a partial fiber."""
+        if source < 0:
+            self._pass_to_multiplier(cycle, 2 * coordinate, self.partials.values[element])
+        else:
+            value = self.operand.values[element] * self.multiplier.scales[source]
+            self._pass_to_multiplier(cycle, 2 * coordinate + 1, value)
 
     def _pass_to_multiplier(self, cycle: int, coordinate: int, value: float) -> None:
         """An element with a coordinate as in flight, its value scaled, or a stop sets out in this cycle."""
@@ -121,8 +137,8 @@ class SumsAhead(StandIn):
         self.merged += 1
         self._flow()
 
-    def _operand_room(self) -> int:  # C: noexcept
-        """When there is room for the next element to set out; ``FAR`` if that is not known."""
+    def _room(self) -> int:
+        """From when on there is room for the next one to set out; ``FAR`` if that is not known."""
         return self._room_behind(self.merged - self.operands_room, self.multiplied, TIME)
 
     def _room_behind(self, before: int, gone: int, when: int) -> int:  # C: noexcept, inline
@@ -233,6 +249,16 @@ class SumsAhead(StandIn):
         self.sums.push_at(cycle, control, coordinate, 0, value)
         self.came_at[self.sent & (self.sums_ring - 1)] = FAR if control == STOP else cycle + self.sums.latency
         self.sent += 1
+
+    def last(self) -> int:
+        """The last cycle in which anything is known to have happened."""
+        return max(WaysAhead.last(self), self.adding - 1, self.multiplying - 1)
+
+    def _settle_others(self, cycle: int) -> None:
+        """Bring the accounts of ways, multiplier and accumulator up to this cycle."""
+        WaysAhead._settle_others(self, cycle)
+        self._settle_multiplier(cycle)
+        self._settle_accumulator(cycle)
 
     def _settle_multiplier(self, cycle: int) -> None:  # C: noexcept
         part, stall = self.multiplier, self.products.writer_state

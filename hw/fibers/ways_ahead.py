@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 
 from fiberscope.hw.fibers.ahead import (
     ELEMENT,
@@ -20,15 +21,13 @@ from fiberscope.hw.fibers.ahead import (
     WANTED,
     WAY_BITS,
 )
-from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.merge_ahead import MergeAhead
 from fiberscope.hw.fibers.partials import PartialStore
-from fiberscope.hw.fibers.sums_ahead import SumsAhead
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import FAR
-from fiberscope.sim.stand_in import Taker
 
 __all__ = ["WaysAhead"]
 
@@ -39,7 +38,7 @@ FIBER_SOURCE = 2
 FIBER = 4
 
 
-class WaysAhead(SumsAhead):
+class WaysAhead(MergeAhead):
     """Stands in for channels of a latency of 1, and takes lines in the place of the elements in them.
 
     Who takes an element looks at the next one in the cycle after that, at the earliest, and a line is seen
@@ -48,18 +47,16 @@ class WaysAhead(SumsAhead):
     Args:
         operand, partials: where the elements lie.
         reader: fills the ways.
-        merger, multiplier, accumulator: in whose place it ticks.
-        taker: takes the sums.
+        merger: in whose place it ticks,
+        components: and in theirs, the merger among them.
     """
 
-    records: array[int]  # C: hidden long*
     freed: array[int]  # C: hidden short*
     fibers: array[int]  # C: hidden long*
     current: array[int]  # C: hidden short*
     come: array[int]  # C: hidden short*
     leaving: array[int]  # C: hidden short*
     room: array[int]  # C: hidden long*
-    settled: int  # the cycle up to which all is accounted for
     ring: int
     capacity: int
 
@@ -69,26 +66,24 @@ class WaysAhead(SumsAhead):
         partials: PartialStore,
         reader: Component,
         merger: HighRadixMerger,
-        multiplier: Multiplier,
-        accumulator: Accumulator,
-        taker: Taker,
+        components: Sequence[Component],
     ) -> None:
-        super().__init__(merger, multiplier, accumulator, taker)
+        super().__init__(merger, components)
         self.operand = operand
         self.partials = partials
         self.reader = reader
-        self.merger = merger
 
-    def _engage_ways(self, inputs: int) -> None:
-        """Take the place of the ways; with room for the records of so many ways and nodes."""
+    def engage(self) -> None:
+        """Take over from the components."""
+        MergeAhead.engage(self)
+        self._engage_ways()
+
+    def _engage_ways(self) -> None:
+        """Take the place of the ways."""
         radix = self.merger.radix
         self.capacity = self.merger.ways[0].capacity  # tokens
         fibers = self.capacity // 2 + radix.bit_length() + 3  # in a way and, of it, in the tree
-        self.settled = 0
         self.ring = 1 << max(self.capacity, fibers).bit_length()
-        self.records = words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
-        for number in range(inputs):
-            self.records[RECORD * number + SEEN] = FAR
         self.fibers = words.longs(self._keep(array("q", bytes(8 * FIBER * self.ring * radix))))
         for way in range(radix):
             self.fibers[FIBER * self.ring * way + FIBER_SOURCE] = 1  # so that another one follows it
@@ -135,14 +130,12 @@ class WaysAhead(SumsAhead):
             self.current[way] = self.come[way]
             self.records[record + SEEN] = self.own_clock.cycle + 1
             self._turn_to(record, fiber, first)
-            self._see(way)
+            if self.awaited_from[way] < FAR:
+                self.wake_at(self.records[record + SEEN])
+                self._see(way)
         elif self.current[way] == self.come[way]:
             self.records[record + END] = first + count
             self.records[record + SOURCE] = source
-
-    def _see(self, way: int) -> None:
-        """A head has come to a way without one."""
-        raise NotImplementedError(f"{type(self).__name__} does not define _see")
 
     def _fiber(self, way: int, number: int) -> int:  # C: noexcept, inline
         return FIBER * (way * self.ring + number)
@@ -183,10 +176,15 @@ class WaysAhead(SumsAhead):
             fiber = self._fiber(way, self.current[way])
             self._turn_to(record, fiber, self.fibers[fiber + LEFT])
 
-    def _leave(self, key: int, cycle: int) -> None:
-        """An element leaves the merger."""
+    def _leave(self, cycle: int, key: int) -> None:
+        """An element leaves the merger, or a stop."""
+        if key == ENDED:
+            self._pass_stop(cycle)
+        else:
+            self._leave_way(cycle, key)
+
+    def _leave_way(self, cycle: int, key: int) -> None:
         way = key & (1 << WAY_BITS) - 1
-        coordinate = key >> WAY_BITS
         fiber = self._fiber(way, self.leaving[way])
         element = self.fibers[fiber + LEFT]
         if element == self.fibers[fiber + FIBER_END]:
@@ -194,15 +192,17 @@ class WaysAhead(SumsAhead):
             fiber = self._fiber(way, self.leaving[way])
             element = self.fibers[fiber + LEFT]
         self.fibers[fiber + LEFT] = element + 1
-        source = self.fibers[fiber + FIBER_SOURCE] >> 1
-        if source < 0:
-            self._pass_to_multiplier(cycle, 2 * coordinate, self.partials.values[element])
-        else:
-            value = self.operand.values[element] * self.multiplier.scales[source]
-            self._pass_to_multiplier(cycle, 2 * coordinate + 1, value)
+        self._pass_element(cycle, key >> WAY_BITS, element, self.fibers[fiber + FIBER_SOURCE] >> 1)
 
-    def _settle_ways(self, cycle: int) -> None:  # C: noexcept
+    def _pass_stop(self, cycle: int) -> None:
+        """A stop sets out to who is behind the merger."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _pass_stop")
+
+    def _pass_element(self, cycle: int, coordinate: int, element: int, source: int) -> None:
+        """An element of a fiber does."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _pass_element")
+
+    def _settle_others(self, cycle: int) -> None:
         """All slots that were freed are free from now on."""
         for slot in range(self.ring * self.merger.radix):
             self.freed[slot] = 0
-        self.settled = cycle

@@ -1,89 +1,19 @@
 # cython: infer_types=True
-"""Blocks that run for many cycles at a time, each in a time of its own, and do in each what they do in step.
-
-What a block does in a cycle follows from the heads that it sees then. Where no channel has a bound nothing
-else can hold it back, and a token has its arrival with it: so once those that feed a block have run up to a
-cycle, it can run up to there alone. All of its cycles one after the other find it in the host's cache, and
-nobody has to be woken.
-
-Source: conservative simulation (Chandy and Misra, IEEE TSE 1979), of graphs without a loop.
-"""
+"""Machines of stream blocks, each of which runs for many cycles at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.process import LogicalProcess
 from fiberscope.sim import inline
-from fiberscope.sim.channel import Channel
-from fiberscope.sim.clock import Clock
 from fiberscope.sim.connect import Link
-from fiberscope.sim.constants import CHUNK, FAR, IDLE, INTERRUPTED, LIMIT, NEVER, QUIET, STOPPED
-from fiberscope.sim.errors import refused_wake
+from fiberscope.sim.constants import CHUNK, FAR, INTERRUPTED, LIMIT, QUIET, STOPPED
 from fiberscope.sim.kernel import Kernel
 
 AHEAD = 64  # cycles at a time: what blocks send in them stays in the host's cache
-
-
-class LogicalProcess:  # C: final
-    """A block in a time of its own.
-
-    Args:
-        block: not yet run; no channel of it has a bound.
-    """
-
-    def __init__(self, block: StreamBlock) -> None:
-        self.block = block
-        self.clock = Clock(block.name, Fraction(1))  # stands at the last cycle that has been run
-        self.clock.size_for(block._index + 1)
-        self.clock.words = 0  # who wakes is noted in one place, where nobody looks
-        self.alarm = 0  # when to tick in any case
-        self.before = IDLE  # what the cycles up to the last tick counted as
-        self.ticks = 0
-        self.last = -1  # tick
-        self.worked = 0  # the last one that ended cycles which were not idle
-        self.fault: Exception | None = None  # of the last tick
-        self.inputs: list[Channel] = []
-
-    def run(self, until: int) -> None:  # C: cpdef
-        """Run up to a cycle to which all that feed the block have run."""
-        block, clock = self.block, self.clock
-        now = self.due()
-        while now < until:
-            clock.cycle = clock.time = self.last = now
-            self.before = block._state
-            if self.before != IDLE:
-                self.worked = now
-            block._state = IDLE
-            wake = block.tick(now)  # C: long
-            self.ticks += 1
-            if block._state != self.before:
-                block._account(self.before, now)
-            if wake == now + 1 and block._state != IDLE:
-                self.alarm = now = wake
-            else:
-                self.alarm = self._checked(wake)
-                now = self.due()
-        clock.cycle = clock.time = until - 1
-
-    def _checked(self, wake: int) -> int:
-        """When to tick again, as a tick said; ``FAR`` if it said nothing."""
-        if wake > self.last and self.block._state != IDLE:
-            return wake
-        if wake != NEVER:
-            raise refused_wake(self.block.name, self.last, wake)
-        return FAR
-
-    def due(self) -> int:  # C: cpdef, noexcept
-        """When to tick again: a head that comes wakes the block."""
-        due = self.alarm
-        for place in range(len(self.inputs)):
-            seen = inline.channel(self.inputs[place])._seen_from
-            if self.clock.cycle < seen < due:
-                due = seen
-        return due
 
 
 class AheadKernel(Kernel):
@@ -162,7 +92,7 @@ class AheadKernel(Kernel):
             writer, reader = link.producer.component, link.consumer.component
             channel = inline.channel(link.channel)
             channel.attach(clocks[writer.name], writer._index, clocks[reader.name], reader._index)
-            channel._one_clock = True
+            channel.let_reader_ahead()
 
 
 def _in_order(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> list[LogicalProcess]:
@@ -170,9 +100,10 @@ def _in_order(blocks: Sequence[StreamBlock], links: Sequence[Link]) -> list[Logi
     processes = {block.name: LogicalProcess(block) for block in blocks}
     before: dict[str, list[str]] = {name: [] for name in processes}
     for link in links:
-        name = link.consumer.component.name
-        processes[name].inputs.append(link.channel)
-        before[name].append(link.producer.component.name)
+        writer, reader = link.producer.component.name, link.consumer.component.name
+        processes[reader].reads(link.channel, processes[writer].progress)
+        processes[writer].writes(link.channel, processes[reader].progress)
+        before[reader].append(writer)
     try:
         return [processes[name] for name in TopologicalSorter(before).static_order()]
     except CycleError:

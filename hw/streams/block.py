@@ -86,6 +86,10 @@ class StreamBlock(Component):
         """One update; returns through ``busy(now + 1)`` if it fired, else through ``wait_input``."""
         raise NotImplementedError(f"{type(self).__name__} does not define update")
 
+    def quiet(self) -> int:  # C: noexcept
+        """How many more tokens it takes, if all are elements, before it sends any but to streams."""
+        return 0
+
     def send_control(self, kind: int, level: int) -> None:
         """Send a stop of this level, an empty or a done on every output."""
         for stream in self.streams:

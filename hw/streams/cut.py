@@ -13,6 +13,7 @@ from fiberscope.hw.streams.task_sum import TURN
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port, Signal
+from fiberscope.sim.constants import FAR
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
@@ -227,6 +228,10 @@ class TaskEnd(StreamBlock):
     def __init__(self, name: str, level: int) -> None:
         super().__init__(name)
         self.level = level
+
+    def quiet(self) -> int:  # C: noexcept
+        """All: only stops end a task."""
+        return FAR
 
     def update(self, now: int) -> int:
         """Take a token."""

@@ -12,6 +12,7 @@ from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, REF, STOP, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
+from fiberscope.sim.constants import FAR
 
 
 class MergedPoints(StreamBlock):  # C: open; as many outputs as references travel along
@@ -61,6 +62,10 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """As many as references travel along."""
         return self.ports
+
+    def quiet(self) -> int:  # C: noexcept
+        """All: only the stop of a partial fiber is told."""
+        return FAR
 
     def update(self, now: int) -> int:
         """Take an element, or the stop of a fiber."""

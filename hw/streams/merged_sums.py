@@ -11,6 +11,7 @@ from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output
+from fiberscope.sim.constants import FAR
 
 __all__ = ["Either", "FiberSums", "PointsAndSums"]
 
@@ -146,6 +147,10 @@ class FiberSums(StreamBlock):
         super().__init__(name)
         self.table = lists
         self.stored = 0
+
+    def quiet(self) -> int:  # C: noexcept
+        """All: only the stop of a partial fiber is told."""
+        return FAR
 
     def update(self, now: int) -> int:
         """Take a sum, or the stop of a fiber."""

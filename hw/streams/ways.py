@@ -129,6 +129,7 @@ class FiberWays(StreamBlock):
         self.next_element = array("q", bytes(8 * SLOTS * radix))
         self.last_element = array("q", bytes(8 * SLOTS * radix))
         self.source = array("q", bytes(8 * SLOTS * radix))
+        self.hands = True  # it hands elements on; if not, somebody else does
         self.lists = self.merged = self.partial = self.merges = 0
 
     @property
@@ -155,6 +156,10 @@ class FiberWays(StreamBlock):
         """Take a list and lines, hand an element to each way, begin a merge, ask for lines."""
         if self.done:
             return self.idle()
+        return self.busy(now + 1) if self._work(now) else self._waits(now)
+
+    def _work(self, now: int) -> bool:
+        """Do what can be done in this cycle; whether there was anything."""
         moved = self._take(now)
         while self.partials.can_pop():
             self.partials.pop()
@@ -162,8 +167,8 @@ class FiberWays(StreamBlock):
             moved = True
         for place in range(self.memories):
             lines: WayLines = self.arrays[place]
-            moved |= lines.receive(self.replies[place])
-        if self.begun > 0 and self._feed():
+            moved = lines.receive(self.replies[place]) or moved
+        if self.hands and self.begun > 0 and self._feed():
             moved = True
         while self.begun > 0 and self.lacking[self.slot] == 0:
             self.slot = 1 - self.slot
@@ -173,7 +178,7 @@ class FiberWays(StreamBlock):
             moved = True
         if self.begun > 0 and self._ask():
             moved = True
-        return self.busy(now + 1) if moved else self._waits(now)
+        return moved
 
     def _waits(self, now: int) -> int:
         if self.begun > 0:
@@ -191,15 +196,21 @@ class FiberWays(StreamBlock):
 
     def _waits_for_elements(self) -> int:
         """The ways have no room, unless each of them lacks a line."""
-        first = self.slot * self.radix
-        for way in range(first, first + self.taking[self.slot]):
-            if self.next_element[way] <= self.last_element[way] and self._is_here(way):
-                return self.wait_any_output(self.ways)
+        if self.memories == 0 or (self.hands and self._has_element()):
+            return self.wait_any_output(self.ways)
         for place in range(self.memories):
             lines: WayLines = self.arrays[place]
             if lines.waiting > 0:
                 return self.wait_input(self.replies[place])
         return self.wait_any_output(self.requests)
+
+    def _has_element(self) -> bool:  # C: noexcept
+        """Whether the next element of any of the present merge's ways is here."""
+        first = self.slot * self.radix
+        for way in range(first, first + self.taking[self.slot]):
+            if self.next_element[way] <= self.last_element[way] and self._is_here(way):
+                return True
+        return False
 
     def _missing(self) -> Channel:
         for channel in (self.in_crd, self.in_ref, *self.in_carried):
@@ -340,7 +351,11 @@ class FiberWays(StreamBlock):
     def _is_here(self, way: int) -> bool:  # C: noexcept
         """Whether a way's next element, or what ends it, is here."""
         element = self.next_element[way]
-        if element == self.last_element[way] or self.areas[way // self.radix] != POINTS:
+        return element == self.last_element[way] or self._has_come(way, element)
+
+    def _has_come(self, way: int, element: int) -> bool:  # C: noexcept
+        """Whether an element of a way's is here."""
+        if self.areas[way // self.radix] != POINTS:
             return True
         for place in range(self.memories):
             lines: WayLines = self.arrays[place]

@@ -19,6 +19,7 @@ from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.nests import accumulated
 from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.models.mapped.ahead import Merge
 from fiberscope.models.mapped.settings import Timing
 from fiberscope.models.mapped.stage_memory import StageMemory
 from fiberscope.models.mapped.units import PART_OF, unit_of
@@ -63,6 +64,7 @@ class Leaf:
         self.nodes = {node.name: node for node in nodes}
         self.blocks: dict[str, Component] = {}
         self.roots: list[Component] = []
+        self.merges: list[Merge] = []
         self._inputs: dict[tuple[str, str], End] = {}
         self._outputs: dict[tuple[str, str], End] = {}
         self._consumers: Counter[End] = Counter()
@@ -154,6 +156,7 @@ class Leaf:
         for way in range(radix):
             connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
         connect(merger, "merged", points, "merged", capacity=2)
+        self.merges.append((ways, merger, points))
         self.blocks[node.name] = ways
         inputs = {"crd": "in_crd", "ref": "in_ref"}
         outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}

@@ -14,6 +14,7 @@ from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.join import Intersect
 from fiberscope.hw.streams.run_sum import RunSum
+from fiberscope.models.mapped.ahead import work_ahead
 from fiberscope.models.mapped.built_stage import BuiltStage
 from fiberscope.models.mapped.cascade import Made
 from fiberscope.models.mapped.chains import chains_of
@@ -25,6 +26,7 @@ from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.clock import Clock
+from fiberscope.sim.stand_in import StandInKernel
 
 __all__ = ["MappedMachine"]
 
@@ -64,7 +66,7 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         kernel: Kernel | None = None,
     ) -> None:
         self.NAME = name  # type: ignore[misc] # it is a machine of its own
-        super().__init__(parameters, parts, kernel)
+        super().__init__(parameters, parts, kernel or StandInKernel())
         self.specification = specification
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.walking = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
@@ -79,6 +81,10 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
             before = self.stages[-1] if self.stages else None
             self.stages.append(BuiltStage(self, stage, graph, each, prefix, before))
         self.stores.build()
+        if isinstance(self.kernel, StandInKernel) and not parts:
+            work_ahead(
+                self.kernel, [one for stage in self.stages for leaf in stage.leaves for one in leaf.merges]
+            )
         self.build()
 
     def add_at(

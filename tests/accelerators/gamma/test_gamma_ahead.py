@@ -12,7 +12,7 @@ from fiberscope.accelerators.gamma import Gamma
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.merge_ahead import MergeAhead
+from fiberscope.hw.fibers.sums_ahead import SumsAhead
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.stand_in import StandInKernel
@@ -160,13 +160,13 @@ def test_a_tracer_comes_before_the_first_run():
 
 
 def test_planted_a_product_that_comes_late_is_found(monkeypatch):
-    class Late(MergeAhead):
+    class Late(SumsAhead):
         def engage(self):
             super().engage()
             self.products_latency += 1
 
     plain = outcome(configured(**SMALL), *small_operands(), kernel=Kernel())
-    monkeypatch.setattr("fiberscope.accelerators.gamma.machine.MergeAhead", Late)
+    monkeypatch.setattr("fiberscope.accelerators.gamma.machine.SumsAhead", Late)
     assert outcome(configured(**SMALL), *small_operands()) != plain
 
 

@@ -1,0 +1,57 @@
+"""Which blocks of a mapped machine are worked out ahead of the clock: a merger's, and what only it feeds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.merged_points import MergedPoints
+from fiberscope.hw.streams.ways import FiberWays
+from fiberscope.hw.streams.ways_ahead import FiberWaysAhead
+from fiberscope.sim import Component
+from fiberscope.sim.connect import Link
+from fiberscope.sim.stand_in import StandInKernel
+
+__all__ = ["Merge", "work_ahead"]
+
+Merge: TypeAlias = tuple[FiberWays, Component, MergedPoints]  # what feeds a merger, it, and what follows it
+Links: TypeAlias = Mapping[str, Sequence[Link]]  # by a component's name
+
+
+def work_ahead(kernel: StandInKernel, merges: Sequence[Merge]) -> None:
+    """Have mergers worked out ahead, each with the blocks behind it that can be.
+
+    Raises:
+        AssertionError: one of them is a part of one's own.
+    """
+    into: dict[str, list[Link]] = defaultdict(list)
+    out_of: dict[str, list[Link]] = defaultdict(list)
+    for link in kernel.wiring.connections:
+        into[link.consumer.component.name].append(link)
+        out_of[link.producer.component.name].append(link)
+    for ways, merger, points in merges:
+        assert isinstance(merger, HighRadixMerger)
+        blocks = _fed(points, into, out_of)
+        links = {link: None for block in blocks for link in (*into[block.name], *out_of[block.name])}
+        kernel.stand_in(FiberWaysAhead(ways, merger, blocks, list(links)))
+
+
+def _fed(points: MergedPoints, into: Links, out_of: Links) -> list[StreamBlock]:
+    """A block, and those in its clock that it and each other feed alone, each behind those that feed it.
+
+    None of them sends anything into another clock.
+    """
+    found: list[StreamBlock] = [points]
+    known = {points.name}
+    for block in found:
+        for link in out_of[block.name]:
+            reader = link.consumer.component
+            fed = all(one.producer.component.name in known for one in into[reader.name])
+            together = all(one.consumer.component._clock is points._clock for one in out_of[reader.name])
+            if isinstance(reader, StreamBlock) and fed and together and reader.name not in known:
+                found.append(reader)
+                known.add(reader.name)
+    return found

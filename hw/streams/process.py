@@ -1,0 +1,202 @@
+# cython: infer_types=True
+"""A block that runs for many cycles at a time, in a time of its own, and does in each what it does in step.
+
+What a block does in a cycle follows from the heads that it sees then, and from the space that it finds. A
+token has its arrival with it, and a bounded channel knows when its slots were freed: so once the blocks
+around it have run far enough, it can run on alone. All of its cycles one after the other find it in the
+host's cache, and nobody has to be woken.
+
+Source: conservative simulation (Chandy and Misra, IEEE TSE 1979), of graphs without a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.clock import Clock
+from fiberscope.sim.connect import Link
+from fiberscope.sim.constants import FAR, IDLE, NEVER
+from fiberscope.sim.errors import refused_wake
+
+__all__ = ["LogicalProcess", "Progress", "apart"]
+
+NONE = -1
+
+
+class Progress:  # C: final
+    """How far one side of a channel has run.
+
+    ``next`` is the first cycle that it has not run.
+    """
+
+    def __init__(self) -> None:
+        self.next = 0  # C: public
+
+
+class LogicalProcess:  # C: final
+    """A block in a time of its own.
+
+    Args:
+        block: not yet run.
+        period: of the clock that it is in.
+    """
+
+    def __init__(self, block: StreamBlock, period: int = 1) -> None:
+        self.block = block
+        self.clock = Clock(block.name, Fraction(1))  # stands at the last cycle that has been run
+        self.clock.period = period
+        self.clock.size_for_nobody(block._index + 1)
+        self.progress = Progress()
+        self.alarm = 0  # when to tick in any case
+        self.before = IDLE  # what the cycles up to the last tick counted as
+        self.ticks = 0
+        self.last = -1  # tick
+        self.worked = 0  # the last one that ended cycles which were not idle
+        self.full = NONE  # place of the output for whose space the block waits
+        self.outward = False  # whether it sends anything to who is in step,
+        self.streams_outward = False  # and whether any of that is a stream
+        self.fault: Exception | None = None  # of the last tick
+        self.inputs: list[Channel] = []
+        self.writers: list[Progress] = []  # of these
+        self.outputs: list[Channel] = []  # those with a bound
+        self.readers: list[Progress] = []
+
+    def reads(self, channel: Channel, writer: Progress) -> None:  # C: def
+        """Have an input, and know how far who writes it has run."""
+        self.inputs.append(channel)
+        self.writers.append(writer)
+
+    def writes(self, channel: Channel, reader: Progress, *, outward: bool = False) -> None:  # C: def
+        """Have an output, perhaps to who is in step, and know how far who reads it has run."""
+        if outward:
+            self.outward = True
+            self.streams_outward |= any(channel in stream.channels for stream in self.block.streams)
+        if channel.bounded:
+            self.outputs.append(channel)
+            self.readers.append(reader)
+
+    def run(self, until: int) -> bool:  # C: cpdef
+        """Run up to a cycle, or to the first in which it depends on what others have not done yet.
+
+        Returns:
+            Whether it got any further.
+        """
+        block, ticks, begin = self.block, self.ticks, self.progress.next
+        now = self.due()
+        while now < until and self._knows(now):
+            self._stand_at(now)
+            self.last = now
+            self.before = block._state
+            if self.before != IDLE:
+                self.worked = now
+            block._state = IDLE
+            wake = block.tick(now)  # C: long
+            self.ticks += 1
+            if block._state != self.before:
+                block._account(self.before, now)
+            if wake == now + 1 and block._state != IDLE:
+                self.full = NONE
+                self.alarm = now = wake
+            else:
+                self.alarm = self._checked(wake)
+                now = self.due()
+        self._rest(min(now, until))
+        return self.ticks > ticks or self.progress.next > begin
+
+    def _stand_at(self, cycle: int) -> None:  # C: noexcept, inline
+        self.clock.cycle = cycle
+        self.clock.time = cycle * self.clock.period
+
+    def _knows(self, cycle: int) -> bool:  # C: noexcept, inline
+        """Whether it is known what the block finds in a cycle."""
+        for place in range(len(self.inputs)):
+            if inline.empty(self.inputs, place):
+                writer: Progress = self.writers[place]
+                if writer.next < cycle:
+                    return False
+        for place in range(len(self.outputs)):
+            if inline.full(self.outputs, place):
+                reader: Progress = self.readers[place]
+                if reader.next < cycle:
+                    return False
+        return True
+
+    def _rest(self, until: int) -> None:
+        """Stand still before a cycle up to which the block does nothing, or where that ceases to be known."""
+        for place in range(len(self.inputs)):
+            if inline.empty(self.inputs, place):
+                writer: Progress = self.writers[place]
+                until = min(until, writer.next + 1)
+        if self.full != NONE:
+            reader: Progress = self.readers[self.full]
+            until = min(until, reader.next + 1)
+        self.progress.next = max(self.progress.next, until, self.last + 1)
+        self._stand_at(self.progress.next - 1)
+
+    def _checked(self, wake: int) -> int:
+        """When to tick again, as a tick said; ``FAR`` if it said nothing."""
+        self.full = NONE
+        if wake > self.last and self.block._state != IDLE:
+            return wake
+        if wake != NEVER:
+            raise refused_wake(self.block.name, self.last, wake)
+        for place in range(len(self.outputs)):
+            if inline.channel(self.outputs[place]).writer_state == self.block._state:
+                self.full = place
+        return FAR
+
+    def quiet_until(self) -> int:  # C: cpdef, noexcept
+        """The first cycle in which those in step may be sent something, if nothing but elements comes."""
+        if not self.outward:
+            return FAR
+        return self.progress.next if self.streams_outward else self.progress.next + self.block.quiet()
+
+    def due(self) -> int:  # C: cpdef, noexcept
+        """When to tick again: a head that comes, or space, wakes the block."""
+        due = self.alarm
+        for place in range(len(self.inputs)):
+            seen = inline.seen_from(self.inputs, place)
+            if self.clock.cycle < seen < due:
+                due = seen
+        if self.full != NONE:
+            due = min(due, inline.channel(self.outputs[self.full]).free_from(1))
+        return due
+
+
+def apart(
+    blocks: Sequence[StreamBlock], links: Sequence[Link], clock: Clock, world: Progress
+) -> list[LogicalProcess]:  # C: def
+    """Have blocks in times of their own beside others in step.
+
+    Args:
+        blocks: not yet run.
+        links: of their channels.
+        clock: of those in step.
+        world: how far these have run.
+    """
+    made = {block.name: LogicalProcess(block, clock.period) for block in blocks}
+    for link in links:
+        writer = made.get(link.producer.component.name)
+        reader = made.get(link.consumer.component.name)
+        if writer is not None:
+            writer.writes(link.channel, reader.progress if reader else world, outward=reader is None)
+        if reader is not None:
+            reader.reads(link.channel, writer.progress if writer else world)
+        _attach(link.channel, writer, reader, clock)
+    return list(made.values())
+
+
+def _attach(
+    channel: Channel, writer: LogicalProcess | None, reader: LogicalProcess | None, clock: Clock
+) -> None:  # C: def
+    channel.attach(
+        writer.clock if writer else clock,
+        channel._writer_index,
+        reader.clock if reader else clock,
+        channel._reader_index,
+    )
+    channel.let_reader_ahead()

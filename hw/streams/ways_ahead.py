@@ -1,0 +1,398 @@
+# cython: infer_types=True
+# C compiler: -O2
+"""What hands fibers to a merger, that merger and the blocks behind it, ahead of the clock.
+
+A way takes an element a cycle as long as it has room; when it does follows from when its line came and when
+the merger took the element before whose slot it needs. The blocks behind take what leaves in times of their
+own (``fiberscope.hw.streams.process``).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from fiberscope.hw.fibers.ahead import ELEMENT, ENDED, KEY, NUMBER, POPPED, PUSHED, RECORD, SEEN, WAY_BITS
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.merge_ahead import MergeAhead
+from fiberscope.hw.stream import DATA, STOP
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.merge_lists import POINTS
+from fiberscope.hw.streams.process import LogicalProcess, Progress, apart
+from fiberscope.hw.streams.ways import FiberWays
+from fiberscope.sim import words
+from fiberscope.sim.connect import Link
+from fiberscope.sim.constants import BUSY, FAR, IDLE, STRETCH
+
+__all__ = ["FiberWaysAhead"]
+
+# A fiber of a way:
+LEFT = 0  # the element that leaves the merger next,
+FIBER_END = 1  # the place behind the last,
+FIBER_SOURCE = 2  # its list,
+FIBER_AREA = 3  # and where it is read
+FIBER = 4
+UNSAID = -1  # of a cycle, what it counts as
+# What a way lacks to be handed more, but for room.
+NOTHING = 0
+WITHOUT_LINE = 1
+AT_HORIZON = 2
+
+
+class FiberWaysAhead(MergeAhead):
+    """Stands in for a ``FiberWays``, the ``HighRadixMerger`` that it feeds and blocks behind that.
+
+    Args:
+        ways, merger: in whose place it ticks.
+        blocks: what follows the merger, and those that only it and each other feed, behind those.
+        links: of all channels of the machine.
+    """
+
+    handed: array[int]  # C: hidden long*
+    popped: array[int]  # C: hidden long*
+    last_handed: array[int]  # C: hidden long*
+    blocked_from: array[int]  # C: hidden long*
+    next_element: array[int]  # C: hidden long*
+    fibers: array[int]  # C: hidden long*
+    come: array[int]  # C: hidden short*
+    current: array[int]  # C: hidden short*
+    leaving: array[int]  # C: hidden short*
+    lacks: array[int]  # C: hidden short*
+    moves: array[int]  # C: hidden short*
+    waits: array[int]  # C: hidden short*
+    blocks_more: array[int]  # C: hidden short*
+    capacity: int
+    item_mask: int
+    fiber_ring: int
+    late_count: int  # ways that lack time,
+    dry_count: int  # and a line
+    active: bool  # whether the fibers of the present merge have been begun
+    unhanded: int  # of these, those whose stop has not been handed on
+    finished_at: int  # when the last of the others was
+    stepped: int  # the last cycle in which it has ticked
+    due: int  # when those behind the merger have to run again
+    quiet_until: int  # before when they tell nobody anything, if only elements come
+    held_up: bool  # whether any of them waits for space
+    has_more: bool  # whether anything has come to them since they ran
+    waiting: int  # what the ways' cycles count as when nothing moves
+    blocked: int  # ways that have no room for what is here
+
+    def __init__(
+        self, ways: FiberWays, merger: HighRadixMerger, blocks: Sequence[StreamBlock], links: Sequence[Link]
+    ) -> None:
+        super().__init__(merger, (ways, merger, *blocks))
+        self.ways = ways
+        self.blocks = list(blocks)
+        self.links = links
+        self.processes: list[LogicalProcess] = []
+        self.world = Progress()  # of who ticks in step
+
+    def engage(self) -> None:
+        """Take over from the components."""
+        MergeAhead.engage(self)
+        self._engage_ways()
+        self.processes = apart(self.blocks, self.links, self.own_clock, self.world)
+        self.ways.hands = False
+        self.merged = self.merger.merged
+        self.merged.want(self.merged.capacity + 1)  # nobody is woken when it has room
+
+    def _engage_ways(self) -> None:  # C: def
+        radix = self.radix
+        self.capacity = self.merger.ways[0].capacity
+        self.item_mask = (1 << self.capacity.bit_length()) - 1
+        self.fiber_ring = 1 << (self.capacity // 2 + radix.bit_length() + 4).bit_length()
+        items = radix * (self.item_mask + 1)
+        self.handed = words.longs(self._keep(array("q", bytes(8 * items))))  # when, by number modulo
+        self.popped = words.longs(self._keep(array("q", bytes(8 * items))))  # in which cycles
+        self.last_handed = words.longs(self._keep(array("q", [-1] * radix)))
+        self.blocked_from = words.longs(self._keep(array("q", [FAR] * radix)))
+        self.next_element = words.longs(self._keep(array("q", bytes(8 * radix))))
+        self.fibers = words.longs(self._keep(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
+        # By way, modulo the ring: the last fiber that came, that of the way's head, and that which leaves.
+        self.come = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.current = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.leaving = words.shorts(self._keep(array("h", [1] * radix)))
+        self.lacks = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.late_count = self.dry_count = self.unhanded = self.finished_at = 0
+        self.active, self.stepped = False, -1
+        self.due = self.quiet_until = 0
+        self.has_more = self.held_up = False
+        # By cycle from ``settled`` on: whether anything moved, what else it counts as, ways blocked more.
+        self.moves = words.shorts(self._keep(array("h", bytes(2 * STRETCH))))
+        self.waits = words.shorts(self._keep(array("h", [UNSAID] * STRETCH)))
+        self.blocks_more = words.shorts(self._keep(array("h", bytes(2 * STRETCH))))
+        self.waiting, self.blocked = IDLE, 0
+
+    def tick(self, now: int) -> int:
+        """Do what the ways do in this cycle, and work out whatever is known to happen before the horizon."""
+        if now == self.stepped:
+            return self.idle()
+        self.stepped = now
+        MergeAhead.tick(self, now)
+        while self._must_sweep(now) and self._sweep(self.horizon):
+            self._merge()
+        due = now + 1 if self.held_up else min(self.parked, self.due)
+        if due < FAR:
+            self.wake_at(max(due, now + 1))
+        return self.idle()
+
+    def _must_sweep(self, now: int) -> bool:  # C: noexcept
+        """Whether blocks behind the merger have to run, for others to learn of it in time or for room."""
+        if self.due <= now or (self.has_more and self.merged.occupancy == self.merged.capacity):
+            return True
+        for place in range(len(self.processes) if self.held_up else 0):
+            process: LogicalProcess = self.processes[place]
+            if process.full >= 0 and process.due() < FAR:
+                return True
+        return False
+
+    def _sweep(self, until: int) -> bool:
+        """Let the blocks behind the merger run on; whether any did."""
+        ran = self.has_more = self.held_up = False
+        self.due = self.quiet_until = FAR
+        for place in range(len(self.processes)):
+            process: LogicalProcess = self.processes[place]
+            ran = process.run(until) or ran
+            self.held_up = self.held_up or process.full >= 0
+            self.due = min(self.due, process.due())
+            self.quiet_until = min(self.quiet_until, process.quiet_until())
+        return ran
+
+    def _pass_end(self, cycle: int) -> None:  # C: noexcept
+        """What is no element is seen behind the merger in a cycle, and may be told to others from then on."""
+        self.due = min(self.due, cycle)
+        self.quiet_until = 0
+
+    def _look(self, now: int) -> None:
+        """Do what the ways do in this cycle, but for handing elements on."""
+        self.world.next = now
+        ways = self.ways
+        if self.late_count > 0:
+            self.late_count = 0
+            self._look_again(AT_HORIZON)
+        if ways.begun > 0 and self.active and self.unhanded == 0 and self.finished_at <= now:
+            ways.lacking[ways.slot] = 0
+            self.active = False
+        self._step(now)
+        if self.dry_count > 0:
+            self.dry_count = 0
+            self._look_again(WITHOUT_LINE)
+        if ways.begun > 0 and not self.active:
+            self._begin_fibers()
+
+    def _step(self, now: int) -> None:
+        ways = self.ways
+        ways._state = IDLE
+        moved = not ways.done and ways._work(now)
+        if not moved and not ways.done:
+            ways._waits(now)
+            if ways.done:
+                self._pass_end(now + 1)
+                moved = True
+        if moved:
+            self.moves[now - self.settled] = 1
+            self.wake_at(now + 1)
+        else:
+            self.waits[now - self.settled] = ways._state
+
+    def _look_again(self, lack: int) -> None:
+        """Hand on to ways that lacked something what is known now."""
+        for way in range(self.radix):
+            if self.lacks[way] == lack:
+                self.lacks[way] = NOTHING
+                self._hand(way)
+
+    def _begin_fibers(self) -> None:
+        """Begin to hand on the fibers of the present merge, from the next cycle on."""
+        ways = self.ways
+        first = ways.slot * self.radix
+        self.active, self.finished_at = True, 0
+        self.unhanded = ways.taking[ways.slot]
+        for way in range(self.unhanded):
+            self.come[way] = (self.come[way] + 1) & (self.fiber_ring - 1)
+            fiber = self._fiber(way, self.come[way])
+            self.fibers[fiber + LEFT] = self.next_element[way] = ways.next_element[first + way]
+            self.fibers[fiber + FIBER_END] = ways.last_element[first + way]
+            self.fibers[fiber + FIBER_SOURCE] = ways.source[first + way]
+            self.fibers[fiber + FIBER_AREA] = ways.areas[ways.slot]
+            self.last_handed[way] = max(self.last_handed[way], self.stepped)
+            self._hand(way)
+
+    def _fiber(self, way: int, number: int) -> int:  # C: noexcept, inline
+        return FIBER * (way * self.fiber_ring + number)
+
+    def _item(self, way: int, number: int) -> int:  # C: noexcept, inline
+        return way * (self.item_mask + 1) + (number & self.item_mask)
+
+    def _hand(self, way: int) -> None:
+        """Hand on to a way what is known to be."""
+        end = self.fibers[self._fiber(way, self.come[way]) + FIBER_END]
+        while self.next_element[way] <= end and self._hand_next(way, end):
+            pass
+
+    def _hand_next(self, way: int, end: int) -> bool:
+        """Hand on a way's next element, or its fiber's stop; whether it is known when."""
+        element = self.next_element[way]
+        ways = self.ways
+        if element < end and not ways._has_come(ways.slot * self.radix + way, element):
+            self.lacks[way] = WITHOUT_LINE
+            self.dry_count += 1
+            return False
+        ready = self.blocked_from[way]
+        if ready == FAR:
+            ready = max(self.last_handed[way] + 1, self.own_clock.cycle)
+        cycle = max(ready, self._way_room(way))
+        if ready >= self.horizon:
+            return self._postpone_way(way, ready)
+        if cycle > ready and self.blocked_from[way] == FAR:
+            self.blocked_from[way] = ready
+            self.blocks_more[ready - self.settled] += 1
+        if cycle >= self.horizon:
+            return cycle < FAR and self._postpone_way(way, cycle)
+        if self.blocked_from[way] < FAR:
+            self.blocked_from[way] = FAR
+            self.blocks_more[cycle - self.settled] -= 1
+        self._enter(way, element, end, cycle)
+        return True
+
+    def _way_room(self, way: int) -> int:  # C: noexcept, inline
+        """From when on a way has room; ``FAR`` if that is not known."""
+        needed = self.records[RECORD * way + PUSHED] - self.capacity
+        if needed < 0:
+            return 0
+        if needed >= self.records[RECORD * way + POPPED]:
+            return FAR
+        return self.popped[self._item(way, needed)] + 1
+
+    def _postpone_way(self, way: int, cycle: int) -> bool:
+        """Leave a way until the horizon."""
+        self.parked = min(self.parked, cycle)
+        if self.lacks[way] != AT_HORIZON:
+            self.lacks[way] = AT_HORIZON
+            self.late_count += 1
+        return False
+
+    def _enter(self, way: int, element: int, end: int, cycle: int) -> None:
+        """An element or a stop enters a way."""
+        record = RECORD * way
+        number = self.records[record + PUSHED]
+        self.handed[self._item(way, number)] = self.last_handed[way] = cycle
+        self.moves[cycle - self.settled] = 1
+        self.records[record + PUSHED] = number + 1
+        self.next_element[way] = element + 1
+        if element == end:
+            self.unhanded -= 1
+            self.finished_at = max(self.finished_at, cycle)
+            if self.unhanded == 0 and self.finished_at > self.stepped:
+                self.wake_at(self.finished_at)
+        else:
+            self.ways.merged += self.ways.counted[self.ways.slot]
+            self.ways.partial += self.ways.areas[self.ways.slot] != POINTS
+        if self.records[record + POPPED] == number:
+            self.current[way] = self.come[way]
+            self._show(record, element, cycle)
+            self._see(way)
+
+    def _show(self, record: int, element: int, handed: int) -> None:
+        """What was handed on in a cycle is the head of a way."""
+        fiber = self._fiber(record >> NUMBER, self.current[record >> NUMBER])
+        self.records[record + SEEN], self.records[record + ELEMENT] = handed + 1, element
+        if element == self.fibers[fiber + FIBER_END]:
+            self.records[record + KEY] = ENDED
+        else:
+            coordinate = self._coordinate(self.fibers[fiber + FIBER_AREA], element)
+            self.records[record + KEY] = coordinate << WAY_BITS | record >> NUMBER
+
+    def _coordinate(self, area: int, element: int) -> int:
+        if area == POINTS:
+            return self.ways.coordinates[element]
+        elements: Growing = self.ways.table.elements[area]
+        return elements.integer(element)
+
+    def _take(self, record: int, cycle: int) -> None:
+        """The head of a way leaves it."""
+        way = record >> NUMBER
+        number = self.records[record + POPPED]
+        self.popped[self._item(way, number)] = cycle
+        self.records[record + POPPED] = number + 1
+        if number + 1 == self.records[record + PUSHED]:
+            self.records[record + SEEN] = FAR
+        else:
+            self._show_next(record, self.handed[self._item(way, number + 1)])
+        if self.blocked_from[way] < FAR:
+            self._hand(way)
+
+    def _show_next(self, record: int, handed: int) -> None:
+        """What is behind the head that has left is the head now."""
+        way = record >> NUMBER
+        element = self.records[record + ELEMENT] + 1
+        if element > self.fibers[self._fiber(way, self.current[way]) + FIBER_END]:
+            self.current[way] = (self.current[way] + 1) & (self.fiber_ring - 1)
+            element = self.fibers[self._fiber(way, self.current[way]) + LEFT]
+        self._show(record, element, handed)
+
+    def _leave(self, cycle: int, key: int) -> None:
+        """An element leaves the merger, or a stop."""
+        self.has_more = True
+        if key == ENDED:
+            self.merged.push_at(cycle, STOP, 0, 0, 0.0)
+            self._pass_end(cycle + 1)
+        else:
+            self.due = min(self.due, max(cycle + 1, self.quiet_until))
+            self._send(cycle, key >> WAY_BITS, key & (1 << WAY_BITS) - 1)
+
+    def _send(self, cycle: int, coordinate: int, way: int) -> None:
+        fiber = self._fiber(way, self.leaving[way])
+        if self.fibers[fiber + LEFT] == self.fibers[fiber + FIBER_END]:
+            self.leaving[way] = (self.leaving[way] + 1) & (self.fiber_ring - 1)
+            fiber = self._fiber(way, self.leaving[way])
+        element = self.fibers[fiber + LEFT]
+        self.fibers[fiber + LEFT] = element + 1
+        area = self.fibers[fiber + FIBER_AREA]
+        if area == POINTS:
+            value, source = self.ways.values[element], self.fibers[fiber + FIBER_SOURCE]
+        else:
+            values: Growing = self.ways.table.values[area]
+            sources: Growing = self.ways.table.sources[area]
+            value, source = values.value(element), sources.integer(element)
+        self.merged.push_at(cycle, DATA, coordinate, source, value)
+
+    def _room(self) -> int:
+        """From when on there is room for the next one to leave; ``FAR`` if that is not known."""
+        if self.merged.occupancy == self.merged.capacity:
+            follower: LogicalProcess = self.processes[0]
+            self.has_more = follower.run(self.horizon) or self.has_more
+        return self.merged.free_from(1)
+
+    def last(self) -> int:
+        """The last cycle in which anything is known to have happened."""
+        handed = [self.last_handed[way] for way in range(self.radix)]
+        return max(MergeAhead.last(self), *handed, *[process.last for process in self.processes])
+
+    def _settle_others(self, cycle: int) -> None:
+        """Bring the accounts of ways and blocks up to this cycle."""
+        self.world.next = cycle
+        while self._sweep(cycle):
+            pass
+        if self.due < FAR or self.held_up:
+            self.wake_at(cycle if self.held_up else max(self.due, cycle))
+        self.worked = max([process.worked for process in self.processes])
+        self._settle_ways(cycle)
+
+    def _settle_ways(self, cycle: int) -> None:
+        ways, state = self.ways, IDLE
+        blocked_state: int = ways.ways[0].any_writer_state
+        marked = min(cycle - self.settled, STRETCH)
+        for place in range(marked):
+            self.blocked += self.blocks_more[place]
+            if self.waits[place] != UNSAID:
+                self.waiting = self.waits[place]
+            state = blocked_state if self.blocked > 0 else self.waiting
+            ways._cycles[BUSY if self.moves[place] else state] += 1
+            if self.moves[place] and place + 1 == cycle - self.settled:
+                state = BUSY
+            self.moves[place] = self.blocks_more[place] = 0
+            self.waits[place] = UNSAID
+        ways._cycles[state] += cycle - self.settled - marked
+        ways._state, ways._since = state, cycle
