@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from array import array
+from typing import ClassVar
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.streams.block import StreamBlock
@@ -63,7 +64,7 @@ class Fetch(StreamBlock):
         output_stream("out_ref", ANY),
         output_stream("out_crd", ANY),
     )
-    COUNTERS = ("lines", "reused")
+    COUNTERS: ClassVar[tuple[str, ...]] = ("lines", "reused")
     SIGNALS = (*StreamBlock.SIGNALS, Signal("held", 16), Signal("lines", 48))
 
     in_ref: Channel

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
@@ -12,18 +12,30 @@ from fiberscope.hw.streams.tokens import STOP
 Lines: TypeAlias = set[int]
 
 
+class BufferRoom:  # C: final
+    """The lines for which a buffer has room left: all who fetch into it share it, first come, first served.
+
+    Args:
+        lines: that it holds.
+    """
+
+    def __init__(self, lines: int) -> None:
+        self.free = lines  # C: public long
+
+
 class LineFetch(Fetch):
     """Holds each reference of a stream back until the line that it names is in the buffer beside.
 
     Interface, timing, counts: as of ``Fetch``; reference r names the entry in line ``lines[r]``, ``NO_LINE``
     if in none, then nothing is asked for. A line that the buffer has, or that is on its way, is not asked for
-    again. A stop of the level ``lets_go`` or above empties the buffer; with ``EACH`` every element does. What
-    ``lingers`` is there until the next one: so long it may be met again, and then stays.
+    again; one that finds no room there is not kept, which ``overflows`` counts. A stop of the level
+    ``lets_go`` or above empties the buffer; with ``EACH`` every element does. What ``lingers`` is there until
+    the next one: so long it may be met again, and then stays.
     Without a buffer the line asked for last is kept, as of ``Fetch``. With ``segments`` a reference names
     a fiber, and waits for the lines of all its entries, which follow one another.
 
     Source: the buffets of TeAAL (MICRO 2023) and of Pellauer et al. (ASPLOS 2019), as far as a loop tells how
-    long they keep a line; that they never overflow is a choice of this model.
+    long they keep a line; that what finds no room is not kept is a choice of this model.
 
     Args:
         name: instance name.
@@ -34,6 +46,7 @@ class LineFetch(Fetch):
         kept: whether there is a buffer, which keeps lines.
         lets_go: level of the stops that empty it.
         lingers: whether they leave what came since the one before.
+        room: of the buffer; without it there is room for all.
         window: tokens held.
         outstanding: lines on their way.
         port: as of ``Fetch``.
@@ -41,6 +54,8 @@ class LineFetch(Fetch):
     Raises:
         ValueError, SimulationError: as of ``Fetch``.
     """
+
+    COUNTERS: ClassVar[tuple[str, ...]] = (*Fetch.COUNTERS, "overflows")
 
     def __init__(
         self,
@@ -53,6 +68,7 @@ class LineFetch(Fetch):
         kept: bool = False,
         lets_go: int = NEVER,
         lingers: bool = False,
+        room: BufferRoom | None = None,
         window: int = 16,
         outstanding: int = 8,
         port: int = 0,
@@ -75,6 +91,8 @@ class LineFetch(Fetch):
         self.buffer: Lines = set()
         self.lingers = lingers
         self.left: Lines = set()  # what lingers
+        self.room = room
+        self.overflows = 0
 
     def _look(self) -> None:
         first = last = self.in_ref.coordinate()
@@ -106,9 +124,18 @@ class LineFetch(Fetch):
         if not Fetch._ask(self):
             return False
         if self.kept:
-            self.buffer.add(line)
+            self._keep(line)
         self._pass_over()
         return True
+
+    def _keep(self, line: int) -> None:
+        """Have a line in the buffer, if there is room."""
+        if self.room is not None:
+            if self.room.free == 0:
+                self.overflows += 1
+                return
+            self.room.free -= 1
+        self.buffer.add(line)
 
     def _hold(self, needs: int) -> None:
         if self.in_ref.control() == STOP and self.in_ref.coordinate() >= self.lets_go:
@@ -116,9 +143,9 @@ class LineFetch(Fetch):
         Fetch._hold(self, needs)
 
     def _let_go(self) -> None:
-        if self.lingers:
-            self.left = self.buffer
-            self.buffer = set()
-        else:
-            self.buffer.clear()
+        gone = self.left - self.buffer if self.lingers else self.buffer
+        if self.room is not None:
+            self.room.free += len(gone)
+        self.left = self.buffer if self.lingers else self.left
+        self.buffer = set()
         self.line = NO_LINE

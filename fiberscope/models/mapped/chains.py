@@ -25,6 +25,7 @@ class Chain:
         shared: the store that all instances share, if one is on the way.
         cached: whether that is a cache, which takes what is written.
         kept: whether a buffer of the instance keeps what has come.
+        buffer: that buffer, and the bits that it holds; None if it has no bound.
         lingers: whether it does so until the next task has ended, too.
         evict_on: the loop whose iterations let it go; empty if none does.
     """
@@ -37,6 +38,7 @@ class Chain:
     kept: bool
     evict_on: str
     lingers: bool = False
+    buffer: tuple[str, int] | None = None
 
     def at_instances(self, task: str) -> Chain:
         """As an instance has it: what comes from a buffer above stays with it until the next task ends.
@@ -86,13 +88,15 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
         return None
     first = bindings[0]
     stored = specification.tensors[first.tensor].formats[first.format].ranks[first.rank]
-    last = by_name[path[-1].name]
+    last, beside = by_name[path[-1].name], path[-1]
+    kept = not is_shared(beside, stage)
     return Chain(
         format=stored,
         bits=bits_of(stored, first.kind),
         width=path[1].width,
         shared=next((one.name for one in reversed(path) if is_shared(one, stage)), ""),
         cached=any(one.kind == "Cache" for one in path),
-        kept=not is_shared(path[-1], stage),
+        kept=kept,
         evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
+        buffer=(beside.name, beside.depth * beside.width) if kept and beside.depth is not None else None,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.kept import EACH, NEVER
-from fiberscope.hw.streams.line_fetch import LineFetch
+from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
 from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.way_lines import ArrayLines
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -51,6 +51,7 @@ class StageMemory:
         self.clock = clock or memory.machine.kernel.clocks[0]
         self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
         self.arrays: dict[tuple[str, int, str], StoredArray] = {}
+        self.rooms: dict[tuple[str, str], BufferRoom] = {}
 
     def before(self, leaf: str, node: Node, port: str, name: str) -> Iterator[LineFetch]:
         """What the references into a block wait for: where the fibers that they name begin, or values.
@@ -144,12 +145,20 @@ class StageMemory:
             kept=chain.kept,
             lets_go=self._lets_go(chain, nest),
             lingers=chain.lingers,
+            room=self._room(leaf, chain),
             window=memory.timing.window,
             outstanding=memory.timing.ahead,
             port=memory.port(chain),
         )
         memory.reads(chain, leaf, fetch)
         return fetch
+
+    def _room(self, leaf: str, chain: Chain) -> BufferRoom | None:
+        """That of an instance's buffer, which holds whole lines of a request."""
+        if chain.buffer is None:
+            return None
+        name, bits = chain.buffer
+        return self.rooms.setdefault((leaf, name), BufferRoom(bits // (8 * self.memory.line)))
 
     def _chain(self, tensor: str, place: int, kind: str) -> Chain | None:
         ranks = self.graph.orders[tensor]

@@ -16,7 +16,7 @@ from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.fetch import Fetch
 from fiberscope.hw.streams.kept import EACH, NEVER, NO_LINE
-from fiberscope.hw.streams.line_fetch import LineFetch
+from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
 from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.testing import TimedSource, tokens_of, with_gaps, written
@@ -262,22 +262,54 @@ def test_a_keeper_reads_the_lines_that_have_left():
     table=st.lists(st.integers(0, 5) | st.just(NO_LINE), min_size=10, max_size=10),
     level=st.sampled_from([0, 1, EACH, NEVER]),
     latencies=st.lists(st.integers(1, 30), max_size=7),
+    room=st.none() | st.integers(0, 4),
 )
-def test_lines_are_those_of_a_plain_buffer(tokens, table, level, latencies):
-    asked, kept = [], set()
+def test_lines_are_those_of_a_plain_buffer(tokens, table, level, latencies, room):
+    """One that holds so many lines; what was asked for last is there too, until the buffer is emptied."""
+    asked, kept, last, overflows = [], set(), None, 0
     for token in tokens:
         if isinstance(token, int):
-            kept = set() if level == EACH else kept
-            if table[token] not in (NO_LINE, *kept):
-                asked.append(16 * table[token])
-                kept.add(table[token])
+            kept, last = (set(), None) if level == EACH else (kept, last)
+            if table[token] not in (NO_LINE, last, *kept):
+                last = table[token]
+                asked.append(16 * last)
+                if room is None or len(kept) < room:
+                    kept.add(last)
+                else:
+                    overflows += 1
         elif token[0] == "S" and level != EACH and int(token[1:]) >= level:
-            kept = set()
-    memory = Shuffler("memory", latencies)
-    fetch = LineFetch("fetch", 0, lines_of(*table), line_bytes=16, kept=True, lets_go=level, outstanding=3)
-    streams, _block = fetched(with_gaps(tokens), memory, fetch=fetch)
+            kept, last = set(), None
+    memory, options = Shuffler("memory", latencies), {"line_bytes": 16, "lets_go": level, "outstanding": 3}
+    shared = None if room is None else BufferRoom(room)
+    fetch = LineFetch("fetch", 0, lines_of(*table), kept=True, room=shared, **options)
+    streams, block = fetched(with_gaps(tokens), memory, fetch=fetch)
     assert tokens_of(streams["out_ref"]) == tokens
-    assert memory.asked == asked
+    assert (memory.asked, block.overflows) == (asked, overflows)
+
+
+def test_who_fetches_into_a_buffer_shares_its_room_until_lines_are_let_go():
+    """Room for two: the second fetch finds one place, and two when the first's lines have gone."""
+    room = BufferRoom(2)
+    first, second = (
+        LineFetch(name, 0, lines_of(0, 1, 2), line_bytes=8, kept=True, lets_go=1, room=room)
+        for name in ("first", "second")
+    )
+    _streams, block = fetched(with_gaps([0, "D"]), Shuffler("memory", (3,)), fetch=first)
+    memory = Shuffler("memory", (3,))
+    _streams, other = fetched(with_gaps([0, 1, 2, 1, 0, "S1", 0, 1, 0, "D"]), memory, fetch=second)
+    assert memory.asked == [0, 8, 16, 8, 0, 8]
+    assert (block.overflows, other.overflows, room.free) == (0, 4, 0)
+
+
+def test_what_lingers_has_room_until_it_goes():
+    """Line 0 lingers behind the first stop, is met again behind it, and keeps line 2 out until then."""
+    room = BufferRoom(2)
+    options = {"kept": True, "lets_go": 0, "lingers": True, "room": room}
+    fetch = LineFetch("fetch", 0, lines_of(0, 1, 2), line_bytes=8, **options)
+    memory = Shuffler("memory", (3,))
+    fetched(with_gaps([0, 1, "S0", 0, 2, "S0", 2, "S0", 1, "S0", "S1", "D"]), memory, fetch=fetch)
+    assert memory.asked == [0, 8, 16, 16, 8]
+    assert (fetch.overflows, room.free) == (1, 2)
 
 
 def lines_written(stream, **options):

@@ -1,6 +1,7 @@
 """Machines from random specifications move what the trace says that their buffers take."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.sparse import csr_array
 
 import fiberscope
 
+EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
 
 
@@ -129,3 +131,23 @@ def test_a_buffer_lets_go_when_a_loop_within_a_task_moves_on(tmp_path, loop, lin
     tensors = {"A": np.ones((3, 2)), "B": np.ones((2, 2))}
     run = fiberscope.simulate(str(path), tensors={name: csr_array(one) for name, one in tensors.items()})
     assert run.traffic["B"].read_bytes == 64 * lines
+
+
+def test_what_finds_no_room_in_a_buffer_comes_again(tmp_path):
+    """The inner product of one row of 20 elements with 5 columns, in a buffer of one line of 64 bytes.
+
+    An element is a word of 64 bits, so that the row is three lines. The first has the room; the two others
+    come for each column. The row's pointer comes in front of the cut.
+    """
+    text = (EXAMPLES / "inner.yaml").read_text()
+    a, b = np.ones((1, 20)), np.ones((20, 5))
+    moved, overflows = [], []
+    for depth in ("inf", 48, 8):
+        path = tmp_path / f"depth_{depth}.yaml"
+        path.write_text(text.replace("attributes: {width: 64}", f"attributes: {{width: 64, depth: {depth}}}"))
+        report = fiberscope.simulate(str(path), a, b, settings={"PES": 1})
+        assert report.result.toarray().tolist() == [[20.0] * 5]
+        moved.append(report.traffic["A"].read_bytes // 64)
+        overflows.append(sum(one.counters.get("overflows", 0) for one in report.components.values()))
+    assert moved == [1 + 3, 1 + 3, 1 + 1 + 2 * 5]
+    assert overflows == [0, 0, 2 * 5]
