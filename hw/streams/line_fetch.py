@@ -143,9 +143,11 @@ class LineFetch(Fetch):
         Fetch._hold(self, needs)
 
     def _let_go(self) -> None:
-        gone = self.left - self.buffer if self.lingers else self.buffer
         if self.room is not None:
-            self.room.free += len(gone)
-        self.left = self.buffer if self.lingers else self.left
-        self.buffer = set()
+            self.room.free += len(self.left - self.buffer if self.lingers else self.buffer)
+        if self.lingers:
+            self.left = self.buffer
+            self.buffer = set()
+        else:
+            self.buffer.clear()
         self.line = NO_LINE
