@@ -6,7 +6,7 @@ it, and ``stored`` the store of partial fibers, which is with the ways.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyrtl
 
@@ -104,15 +104,13 @@ def _tables(parameters: TablesParameters, between: Streams) -> dict[str, Memory]
     return tables
 
 
-BLOCK = replace(
-    unit(
-        "merged_points",
-        MergedPoints,
-        MergedPointsParameters,
-        carried,
-        design,
-        alone=False,
-        instance=lambda made: tables_of(made.table),
-    ),
+BLOCK = unit(
+    "merged_points",
+    MergedPoints,
+    MergedPointsParameters,
+    carried,
+    design,
+    alone=False,
+    instance=lambda made: tables_of(made.table),
     listed=False,
 )

@@ -6,7 +6,7 @@ and ``FiberSums`` writes it. The number of a sum's list is all ones, which no li
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
@@ -138,28 +138,24 @@ def _design_sums(parameters: TablesParameters, between: Streams) -> None:
 
 
 # They are parts of a merger, and run with its other end alone.
-POINTS_AND_SUMS = replace(
-    unit(
-        "points_and_sums",
-        PointsAndSums,
-        TablesParameters,
-        _points_and_sums,
-        _design_points,
-        alone=False,
-        instance=lambda made: tables_of(made.table),
-    ),
+POINTS_AND_SUMS = unit(
+    "points_and_sums",
+    PointsAndSums,
+    TablesParameters,
+    _points_and_sums,
+    _design_points,
+    alone=False,
+    instance=lambda made: tables_of(made.table),
     listed=False,
 )
-EITHER = replace(unit("either", Either, EitherParameters, _either, _design_either, alone=False), listed=False)
-SUMS = replace(
-    unit(
-        "fiber_sums",
-        FiberSums,
-        TablesParameters,
-        _fiber_sums,
-        _design_sums,
-        alone=False,
-        instance=lambda made: tables_of(made.table),
-    ),
+EITHER = unit("either", Either, EitherParameters, _either, _design_either, alone=False, listed=False)
+SUMS = unit(
+    "fiber_sums",
+    FiberSums,
+    TablesParameters,
+    _fiber_sums,
+    _design_sums,
+    alone=False,
+    instance=lambda made: tables_of(made.table),
     listed=False,
 )

@@ -5,7 +5,7 @@ It is a part of an instance as Verilog, and no unit by itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
@@ -65,15 +65,13 @@ def design(parameters: TaskPointsParameters, between: Streams) -> None:
         tokens.pass_on(between.outputs[f"{name.replace('in_', 'out_')}[0]"], passes, head)
 
 
-BLOCK = replace(
-    unit(
-        "task_points",
-        TaskPoints,
-        TaskPointsParameters,
-        carried,
-        design,
-        alone=False,
-        instance=lambda made: {"ways": made.ways, "level": made.level},
-    ),
+BLOCK = unit(
+    "task_points",
+    TaskPoints,
+    TaskPointsParameters,
+    carried,
+    design,
+    alone=False,
+    instance=lambda made: {"ways": made.ways, "level": made.level},
     listed=False,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
@@ -149,15 +147,13 @@ def _of_ways(ways: FiberWays) -> dict[str, object]:
 
 
 # It is a half, and runs with the other one alone.
-BLOCK = replace(
-    unit(
-        "fiber_ways",
-        FiberWays,
-        WaysParameters,
-        carried,
-        design,
-        alone=False,
-        instance=_of_ways,
-    ),
+BLOCK = unit(
+    "fiber_ways",
+    FiberWays,
+    WaysParameters,
+    carried,
+    design,
+    alone=False,
+    instance=_of_ways,
     listed=False,
 )

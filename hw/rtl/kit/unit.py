@@ -148,6 +148,7 @@ def unit(
     matching: Callable[..., Parameters] | None = None,
     component: Callable[..., Component] | None = None,
     alone: bool = True,
+    listed: bool = True,
     instance: Callable[[Any], Mapping[str, object]] | None = None,
     **flags: object,
 ) -> RtlBlock:
@@ -169,6 +170,7 @@ def unit(
         matching, component, instance: as of ``RtlBlock``, where arguments and parameters do not go by the
             same names.
         alone: whether the class can be made of parameters alone, and not only with what it is to read.
+        listed: as of ``RtlBlock``.
         flags: class attributes of the stand-in, in lower case: ``events``, ``fibers``, ``through``, ...
     """
 
@@ -176,13 +178,21 @@ def unit(
     if component is None and alone:
         component = partial(_component, kind, arguments)
     stand_in = _stand_in(kind, base, counters or {}, flags)
-
-    def interface(numbers: Parameters) -> Interface:
-        shown = status(numbers) if callable(status) else status
-        return Interface(name, tuple(_streams(stand_in.PORTS, carried(numbers))), shown)
-
+    interface = partial(_interface, name, stand_in, carried, status)
     said = name, _summary(kind), parameters, matching, interface, design, stand_in, component
-    return RtlBlock(*said, kinds=(kind,), instance=instance or partial(_as_it_is, arguments))
+    instance = instance or partial(_as_it_is, arguments)
+    return RtlBlock(*said, kinds=(kind,), listed=listed, instance=instance)
+
+
+def _interface(
+    name: str,
+    stand_in: type[Adapter],
+    carried: Callable[[Any], Carried],
+    status: Status | Callable[[Any], Status],
+    numbers: Parameters,
+) -> Interface:
+    shown = status(numbers) if callable(status) else status
+    return Interface(name, tuple(_streams(stand_in.PORTS, carried(numbers))), shown)
 
 
 def _as_it_is(arguments: Sequence[str], made: Component) -> dict[str, object]:
