@@ -21,6 +21,7 @@ EXTRAS: Final = {
     "pyosys": "area",
     "pyrtl": "rtl",
     "safetensors": "layers",
+    "upath": "sweep",
 }  # by library
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
+from fiberscope.report.remote import address_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 _Results = Annotated[
-    Path, typer.Argument(metavar="FOLDER|REPORT.json", help="The results of a sweep, or the report of a run.")
+    str, typer.Argument(metavar="DIR|URL|REPORT.json", help="The results of a sweep, or the report of a run.")
 ]
 _Timeline = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Of a run: what its components did over time.")
@@ -40,15 +41,24 @@ def page(results: _Results, output: _Output = None, timeline: _Timeline = None, 
     """
     from fiberscope.page.document import page
 
-    target = output or results.resolve().with_suffix(".html")
-    inputs = {"the report": results, "the timeline": timeline}
-    check_outputs({"--output": target}, inputs)
-    if timeline is not None and results.is_dir():
+    many = not results.endswith(".json") if address_of(results) else Path(results).is_dir()
+    target = output or _beside(results)
+    check_outputs(
+        {"--output": target}, {"the report": None if many else Path(results), "the timeline": timeline}
+    )
+    if timeline is not None and many:
         raise InputError(f"--timeline {timeline}: is of one run, and {results} has the results of many")
-    data = _study(results, title) if results.is_dir() else _run(results, timeline, title)
-    write_text(target, page(data, data["title"]))
+    data = _study(results, title) if many else _run(Path(results), timeline, title)
+    written = page(data, data["title"])
+    write_text(target, written)
     if target != STANDARD_OUTPUT:
-        print(f"Page: {target} ({target.stat().st_size / 1e6:.1f} MB; open it in a browser)")
+        print(f"Page: {address_of(target) or target} ({len(written) / 1e6:.1f} MB; open it in a browser)")
+
+
+def _beside(results: str) -> Path:
+    """The page of a report or of a folder lies beside it, that of object storage here."""
+    place = Path(PurePosixPath(results).name) if address_of(results) else Path(results).resolve()
+    return place.with_suffix(".html")
 
 
 def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
@@ -61,9 +71,9 @@ def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
     return run_data(Report.read(file), states, title)
 
 
-def _study(folder: Path, title: str) -> dict[str, Any]:
+def _study(address: str, title: str) -> dict[str, Any]:
     """Of a store."""
     from fiberscope.page.study import study_data
     from fiberscope.store import Store
 
-    return study_data(Store(folder), title)
+    return study_data(Store(address), title)

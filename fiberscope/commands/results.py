@@ -23,7 +23,7 @@ __all__ = ["results"]
 MOST_ROWS = 40  # in a terminal
 SOURCES = "substr(runs.source, 1, 12) AS source, version"
 
-_Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The store that a sweep wrote.")]
+_Address = Annotated[str, typer.Argument(metavar="DIR|URL", help="The store that a sweep wrote.")]
 _Where = Annotated[
     str | None, typer.Option(metavar="SQL", help="Which rows, as in \"pe_count > 16 AND status = 'done'\".")
 ]
@@ -41,7 +41,7 @@ _Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write rows as 
 
 
 def results(
-    folder: _Folder,
+    address: _Address,
     where: _Where = None,
     sort: _Sort = None,
     columns: _Columns = None,
@@ -65,7 +65,7 @@ def results(
     check_outputs({"--csv": csv, "--json": json}, {})
     from fiberscope.store import Store
 
-    store = Store(folder)
+    store = Store(address)
     whole = csv is not None or json is not None
     asked = columns or ("* EXCLUDE (report)" if whole else _telling(store))
     asked = f"{SOURCES}, {asked}" if sources and not whole else asked

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
-STORE = Path("search")
+STORE = "search"
 
-_Workload = Annotated[str, typer.Argument(help="A, 'A B', or 'NAME=TENSOR ...'.")]
+_Workloads = Annotated[list[str], typer.Argument(help="One or more: A, 'A B', or 'NAME=TENSOR ...'.")]
 _Over = Annotated[
     Path,
     typer.Option(metavar="FILE", help="YAML: by parameter a list, or {from: 1, to: 9}, step, scale: log."),
@@ -30,44 +30,69 @@ _Least = Annotated[
 _Most = Annotated[
     list[str] | None, typer.Option("--maximise", metavar="MEASURE", help="Likewise, to be large.")
 ]
+_Subject = Annotated[
+    list[str] | None,
+    typer.Option("--subject-to", metavar="LIMIT", help="As 'area_um2 < 40e6'; repeatable."),
+]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw all designs: by two goals, or time against area.")
+]
 _Points = Annotated[int, typer.Option(min=1, help="To run, with those that the store has.")]
 _Seed = Annotated[int, typer.Option(min=0, help="Of what is suggested.")]
 _Command = Annotated[str, typer.Option(help="Whose runs they are, as of 'fiberscope sweep'.")]
-_Store = Annotated[Path, typer.Option(metavar="DIR", help="For the results.")]
+_Store = Annotated[str, typer.Option(metavar="DIR|URL", help="For the results; or as s3://bucket/study.")]
 
 
 @taking()
 def search(
     accelerator: Accelerator,
-    workload: _Workload,
+    workloads: _Workloads,
     over: _Over,
     placed: Placed,
     minimise: _Least = None,
     maximise: _Most = None,
+    subject_to: _Subject = None,
     points: _Points = 100,
     seed: _Seed = 0,
     command: _Command = "sim",
     store: _Store = STORE,
+    plot: _Plot = None,
 ) -> None:
-    """Search a space for the points that measure least; told to again, it goes on where it was ended.
+    """Search a space for the designs that measure least; told to again, it goes on where it was ended.
+
+    Of several workloads a measure is the geometric mean; a limit is to be kept on each.
 
     \b
     Examples:
       fiberscope search gamma wiki-Vote --minimise cycles --minimise fibercache_size --over search.yaml
       fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
+      fiberscope search gamma wiki-Vote --minimise cycles --subject-to "pe_count < 2" --over search.yaml
     """
+    from fiberscope.report.pictures import check_picture, save_figure
     from fiberscope.store import Store
     from fiberscope.sweeps.point import Point
     from fiberscope.sweeps.runner import Limits
-    from fiberscope.sweeps.search import Goal, Search, read_space
+    from fiberscope.sweeps.search import Goal, Limit, Search, read_space
+    from fiberscope.sweeps.search_shown import drawn
 
     goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
     if not goals:
         raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
     config = str(placed.config) if placed.config else None
-    point = Point(command, accelerator, workload, placed.given(), config, placed.exact)
-    found = Search(point, read_space(over, point), goals, Store(store, make=True), points, seed)
+    if plot is not None:
+        check_picture(plot)
+    config = str(placed.config) if placed.config else None
+    given = placed.given()
+    shared = [
+        Point(command, accelerator, workload, given, config, placed.exact)
+        for workload in dict.fromkeys(workloads)
+    ]
+    limits = [Limit.of(text) for text in subject_to or []]
+    space = read_space(over, shared[0])
+    found = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
     found.run(placed.where(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
+    if plot is not None:
+        save_figure(lambda: drawn(found), plot)
     if not placed.quiet:
         _show(found)
         print(f"Results: {store} (look at them: fiberscope results {store})")
@@ -88,12 +113,15 @@ def _bytes(given: str | None) -> int | None:
 
 
 def _show(found: Search) -> None:
-    """The front."""
+    """The front; or that no design keeps the limits."""
     from rich.text import Text
 
     from fiberscope.commands.output import lay
     from fiberscope.report.table import ruled
 
+    if not found.best():
+        print("No design was done that keeps all limits" if found.limits else "No design was done")
+        return
     measures = [goal.measure for goal in found.goals]
     table = ruled(*found.distributions, *measures, numbers=measures)
     for values, measured in found.best():

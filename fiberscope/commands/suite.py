@@ -31,7 +31,9 @@ _Workloads = Annotated[
 _Against = Annotated[
     str | None, typer.Option(metavar="MACHINE", help="Speed-ups are over this one; the first by default.")
 ]
-_Store = Annotated[Path, typer.Option(metavar="DIR", help="For the results; what it has is not run again.")]
+_Store = Annotated[
+    str, typer.Option(metavar="DIR|URL", help="For the results; what it has is not run again.")
+]
 _Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed.")]
 _Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw speed-ups here, as .svg or .png.")]
 _Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row a run here.")]
@@ -43,7 +45,7 @@ def suite(
     workloads: _Workloads,
     placed: Placed,
     against: _Against = None,
-    store: _Store = Path(STORE),
+    store: _Store = STORE,
     retry: _Retry = False,
     plot: _Plot = None,
     csv: _Csv = None,

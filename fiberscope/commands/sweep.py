@@ -46,7 +46,10 @@ _Command = Annotated[
     str | None,
     typer.Option(help="Whose runs they are: sim (by default), model, analyze, convert or graph."),
 ]
-_Store = Annotated[Path | None, typer.Option(metavar="DIR", help=f"For the results; {STORE}/ by default.")]
+_Store = Annotated[
+    str | None,
+    typer.Option(metavar="DIR|URL", help=f"For the results; {STORE}/ by default; or as s3://bucket/study."),
+]
 _Retry = Annotated[bool, typer.Option("--retry", help="Run points again that failed.")]
 
 
@@ -111,10 +114,10 @@ def sweep(
     from fiberscope.sweeps.api import run_study
 
     study = _study(context.params, placed.given())
-    folder = Path(study.store or STORE)
-    done = run_study(study, folder, placed.where(), retry=retry, quiet=placed.quiet)
+    address = study.store or STORE
+    done = run_study(study, address, placed.where(), retry=retry, quiet=placed.quiet)
     if not placed.quiet:
-        _tell(done, folder)
+        _tell(done, address)
     return POINTS_FAILED if done.failed else 0
 
 
@@ -124,7 +127,7 @@ def _study(given: Mapping[str, Any], settings: Mapping[str, object]) -> Study:
 
     keys = {name: given[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = given["exact"] or None
-    keys |= {name: given[name] and str(given[name]) for name in ("config", "store")}
+    keys |= {"config": given["config"] and str(given["config"]), "store": given["store"]}
     keys |= {"grid": _grid(given["grid"] or []), "settings": settings}
     return made_study(
         given["swept"],
@@ -152,14 +155,14 @@ def _grid(given: Sequence[str]) -> dict[str, list[object]]:
     return read
 
 
-def _tell(done: Swept, folder: Path) -> None:
+def _tell(done: Swept, address: str) -> None:
     """How many points ended how, the first of those that failed, and where the rows are."""
     counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
     had = [f"{done.had:,} in the store before"] if done.had else []
     print(f"{len(done.digests):,} points: {', '.join([*counts, *had])}")
     if done.others:
-        apart = f"fiberscope results {folder} --sources"
+        apart = f"fiberscope results {address} --sources"
         print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {apart})")
     for line in done.failures(MOST_SHOWN):
         print(f"  {line}")
-    print(f"Results: {folder} (look at them: fiberscope results {folder})")
+    print(f"Results: {address} (look at them: fiberscope results {address})")

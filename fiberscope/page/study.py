@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from fiberscope import __version__
@@ -45,7 +44,7 @@ def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str
     """
     everything = store.table(f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM runs").to_pandas()
     if everything.empty:
-        raise InputError(f"{store.folder}: holds no runs yet")
+        raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())
     frame = with_rates(_ordered(everything, parameters))
     runs = carried(frame, most)
@@ -54,7 +53,7 @@ def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str
     columns = [column for column in _columns(runs, parameters, keys, units) if column is not None]
     return {
         "kind": "study",
-        "title": title or f"Study {Path(store.folder).resolve().name}",
+        "title": title or f"Study {store.name}",
         "made_by": __version__,
         "versions": sorted(runs["version"].dropna().unique()),
         "total": len(frame),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fiberscope.errors import InputError
+from fiberscope.report.remote import address_of, opened, reached
 from fiberscope.spelling import spelt
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "check_writable",
     "make_folder",
     "matrices",
+    "read_bytes",
     "read_text",
     "write_bytes",
     "write_json",
@@ -25,6 +27,20 @@ __all__ = [
 ]
 
 STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
+
+
+def read_bytes(path: Path) -> bytes:
+    """What is in a file, or in an object of a storage.
+
+    Raises:
+        OSError: a file cannot be read.
+        InputError: an object cannot be.
+    """
+    if not (address := address_of(path)):
+        return path.read_bytes()
+    file = opened(address)
+    with reached(address):
+        return bytes(file.read_bytes())
 
 
 def read_text(path: Path) -> str:
@@ -71,13 +87,19 @@ def write_json(path: Path, document: object) -> None:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file at once: a reader sees the old one or the new one, never a part.
 
-    A link stays a link to the new file; a device or a pipe is written to and not replaced.
+    A link stays a link to the new file; a device or a pipe is written to and not replaced. An object of a
+    storage, as ``s3://bucket/run.json``, comes into being whole.
 
     Raises:
         InputError: the file cannot be written.
     """
     from fiberscope.sim.partial import replacing  # noqa: PLC0415  (the engine, which many commands do without)
 
+    if address := address_of(path):
+        object_ = opened(address)
+        with reached(address):
+            object_.write_bytes(content)
+        return
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(content)
@@ -145,6 +167,9 @@ def check_writable(path: Path) -> None:
         InputError: it could not.
     """
     if path == STANDARD_OUTPUT:
+        return
+    if address := address_of(path):
+        opened(address)
         return
     try:
         _check_place(path)

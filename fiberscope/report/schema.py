@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from fiberscope.errors import InputError
-from fiberscope.report.files import write_text
+from fiberscope.report.files import read_bytes, write_text
 from fiberscope.spelling import spelt
 
 __all__ = ["Document"]
@@ -42,7 +42,7 @@ class Document(BaseModel):
             InputError: the file cannot be read or is no such document.
         """
         try:
-            return cls.model_validate_json(Path(path).read_bytes())
+            return cls.model_validate_json(read_bytes(Path(path)))
         except OSError as error:
             raise InputError(f"{path}: cannot read the {cls.called}: {error.strerror}") from error
         except ValueError as error:

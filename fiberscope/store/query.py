@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 
 from fiberscope.errors import InputError
 from fiberscope.store.columns import FIXED
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 __all__ = ["AskedWrongError", "run"]
 
@@ -21,17 +24,24 @@ class AskedWrongError(InputError):
     """A query that no rows could answer."""
 
 
-def run(sql: str, parts: Sequence[Path]) -> pa.Table:
-    """What a query gives of the rows of Parquet files, which it calls ``runs``.
+def run(sql: str, rows: Sequence[str] | pa.Table, filesystem: AbstractFileSystem | None = None) -> pa.Table:
+    """What a query gives of rows, which it calls ``runs``.
 
     It runs in a thread of its own, for in its midst DuckDB seldom looks whether Ctrl-C was pressed.
+
+    Args:
+        sql: the query.
+        rows: themselves, or the addresses of the Parquet files that they are in.
+        filesystem: that has the files, where it is not this computer's.
 
     Raises:
         InputError: as DuckDB puts it, in a line; ``AskedWrongError`` if that is the query's fault alone.
         KeyboardInterrupt: it was interrupted.
     """
     with duckdb.connect(":memory:") as connection, ThreadPoolExecutor(1) as beside:
-        found = beside.submit(_table, connection, sql, parts)
+        if filesystem is not None:
+            connection.register_filesystem(filesystem)
+        found = beside.submit(_table, connection, sql, rows)
         try:
             while not found.done():  # a signal that another thread got is heard of in between
                 wait([found], LOOK_SECONDS)
@@ -47,9 +57,11 @@ def run(sql: str, parts: Sequence[Path]) -> pa.Table:
             raise InputError(f"{' '.join(sql.split())}: {_line(error)}") from error
 
 
-def _table(connection: duckdb.DuckDBPyConnection, sql: str, parts: Sequence[Path]) -> pa.Table:
-    if parts:
-        connection.from_parquet([str(part) for part in parts]).create_view("runs")
+def _table(connection: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[str] | pa.Table) -> pa.Table:
+    if isinstance(rows, pa.Table):
+        connection.from_arrow(rows).create_view("runs")
+    elif rows:
+        connection.from_parquet(rows).create_view("runs")
     else:
         empty = pa.Table.from_batches([], pa.schema(FIXED.items()))  # empty_table loads pandas
         connection.from_arrow(empty).create_view("runs")

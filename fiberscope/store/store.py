@@ -10,12 +10,14 @@ other programs open ``FOLDER/*.parquet`` as it is.
     study/runs-000000.parquet     parts
     study/_arrived/<digest>.json.gz
     study/_arrived/lock           held by who gathers
+
+On object storage it is the same, but that nobody waits for the lock: who finds it taken leaves the rows where
+they have arrived, and reads them there.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +25,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from filelock import FileLock
 
 from fiberscope.errors import InputError
 from fiberscope.report.document import Report
-from fiberscope.report.files import make_folder, write_bytes
 from fiberscope.store.columns import DONE, FIXED, LARGE, Row, decoded, parameters, tabulated, unified, widened
+from fiberscope.store.places import Address, BusyError, place_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,69 +39,59 @@ __all__ = ["PART_ROWS", "Store"]
 PART_ROWS = 1000
 ROW = ".json.gz"  # a file of one row
 GATHER_ROWS = 500  # files of one row that may pile up
-ABANDONED_SECONDS = 60.0  # what is still being written is younger
 
 
 class Store:
     """The results of sweeps.
 
     Args:
-        folder: made where it is not there, if ``make`` says so.
+        address: of its folder, or of object storage, as ``s3://bucket/study``; made where it is not there, if
+            ``make`` says so.
 
     Raises:
-        InputError: the folder is not there, or cannot be made or written to.
+        InputError: there is none, or it cannot be made, reached or written to.
     """
 
-    def __init__(self, folder: str | Path, *, make: bool = False) -> None:
-        self.folder = Path(folder)
-        self._arrived = self.folder / "_arrived"
+    def __init__(self, address: str | Path, *, make: bool = False) -> None:
+        self._place = place_of(address)
+        self.address = str(address)
         if make:
-            make_folder(self._arrived)
-        if not self._arrived.is_dir():
-            raise InputError(f"{folder}: holds no results; fiberscope sweep ... --store {folder} writes them")
-        self._lock = FileLock(self._arrived / "lock")
+            self._place.make()
+        elif not self._place.is_made():
+            raise InputError(
+                f"{address}: holds no results; fiberscope sweep ... --store {address} writes them"
+            )
         self._waiting = 0
-        if make:
-            self._check_writable()
 
-    def _check_writable(self) -> None:
-        try:
-            with self._lock:
-                pass
-        except OSError as error:
-            raise InputError(f"{self.folder}: cannot be written to: {error.strerror}") from error
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+        return self._place.root.resolve().name
 
     def digests(self) -> set[str]:
         """Of all rows."""
         new = self._new()  # first: one that is gathered meanwhile is in a part
-        return set(map(_digest, new)).union(*map(_digests, self._parts()))
+        return set(map(_digest, new)).union(*map(self._digests, self._parts()))
 
     def add(self, digest: str, content: bytes) -> None:
         """Keep a row, as ``columns.encoded`` makes it, in the place of one that tells of a failure.
 
         When this returns the row is there to stay, and once, whoever else adds it.
         """
-        write_bytes(self._arrived / f"{digest}{ROW}", content)
+        self._place.write(self._place.arrived / f"{digest}{ROW}", content)
         self._waiting += 1
         if self._waiting >= GATHER_ROWS:
             self.gather()
 
     def gather(self) -> None:
-        """Put what has arrived into parts, and give all parts the same columns."""
-        with self._lock:
+        """Put what has arrived into parts, and give all parts the same columns; where others do, leave it."""
+        with suppress(BusyError), self._place.locked():
             self._waiting = 0
             new = self._new()
-            if new or not all(map(_has_all_columns, self._parts())):
+            if new or not all(map(self._has_all_columns, self._parts())):
                 self._append(new)
-            for file in new:
-                file.unlink(missing_ok=True)
-            self._sweep_abandoned()
-
-    def _sweep_abandoned(self) -> None:
-        for file in (*self.folder.glob(".*.partial"), *self._arrived.glob(".*.partial")):
-            with suppress(FileNotFoundError):  # who writes it has renamed it
-                if time.time() - file.stat().st_mtime > ABANDONED_SECONDS:
-                    file.unlink()
+            self._place.remove(new)
+            self._place.remove_abandoned()
 
     def table(self, sql: str) -> pa.Table:
         """What a query gives; the rows are called ``runs``.
@@ -110,13 +101,15 @@ class Store:
         """
         from fiberscope.store.query import AskedWrongError, run  # noqa: PLC0415  (writing needs no DuckDB)
 
-        with suppress(OSError):  # who may only read sees what has been gathered
+        with suppress(OSError):  # of who may only read
             self.gather()
+        new = self._new()
+        parts = [str(part) for part in self._parts()]
         try:
-            return run(sql, self._parts())
+            return run(sql, self._whole(new) if new else parts, self._place.filesystem)
         except InputError as error:
             for part in self._parts():  # a damaged one is named, whatever was asked
-                _schema(part) if isinstance(error, AskedWrongError) else _table(part)
+                self._schema(part) if isinstance(error, AskedWrongError) else self._table(part)
             raise
 
     def frame(self) -> pd.DataFrame:
@@ -133,37 +126,99 @@ class Store:
 
     def parameters(self) -> list[str]:
         """The columns that are parameters of the runs."""
-        arrived = tabulated(map(_row, self._new()))
-        return parameters(unified([*map(_schema, self._parts()), arrived.schema]))
+        arrived = tabulated(self._rows(self._new()))
+        return parameters(unified([*map(self._schema, self._parts()), arrived.schema]))
 
-    def _parts(self) -> list[Path]:
-        return sorted(self.folder.glob(f"runs-{'[0-9]' * 6}.parquet"))
+    def _parts(self) -> list[Address]:
+        return self._place.files(self._place.root, f"runs-{'[0-9]' * 6}.parquet")
 
-    def _new(self) -> list[Path]:
-        return sorted(self._arrived.glob(f"*{ROW}"))
+    def _new(self) -> list[Address]:
+        return self._place.files(self._place.arrived, f"*{ROW}")
 
-    def _append(self, new: Sequence[Path]) -> None:
+    def _rows(self, files: Sequence[Address]) -> list[Row]:
+        """The rows of files of one row; one that is gone has been gathered."""
+        rows = []
+        for file, content in self._place.contents(files):
+            with _readable(file):
+                rows.append(decoded(content))
+        return rows
+
+    def _fresh(self, rows: Iterable[Row], parts: Sequence[Address]) -> pa.Table:
+        """Those of the rows that are not in parts to stay."""
+        done = set().union(*map(self._done, parts))
+        return tabulated(row for row in rows if row.values["digest"] not in done)
+
+    def _whole(self, new: Sequence[Address]) -> pa.Table:
+        """All rows, with those that have arrived and could not be gathered."""
+        arrived = self._rows(new)
+        parts = self._parts()  # later: what is gathered meanwhile is in one of them
+        rows = self._fresh(arrived, parts)
+        again = set(rows["digest"].to_pylist())
+        tables = [*(self._without(again, part) for part in parts), rows]
+        schema = unified(table.schema for table in tables)
+        return pa.concat_tables([widened(table, schema) for table in tables])
+
+    def _append(self, new: Sequence[Address]) -> None:
         """Put rows that are not there yet into the last part, if there is room, and into further ones."""
         parts = self._parts()
-        done = set().union(*map(_done, parts))
-        rows = tabulated(_row(file) for file in new if _digest(file) not in done)
-        schema, again = unified([*map(_schema, parts), rows.schema]), set(rows["digest"].to_pylist())
-        last = parts.pop() if len(rows) and parts and _rows(parts[-1]) < PART_ROWS else None
+        rows = self._fresh(self._rows(new), parts)
+        schema = unified([*map(self._schema, parts), rows.schema])
+        again = set(rows["digest"].to_pylist())
+        last = parts.pop() if len(rows) and parts and self._count(parts[-1]) < PART_ROWS else None
         for part in parts:
-            if not _schema(part).equals(schema) or not again.isdisjoint(_digests(part)):
-                _write(widened(_without(again, part), schema), part)
+            if not self._schema(part).equals(schema) or not again.isdisjoint(self._digests(part)):
+                self._write(widened(self._without(again, part), schema), part)
         number = _number(last) if last else _number(parts[-1]) + 1 if parts else 0  # one may be taken out
-        self._write_parts([*([_without(again, last)] if last else []), rows], schema, number)
+        self._write_parts([*([self._without(again, last)] if last else []), rows], schema, number)
 
     def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
         whole = pa.concat_tables([widened(table, schema) for table in tables])
         for offset in range(0, len(whole), PART_ROWS):
-            path = self.folder / f"runs-{number + offset // PART_ROWS:06}.parquet"
-            _write(whole.slice(offset, PART_ROWS), path)
+            path = self._place.root / f"runs-{number + offset // PART_ROWS:06}.parquet"
+            self._write(whole.slice(offset, PART_ROWS), path)
+
+    def _write(self, table: pa.Table, part: Address) -> None:
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        self._place.write(part, sink.getvalue().to_pybytes())
+
+    def _table(self, part: Address, columns: list[str] | None = None) -> pa.Table:
+        with _readable(part):
+            return pq.read_table(
+                self._place.location(part), columns=columns, filesystem=self._place.filesystem
+            )
+
+    def _schema(self, part: Address) -> pa.Schema:
+        with _readable(part):
+            return pq.read_schema(self._place.location(part), filesystem=self._place.filesystem)
+
+    def _count(self, part: Address) -> int:
+        """How many rows a part has."""
+        with _readable(part):
+            found = pq.read_metadata(self._place.location(part), filesystem=self._place.filesystem)
+        rows: int = found.num_rows
+        return rows
+
+    def _has_all_columns(self, part: Address) -> bool:
+        """Whether a part has those of every row; an older version knew fewer."""
+        return FIXED.keys() <= set(self._schema(part).names)
+
+    def _digests(self, part: Address) -> set[str]:
+        return set(self._table(part, ["digest"])["digest"].to_pylist())
+
+    def _done(self, part: Address) -> set[str]:
+        """The digests of rows that are there to stay."""
+        table = self._table(part, ["digest", "status"])
+        return set(table.filter(pc.equal(table["status"], DONE))["digest"].to_pylist())
+
+    def _without(self, digests: Collection[str], part: Address) -> pa.Table:
+        """The rows of a part but for these."""
+        table = self._table(part)
+        return table.filter(pc.invert(pc.is_in(table["digest"], pa.array(digests, pa.string()))))
 
 
 @contextmanager
-def _readable(file: Path) -> Iterator[None]:
+def _readable(file: Address) -> Iterator[None]:
     """A line on a file that has been damaged."""
     try:
         yield
@@ -175,57 +230,9 @@ def _readable(file: Path) -> Iterator[None]:
         ) from error
 
 
-def _digest(file: Path) -> str:
+def _digest(file: Address) -> str:
     return file.name.removesuffix(ROW)
 
 
-def _row(file: Path) -> Row:
-    with _readable(file):
-        return decoded(file.read_bytes())
-
-
-def _table(part: Path, columns: list[str] | None = None) -> pa.Table:
-    with _readable(part):
-        return pq.read_table(part, columns=columns)
-
-
-def _schema(file: Path) -> pa.Schema:
-    with _readable(file):
-        return pq.read_schema(file)
-
-
-def _has_all_columns(part: Path) -> bool:
-    """Whether a part has those of every row; an older version knew fewer."""
-    return FIXED.keys() <= set(_schema(part).names)
-
-
-def _digests(part: Path) -> set[str]:
-    return set(_table(part, ["digest"])["digest"].to_pylist())
-
-
-def _done(part: Path) -> set[str]:
-    """The digests of rows that are there to stay."""
-    table = _table(part, ["digest", "status"])
-    return set(table.filter(pc.equal(table["status"], DONE))["digest"].to_pylist())
-
-
-def _without(digests: Collection[str], part: Path) -> pa.Table:
-    """The rows of a part but for these."""
-    table = _table(part)
-    return table.filter(pc.invert(pc.is_in(table["digest"], pa.array(digests, pa.string()))))
-
-
-def _number(part: Path) -> int:
+def _number(part: Address) -> int:
     return int(part.stem.removeprefix("runs-"))
-
-
-def _rows(part: Path) -> int:
-    with _readable(part):
-        rows: int = pq.read_metadata(part).num_rows
-    return rows
-
-
-def _write(table: pa.Table, path: Path) -> None:
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    write_bytes(path, sink.getvalue().to_pybytes())

@@ -43,7 +43,8 @@ def sweep(
     Args:
         accelerator: its name, or several; or the path of a study (``study.yaml``).
         workloads: of each run one, as ``simulate`` takes names: A, or ``"A B"``, or ``"NAME=TENSOR ..."``.
-        store: the folder of the results; without one they are in what is returned alone.
+        store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
+            what is returned alone.
         scheduler: the address of a Dask scheduler whose workers are to run.
         slurm, pbs: the YAML file of a batch system's jobs.
         workers: on this computer, a core each by default.
@@ -60,8 +61,8 @@ def sweep(
     """
     where = Where(scheduler, _path(slurm), _path(pbs), workers)
     made = made_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
-    with _folder(made.store) as folder:
-        swept = run_study(made, folder, where, retry=retry, quiet=quiet)
+    with _address(made.store) as address:
+        swept = run_study(made, address, where, retry=retry, quiet=quiet)
         return swept.frame()
 
 
@@ -92,13 +93,13 @@ def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def _folder(given: str | None) -> Iterator[Path]:
-    """The folder that was given, or one that goes again."""
+def _address(given: str | None) -> Iterator[str]:
+    """That of the store that was given, or of a folder that goes again."""
     if given is not None:
-        yield Path(given)
+        yield given
         return
     with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
-        yield Path(folder)
+        yield folder
 
 
 @dataclass(frozen=True)
@@ -143,12 +144,14 @@ def _given(row: Mapping[str, str]) -> str:
     return " ".join(filter(None, (row["accelerator"], row["workload"], settings)))
 
 
-def run_study(study: Study, folder: Path, where: Where, *, retry: bool = False, quiet: bool = False) -> Swept:
+def run_study(
+    study: Study, address: str | Path, where: Where, *, retry: bool = False, quiet: bool = False
+) -> Swept:
     """Run the points of a study that a store does not have.
 
     Args:
         study: the points, and what each may take.
-        folder: of the store, which is made when all that can never be has been refused.
+        address: of the store, which is made when all that can never be has been refused.
         where: it is run.
         retry: run those of its points again that failed.
         quiet: show no progress.
@@ -157,7 +160,7 @@ def run_study(study: Study, folder: Path, where: Where, *, retry: bool = False, 
         ConfigurationError, InputError, WorkloadError: as of ``sweep``.
     """
     tasks = planned(study.sweep())
-    store = Store(folder, make=True)
+    store = Store(address, make=True)
     have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
     progress = Progress(new)

@@ -53,7 +53,7 @@ class Study(BaseModel):
         sample: drawn points.
         timeout: seconds that a point may take.
         memory: bytes that a point may take beside those of the program.
-        store: the folder for the results.
+        store: the folder for the results, or an address as ``s3://bucket/study``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -69,7 +69,9 @@ mapping:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Those of a sweep."""
-    return study(tmp_path_factory.mktemp("results") / "study").folder
+    folder: Path = tmp_path_factory.mktemp("results") / "study"
+    study(folder)
+    return folder
 
 
 @pytest.fixture

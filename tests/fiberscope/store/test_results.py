@@ -20,7 +20,8 @@ ODD = (
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    return Store(tmp_path, make=True).folder
+    Store(tmp_path, make=True)
+    return tmp_path
 
 
 def test_values_and_names_of_any_kind_are_shown(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

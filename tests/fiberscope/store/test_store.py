@@ -38,7 +38,7 @@ def row(number: int, status: str = "done", **parameters: object) -> tuple[str, b
     return digest, encoded(told, parameters)
 
 
-def filled(folder: Path, numbers: range, **parameters: object) -> Store:
+def filled(folder: Path | str, numbers: range, **parameters: object) -> Store:
     made = Store(folder, make=True)
     for number in numbers:
         made.add(*row(number, **parameters))
@@ -138,12 +138,12 @@ def test_rows_are_there_once_whichever_parts_are_taken_out(steps: list[tuple[int
                 made.add(*row(number))
             left, added = left | set(range(added, added + count)), added + count
             made.gather()
-            parts = sorted(made.folder.glob("*.parquet"))
+            parts = sorted(Path(folder).glob("*.parquet"))
             if taken < len(parts):
                 left -= set(pd.read_parquet(parts[taken])["cycles"])
                 parts[taken].unlink()
             assert cycles(made) == sorted(left)
-        assert all(len(pd.read_parquet(part)) <= 3 for part in made.folder.glob("*.parquet"))
+        assert all(len(pd.read_parquet(part)) <= 3 for part in Path(folder).glob("*.parquet"))
 
 
 def test_a_query_is_asked_in_sql(tmp_path: Path) -> None:

@@ -1,15 +1,20 @@
 """The search: what it learns from, where it goes on, and what it refuses."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.runner import Limits
-from fiberscope.sweeps.search import Goal, Search, read_space
+from fiberscope.sweeps.search import Goal, Limit, Search, read_space
+from fiberscope.sweeps.search_shown import drawn, front
 from fiberscope.sweeps.where import Where
 
 SPACE = "pe.count: {from: 1, to: 3}\nfibercache.ways: [8, 16]\n"
@@ -17,12 +22,20 @@ GOALS = [Goal("cycles"), Goal("pe_count * fibercache_ways")]
 
 
 def searched(
-    tmp_path: Path, small: str, points: int, goals: list[Goal] = GOALS, seed: int = 0, space: str = SPACE
+    tmp_path: Path,
+    small: str,
+    points: int,
+    goals: Sequence[Goal] = GOALS,
+    seed: int = 0,
+    space: str = SPACE,
+    limits: Sequence[Limit] = (),
 ) -> Search:
     file = tmp_path / "search.yaml"
     file.write_text(space)
     point = Point("sim", "gamma", small)
-    return Search(point, read_space(file, point), goals, Store(tmp_path / "s", make=True), points, seed)
+    return Search(
+        [point], read_space(file, point), goals, Store(tmp_path / "s", make=True), points, limits, seed
+    )
 
 
 def test_a_search_goes_on_where_it_was_ended_and_ends_when_nothing_is_left(
@@ -50,7 +63,7 @@ def test_points_of_other_searches_and_failures_teach_nothing(
     searched(tmp_path, small, 2).run(Where(scheduler=scheduler), Limits(0.001), quiet=True)
     point = Point("sim", "gamma", small, {"memory.channels": 8})
     other = Search(
-        point,
+        [point],
         read_space(tmp_path / "search.yaml", point),
         GOALS,
         Store(tmp_path / "s"),
@@ -73,15 +86,100 @@ def test_a_size_is_measured_beside_points_that_are_refused(
     ]
 
 
-def test_area_is_refused_with_what_there_is(small: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no area of a whole machine is known.*any column of the store"):
-        searched(tmp_path, small, 2, [Goal("cycles"), Goal("area")])
-
-
 def test_a_measure_that_is_none_costs_a_line(scheduler: str, small: str, tmp_path: Path) -> None:
     search = searched(tmp_path, small, 2, [Goal("cycels")])
     with pytest.raises(InputError, match=r'no measures of a run: .*Referenced column "cycels" not found'):
         search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+
+
+@pytest.mark.parametrize(("sign", "kept"), [("<", 1), ("<=", 2), (">", 1), (">=", 2)])
+def test_a_design_over_a_limit_is_none_of_the_best(
+    scheduler: str, small: str, tmp_path: Path, sign: str, kept: int
+) -> None:
+    """Of the two goals of one each, no design beats another: the best are all that keep the limit."""
+    goals = [Goal("pe_count"), Goal("pe_count", largest=True)]
+    limit = Limit.of(f"pe_count {sign} 2")
+    search = searched(tmp_path, small, 9, goals, space="pe.count: [1, 2, 3]", limits=[limit])
+    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    counts = {"<": [1], "<=": [1, 2], ">": [3], ">=": [2, 3]}[sign]
+    for one in (search, searched(tmp_path, small, 9, goals, space="pe.count: [1, 2, 3]", limits=[limit])):
+        assert [params["pe.count"] for params, _values in one.best()] == counts
+        assert sorted(one.designs("pe_count")) == [([count], count in counts) for count in (1, 2, 3)]
+    assert len(counts) == kept
+
+
+@pytest.mark.parametrize("text", ["area_um2", "a < b < c", "< 4", "a == 4", ""])
+def test_a_limit_that_is_none_costs_a_line(text: str) -> None:
+    with pytest.raises(InputError, match="is no limit; write it as 'area_um2 < 40e6'"):
+        Limit.of(text)
+
+
+def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kept_on_each(
+    scheduler: str, small: str, tmp_path: Path
+) -> None:
+    points = [Point("sim", "gamma", workload) for workload in (small, "uniform:rows=40,cols=40,nonzeros=300")]
+    (tmp_path / "search.yaml").write_text("pe.count: [1, 2]")
+    space = read_space(tmp_path / "search.yaml", points[0])
+
+    def found(limits: Sequence[Limit]) -> Search:
+        return Search(points, space, [Goal("cycles")], Store(tmp_path / "s", make=True), 9, limits)
+
+    search = found(())
+    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    frame = search.store.frame()
+    assert len(frame) == 4
+    means = {count: geometric_mean(rows["cycles"]) for count, rows in frame.groupby("pe_count")}
+    ((params, (value,)),) = search.best()
+    assert (params["pe.count"], value) == (min(means, key=lambda count: means[count]), min(means.values()))
+    smaller = sorted(frame.groupby("pe_count")["cycles"].max())[
+        0
+    ]  # of the design that is better at its worst
+    assert [len(found([Limit.of(f"cycles {sign} {smaller}")]).best()) for sign in ("<", "<=")] == [0, 1]
+
+
+def test_a_measure_that_is_null_is_refused(scheduler: str, small: str, tmp_path: Path) -> None:
+    search = searched(tmp_path, small, 2, [Goal("energy_pj * NULL")])
+    with pytest.raises(InputError, match=r"energy_pj \* NULL: is null for gamma, which has no such number"):
+        search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+
+
+def test_a_measure_without_a_geometric_mean_is_refused(scheduler: str, small: str, tmp_path: Path) -> None:
+    points = [Point("sim", "gamma", workload) for workload in (small, "uniform:rows=9,cols=9,nonzeros=9")]
+    (tmp_path / "search.yaml").write_text("pe.count: [1]")
+    space = read_space(tmp_path / "search.yaml", points[0])
+    search = Search(points, space, [Goal("pe_count - 1")], Store(tmp_path / "s", make=True), 1)
+    with pytest.raises(InputError, match="pe_count - 1: is 0 on a workload; a geometric mean is of numbers"):
+        search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6))), st.booleans(), st.booleans())
+@example([(6, 1), (1, 6), (6, 6), (1, 1)], True, True)
+def test_the_front_is_of_those_that_no_other_beats(
+    designs: list[tuple[int, int]], first: bool, second: bool
+) -> None:
+    def beats(one: tuple[int, int], other: tuple[int, int]) -> bool:
+        pairs = zip(one, other, (first, second), strict=True)
+        return one != other and all((a >= b) if large else (a <= b) for a, b, large in pairs)
+
+    plain = {one for one in designs if not any(beats(other, one) for other in designs)}
+    found = front(designs, [first, second])
+    assert (set(found), len(found)) == (plain, len(plain))
+
+
+def test_the_picture_has_every_design_and_the_front(scheduler: str, small: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra 'plots' is not installed")
+    search = searched(tmp_path, small, 6, limits=[Limit.of("pe_count < 3")])
+    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    axes = drawn(search).axes[0]
+    shown = {
+        text.get_text(): len(drawn.get_offsets())
+        for text, drawn in zip(axes.get_legend().get_texts(), axes.collections, strict=False)
+    }
+    assert shown == {"over a limit": 2, "designs": 4}
+    assert {tuple(point) for point in axes.lines[0].get_xydata()} == {
+        tuple(values) for _params, values in search.best()
+    }
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("cycles", "pe_count * fibercache_ways")
 
 
 @pytest.mark.parametrize(

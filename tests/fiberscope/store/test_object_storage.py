@@ -1,0 +1,141 @@
+"""Stores on object storage, against a server of S3's protocol."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
+
+from fiberscope.errors import InputError
+from fiberscope.store import Store, places, store
+from tests.fiberscope.store.test_store import cycles, filled, row
+
+SMALL = "uniform:rows=20,cols=20,nonzeros=60"
+
+
+def objects(bucket: str) -> list[str]:
+    """The names in a bucket."""
+    from upath import UPath
+
+    root = UPath(bucket, skip_instance_cache=True)
+    return sorted(str(found).partition("/")[2] for found in root.fs.find(root.path))
+
+
+def fiberscope(*arguments: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "fiberscope", *arguments]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_rows_arrive_are_gathered_and_read_as_from_a_folder(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "PART_ROWS", 3)
+    address = f"{bucket}/study"
+    there, here = filled(address, range(7)), filled(tmp_path, range(7))
+    assert there.digests() == here.digests()
+    assert objects(bucket) == [f"study/_arrived/{number:064x}.json.gz" for number in range(7)]
+    pd.testing.assert_frame_equal(there.frame(), here.frame())
+    assert objects(bucket) == [f"study/runs-{number:06}.parquet" for number in range(3)]
+    filled(address, range(5, 9), **{"pe.count": 8})
+    filled(tmp_path, range(5, 9), **{"pe.count": 8})
+    again = Store(address)
+    pd.testing.assert_frame_equal(again.frame(), here.frame())
+    assert (again.name, again.parameters()) == ("study", ["pe_count"])
+
+
+def test_a_failure_gives_way_to_what_came_of_the_point(bucket: str) -> None:
+    made = filled(bucket, range(2))
+    made.add(*row(2, status="timeout"))
+    assert made.table("SELECT cycles FROM runs WHERE status <> 'done'")["cycles"].to_pylist() == [2]
+    made.add(*row(2))
+    assert cycles(made) == [0, 1, 2]
+    assert set(made.frame()["status"]) == {"done"}
+
+
+def test_while_another_gathers_rows_stay_where_they_arrived_and_are_read_there(bucket: str) -> None:
+    made = filled(bucket, range(3))
+    made.gather()
+    made.add(*row(1, status="timeout"))  # of a slower sweep
+    made.add(*row(3, **{"pe.count": 8}))
+    with made._place.locked():
+        assert cycles(made) == [0, 1, 2, 3]
+        assert set(made.frame()["status"]) == {"done"}
+        assert list(made.frame().sort_values("cycles")["pe_count"]) == [32, 32, 32, 8]
+        assert sum(name.startswith("_arrived/0") for name in objects(bucket)) == 2
+    assert cycles(made) == [0, 1, 2, 3]
+    assert objects(bucket) == ["runs-000000.parquet"]
+
+
+def test_a_lock_of_one_who_was_killed_goes_when_it_is_old(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = filled(bucket, range(2))
+    made._place.write(made._place.arrived / "lock", b"")  # and never taken away
+    made.gather()
+    assert "_arrived/lock" in objects(bucket)
+    monkeypatch.setattr(places, "LEASE_SECONDS", -1.0)
+    made.gather()
+    assert objects(bucket) == ["runs-000000.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("s3://no-such-bucket-here/study", "s3://no-such-bucket-here/study: cannot be reached: .*bucket"),
+        ("nothing://bucket/study", "nothing://bucket/study: .*nothing"),
+    ],
+)
+@pytest.mark.usefixtures("bucket")
+def test_an_address_that_cannot_be_reached_costs_a_line(address: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        Store(address, make=True)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_prefix_without_results_is_refused(bucket: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"{bucket}/none: holds no results; fiberscope sweep")):
+        Store(f"{bucket}/none")
+
+
+def test_two_sweeps_of_two_machines_share_a_store(bucket: str, tmp_path: Path) -> None:
+    address = f"{bucket}/study"
+    grids = {"gamma": "pe.count=1,2,4", "outerspace": "memory.channels=2,4"}
+    options = ("--workers", "1", "--quiet", "--store", address)
+    sweeps = [fiberscope("sweep", name, SMALL, "--grid", grid, *options) for name, grid in grids.items()]
+    assert [(sweep.wait(), *sweep.communicate()) for sweep in sweeps] == [(0, "", "")] * 2
+    frame = Store(address).frame()
+    assert sorted(frame["accelerator"]) == ["gamma"] * 3 + ["outerspace"] * 2
+    assert set(frame["status"]) == {"done"}
+    assert objects(bucket) == ["study/runs-000000.parquet"]
+    page = tmp_path / "study.html"
+    made = fiberscope("page", address, "-o", str(page))
+    assert (made.wait(), page.is_file()) == (0, True), made.communicate()
+    asked = fiberscope("results", address, "--columns", "accelerator", "--where", "cycles > 0")
+    told, _ = asked.communicate()
+    assert told.count("gamma") == 3
+
+
+def test_a_report_is_written_and_read_there(bucket: str, tmp_path: Path) -> None:
+    runs = ("sim", "gamma", SMALL, "--json")
+    here, there = str(tmp_path / "run.json"), f"{bucket}/runs/run.json"
+    for address in (here, there):
+        made = fiberscope(*runs, address)
+        assert (made.wait(), made.communicate()[1]) == (0, "")
+    assert objects(bucket) == ["runs/run.json"]
+    compared = fiberscope("diff", here, there)
+    assert "differs" not in compared.communicate()[0]
+    assert compared.returncode == 0
+    page = fiberscope("page", there, "-o", f"{bucket}/runs/run.html")
+    assert (page.wait(), objects(bucket)) == (0, ["runs/run.html", "runs/run.json"])
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_report_that_cannot_be_written_is_refused_in_a_line() -> None:
+    made = fiberscope("sim", "gamma", SMALL, "--json", "nothing://bucket/run.json")
+    said = made.communicate()[1]
+    assert (made.returncode, said.count("\n")) == (2, 1)
+    assert said.startswith("fiberscope: nothing://bucket/run.json: ")
