@@ -70,6 +70,7 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
 }
 _FIELDS: Final = [pa.field(name, kind) for name, kind in FIXED.items()]
 DONE: Final = "done"  # the status of a run that came to its end, and was right
+EXACT: Final = 1 << 53  # beyond, a column of fractions does not hold every whole number
 LARGE: Final = "report"  # left out where all columns are asked for
 KEY = b"parameter"  # in what a file says of a column: the dotted key of the parameter that it is
 
@@ -118,7 +119,7 @@ def encoded(row: Mapping[str, object], parameters: Mapping[str, object]) -> byte
 
 
 def _is_plain(value: object) -> bool:
-    return isinstance(value, bool | float) or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63)
+    return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) <= EXACT)
 
 
 def decoded(content: bytes) -> Row:

@@ -19,7 +19,7 @@ pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
 import pandas as pd
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fiberscope
@@ -199,6 +199,8 @@ VALUES = st.one_of(
 
 
 @given(st.lists(VALUES, min_size=1, max_size=6))
+@example([(1 << 53) + 1, 0.0])
+@example([-(1 << 53), 0.0])
 def test_values_of_a_parameter_stand_in_one_column_as_they_are_or_all_as_text(values: list[object]) -> None:
     rows = [decoded(encoded({"digest": str(number)}, {"a.b": one})) for number, one in enumerate(values)]
     table = tabulated(rows).sort_by("digest")
