@@ -11,6 +11,9 @@ SHELL         := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS     += --no-print-directory
 
+# Python keeps what it has compiled, whatever is usual on the machine: in every process it would compile the libraries again.
+export PYTHONDONTWRITEBYTECODE :=
+
 # make sim: the accelerator, its operands, parameters (SET="pe.count=64 fibercache.size=1536KiB") and switches.
 ACC   ?=
 MTX   ?=

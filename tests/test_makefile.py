@@ -79,6 +79,15 @@ def test_a_lacking_machine_is_told_in_one_line(
     assert not (checkout / ".venv").exists()
 
 
+def test_bytecode_is_kept_whatever_is_usual_on_the_machine(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    (checkout / "python").write_text('#!/bin/sh\necho "kept: <$PYTHONDONTWRITEBYTECODE>"\nexit 1\n')
+    (checkout / "python").chmod(0o755)
+    assert "kept: <>" in make(checkout, "test", "PYTHON=./python").stderr
+
+
 def test_sim_without_a_machine_or_matrix_says_what_to_write(checkout: Path) -> None:
     for arguments in (["sim"], ["sim", "ACC=gamma"], ["wave", "MTX=wiki-Vote"]):
         outcome = make(checkout, *arguments)

@@ -1,6 +1,7 @@
 """Every command block of the documentation runs, every link leads somewhere, the README's capture is true.
 
-Commands of ``fiberscope`` are run, targets of ``make`` are looked up, and the few others are named here.
+Commands of ``fiberscope`` are run, where they name real matrices on small ones, targets of ``make`` are
+looked up, and the few others are named here.
 """
 
 import importlib.util
@@ -13,6 +14,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
+from small_data import small_data
 
 from fiberscope import cli
 
@@ -53,6 +55,7 @@ def test_the_commands_of_the_page_work(
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     for command in commands(page.read_text(encoding="utf-8")):
         check(command)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from small_data import MATRIX, small_data
 from studies import study
 
 import fiberscope
@@ -78,13 +79,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """All files that examples name, small."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
-    (tmp_path / "data").mkdir()
-    entries = "".join(f"{1 + 7 * i % 40} {1 + 11 * i % 40} {i + 1}\n" for i in range(80))
-    matrix = f"%%MatrixMarket matrix coordinate real general\n40 40 80\n{entries}"
-    for name in ("data/wiki-Vote", "data/p2p-Gnutella31", "my_matrix", "a", "b", "my", "mine"):
-        (tmp_path / f"{name}.mtx").write_text(matrix)
+    for name in ("my_matrix", "a", "b", "my", "mine"):
+        (tmp_path / f"{name}.mtx").write_text(MATRIX)
     (tmp_path / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")
     (tmp_path / "my.yaml").write_text(SPECIFICATION)
     design = (ROOT / "fiberscope" / "models" / "analytic" / "designs" / "matmul.yaml").read_text()
@@ -107,7 +105,7 @@ def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch
     )
     (tmp_path / "list.txt").write_text("wiki-Vote\n")
     (tmp_path / "matrices").mkdir()
-    (tmp_path / "matrices" / "m.mtx").write_text(matrix)
+    (tmp_path / "matrices" / "m.mtx").write_text(MATRIX)
     (tmp_path / "search.yaml").write_text("pe.count: [1, 2]\nfibercache.size: [1536KiB, 3MiB]\n")
     (tmp_path / "my_cells.lib").symlink_to(CELLS)
     return tmp_path
