@@ -48,13 +48,13 @@ def note(file: Path) -> Path:
     return room() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
 
 
-def compiled(file: Path) -> Path | None:
-    """The compiled module of a file, None where there is none of what the file is now."""
+def compiled(file: Path, name: str) -> Path | None:
+    """The compiled module of a file under a name, None where there is none of what the file is now."""
     said = note(file.resolve())
     if mode.uncompiled_requested() or not said.is_file():
         return None
     kept = json.loads(said.read_text())
-    ours = kept["library"] == library()
+    ours = (kept["library"], kept["name"]) == (library(), name)
     module = Path(kept["module"])
     fresh = all(Path(name).is_file() and digest(Path(name)) == held for name, held in kept["sources"].items())
     return module if ours and fresh and module.is_file() else None
@@ -92,7 +92,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def spec(name: str, source: Path) -> ModuleSpec | None:
     """How a Python file's compiled form is loaded under a name; None where it has none."""
-    module = compiled(source)
+    module = compiled(source, name)
     if module is None:
         return None
     return importlib.util.spec_from_loader(name, _Loader(name, module, source), origin=str(source))

@@ -51,6 +51,7 @@ COMMANDS = (
     "diff",
     "rerun",
     "build",
+    "new",
     "profile",
     "tile",
     "sweep",

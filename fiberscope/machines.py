@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from fiberscope import accelerators
+from fiberscope.accelerators import own
 from fiberscope.models.mapped import PREFIX
 
 if TYPE_CHECKING:
@@ -19,8 +21,8 @@ def find(name: str) -> Accelerator[Any]:
     """The descriptor of a machine.
 
     Args:
-        name: of an accelerator, or the path of a Python file with one; ``spec:`` and the name of a
-            specification that ships, or the path of one, for the machine that is built from it.
+        name: of an accelerator, or the path of a folder or of a Python file with one; ``spec:`` and the name
+            of a machine that has a specification, or the path of one, for what is built from that.
 
     Raises:
         ConfigurationError: there is none.
@@ -39,7 +41,9 @@ def specification_of(name: str) -> str:
 
 def is_machine(name: str) -> bool:
     """Whether a name is one of a machine, there or not, and not that of a matrix."""
-    return _is_specification(name) or name.endswith(".py") or name in accelerators.names()
+    if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
+        return True
+    return own.is_path(name) and not os.path.isfile(name)
 
 
 def _is_specification(name: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from firm_assertions import without_assertion
 
 ROOT = Path(__file__).parent
-SHIPPED = [ROOT.parent / "sim" / "testing.py", ROOT.parent / "hw" / "streams" / "testing.py"]
+SHIPPED = [ROOT.parent / room / "testing.py" for room in ("sim", "hw/streams", "accelerators")]
 # By file, tests that may: what they run raises what is wrong.
 EXCEPTIONS = {
     "cosim/test_lint.py": {  # Verilator, through a fixture

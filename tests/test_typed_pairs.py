@@ -115,8 +115,9 @@ def parsed(module: Module) -> ast.Module:
 def compiled() -> dict[str, tuple[Module, str]]:
     """The compiled modules and their C types, by name."""
     modules = Modules([ROOT])
-    sources = sorted(Path(name) for name in glob.glob(f"{ROOT}/fiberscope/**/*.py", recursive=True))
-    by_name = {one.name.removeprefix("fiberscope."): one for one in compiled_modules(modules, sources, ROOT)}
+    sources = map(Path, glob.glob("fiberscope/**/*.py", root_dir=ROOT, recursive=True))
+    names = [".".join(source.with_suffix("").parts) for source in sources]
+    by_name = {one.name.removeprefix("fiberscope."): one for one in compiled_modules(modules, names)}
     return {
         name: (module, module.pxd.read_text() if module.by_hand else declarations(modules, module))
         for name, module in by_name.items()

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.own import file_of, is_path
 from fiberscope.accelerators.yaml_layer import Entry, read_yaml
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.provenance.sources import Sources, sources, written
@@ -121,8 +122,9 @@ def of_simulation(
         modules |= {TILING}
     if formats:
         modules |= {CONVERTING}
-    path = machine if machine.endswith((".py", ".yaml", ".yml")) else None
-    return Roots(modules, () if path is None else (path,), path)
+    if machine.endswith((".yaml", ".yml")):
+        return Roots(modules, (machine,), machine)
+    return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
 
 
 def _modules(given: object) -> Iterator[str]:

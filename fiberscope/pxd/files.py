@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from fiberscope.pxd.declared import declarations
 from fiberscope.pxd.modules import WRITTEN, Module, Modules
@@ -11,15 +10,13 @@ from fiberscope.pxd.modules import WRITTEN, Module, Modules
 __all__ = ["compiled_modules", "write"]
 
 
-def compiled_modules(modules: Modules, sources: Iterable[Path], root: Path) -> list[Module]:
-    """The modules among these files that are compiled.
+def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
+    """The modules among these that are compiled.
 
     Args:
         modules: finds them by name.
-        sources: Python files, below the folder that they are imported from.
-        root: that folder.
+        names: what they are imported by.
     """
-    names = [".".join(path.relative_to(root).with_suffix("").parts) for path in sources]
     found = [modules.named(name.removesuffix(".__init__")) for name in sorted(names)]
     return [module for module in found if module is not None and (module.compiled or module.by_hand)]
 

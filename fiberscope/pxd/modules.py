@@ -6,7 +6,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -148,10 +148,17 @@ class Modules:
     Args:
         roots: folders that packages and modules lie in, the first that has one counting.
         compiled: files that are compiled besides those whose first line says so.
+        packages: folders that are packages under other names than their own.
     """
 
-    def __init__(self, roots: Iterable[Path], compiled: Iterable[Path] = ()) -> None:
+    def __init__(
+        self,
+        roots: Iterable[Path],
+        compiled: Iterable[Path] = (),
+        packages: Mapping[str, Path] | None = None,
+    ) -> None:
         self.roots = list(roots)
+        self.packages = dict(packages or {})
         self.forced = {path.resolve() for path in compiled}
         self._known: dict[str, Module | None] = {}
 
@@ -162,11 +169,16 @@ class Modules:
         return self._known[name]
 
     def _find(self, name: str) -> Module | None:
-        inner = Path(*name.split("."))
-        for root in self.roots:
-            for path in (root / inner.with_suffix(".py"), root / inner / "__init__.py"):
-                if path.is_file():
-                    return Module(name, path, path.resolve() in self.forced)
+        top, *within = name.split(".")
+        if top in self.packages:
+            return self._in(self.packages[top], name, within)
+        return next(filter(None, (self._in(root, name, [top, *within]) for root in self.roots)), None)
+
+    def _in(self, folder: Path, name: str, within: Iterable[str]) -> Module | None:
+        inner = folder.joinpath(*within)
+        for path in (inner.with_suffix(".py"), inner / "__init__.py"):
+            if path.is_file():
+                return Module(name, path, path.resolve() in self.forced)
         return None
 
     def origin(self, module: Module, name: str) -> tuple[Module, str] | None:

@@ -120,7 +120,7 @@ def check(
     """
     kind, built = find(accelerator), specification_of(accelerator)
     rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
-    specification = built or _specification(kind, rules, settings or {})
+    specification = built or _specification(accelerator, kind, rules, settings or {})
     given: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
     event = simulate(accelerator, a, b, **given)
     factors = [one for one in (a, b) if one is not None]
@@ -178,10 +178,12 @@ def _parts(kind: Accelerator[Any], event: Report, ideal: Report) -> dict[str, in
     }
 
 
-def _specification(kind: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]) -> str:
+def _specification(
+    accelerator: str, kind: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]
+) -> str:
     """The specification that is of the machine as it is configured."""
     if not rules.designs:
-        return kind.name
+        return accelerator
     design = str(getattr(configure(kind, None, settings)[0], "design", ""))
     if design not in rules.designs:
         known = " and ".join(rules.designs)

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 import yaml
-from machine_case import cases
+from machine_case import cases, golden
 from machine_golden import numbers
 from machine_reports import report_of
 from modes import other_mode
 from vcd_reader import read_vcd
-from whole_machines import KERNELS, outcome, run_to_end
 
 from fiberscope import accelerators
+from fiberscope.accelerators.testing import check_end, check_order, check_turns, outcome, run_to_end
 from fiberscope.sim import Kernel
-from fiberscope.sim.testing import check_accounting
 from fiberscope.sim.trace import write_vcd
 
 REPORTS = Path(__file__).parent / "support" / "machine_reports.py"
@@ -40,11 +39,7 @@ def test_every_accelerator_is_here():
 
 @every_make
 def test_neither_sleep_nor_tick_order_changes_a_run(case, variant):
-    operands = case.inexact_operands()
-    expected = outcome(run_to_end(case.build(variant, operands)))
-    for options in KERNELS:
-        found = outcome(run_to_end(case.build(variant, operands, kernel=Kernel(**options))))
-        assert found == expected, options
+    check_order(case, variant)
 
 
 @every_machine
@@ -68,17 +63,7 @@ def test_planted_a_part_that_depends_on_the_tick_order_is_found(case):
 
 @every_machine
 def test_two_machines_step_by_step_in_turn(case):
-    """Each runs as if it were alone."""
-    variants, operands = list(case.variants)[:2], case.operands()
-    expected = [outcome(run_to_end(case.build(variant, operands))) for variant in variants]
-    machines = [case.build(variant, operands) for variant in variants]
-    limit, running = 0, True
-    while running:
-        limit += 7
-        runs = [machine.kernel.run(cycle_limit=limit) for machine in machines]
-        running = not all(run.complete for run in runs)
-        assert limit < 1_000_000
-    assert [outcome(machine) for machine in machines] == expected
+    check_turns(case, *list(case.variants)[:2])
 
 
 @pytest.fixture(scope="module")
@@ -108,19 +93,8 @@ def test_two_runs_give_the_same_report_byte_for_byte(case):
 
 
 @every_make
-def test_the_accounting_of_every_component_adds_up(case, variant):
-    machine = run_to_end(case.build(variant, case.operands()))
-    check_accounting(machine.kernel.statistics())
-    done, work = machine.progress()
-    assert done == work > 0
-
-
-@every_make
-def test_asking_twice_changes_nothing(case, variant):
-    """Neither what a run left behind nor its answer, whatever was made of that."""
-    machine = run_to_end(case.build(variant, case.operands()))
-    before = outcome(machine)
-    assert outcome(machine) == before
+def test_the_accounting_adds_up_and_asking_twice_changes_nothing(case, variant):
+    check_end(case, variant)
 
 
 @every_machine
@@ -132,11 +106,12 @@ def test_every_part_has_a_scope_in_the_waveform(case, tmp_path):
     assert scopes >= set(machine.kernel.statistics())
 
 
-@every_machine
-def test_cycles_bytes_and_counters_are_those_that_are_kept(case):
+@pytest.mark.parametrize("name", CASES)
+def test_cycles_bytes_and_counters_are_those_that_are_kept(name):
     """Set FIBERSCOPE_UPDATE_GOLDEN=1 to keep those found; the commit says why they changed."""
+    case = CASES[name]
     found = {variant: numbers(run_to_end(case.build(variant, case.operands()))) for variant in case.variants}
     if os.environ.get("FIBERSCOPE_UPDATE_GOLDEN"):
         text = yaml.safe_dump(found, sort_keys=False, default_flow_style=None, width=110)
-        case.golden.write_text(f"# Kept by tests/accelerators/test_machines.py.\n{text}", encoding="utf-8")
-    assert found == yaml.safe_load(case.golden.read_text(encoding="utf-8"))
+        golden(name).write_text(f"# Kept by tests/accelerators/test_machines.py.\n{text}", encoding="utf-8")
+    assert found == yaml.safe_load(golden(name).read_text(encoding="utf-8"))

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 from machine_case import cases
-from whole_machines import run_to_end
 
 from fiberscope import cli
 from fiberscope.accelerators.configuration import ConfigurationError
@@ -18,6 +17,7 @@ from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.accelerators.outerspace import layout, machine
 from fiberscope.accelerators.outerspace.layout import OperandLayout
 from fiberscope.accelerators.request_check import RequestCheck, checking
+from fiberscope.accelerators.testing import run_to_end
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, READ_BURST, TENSOR_SHIFT, WRITE, WRITE_BURST
 

@@ -10,10 +10,10 @@ from conversions import EXAMPLE, PAIRS, convert, machine, parameters, random_mat
 from modes import other_mode
 from modes_of_conversions import told
 from scipy import sparse
-from whole_machines import KERNELS, cycles
 
 import fiberscope
 from fiberscope.accelerators.request_check import checking
+from fiberscope.accelerators.testing import KERNELS, cycles
 from fiberscope.converters.recipes import sources
 from fiberscope.converters.variants import FIGURE_8, KINDS, VARIANTS, WIRES, instances, waits_for_host
 from fiberscope.report.difference import compare

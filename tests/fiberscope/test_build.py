@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope import built
+import fiberscope
+from fiberscope import accelerators, built
 from fiberscope.accelerators.built import compiled
 from fiberscope.cli import run
+from fiberscope.new import new_machine
 from fiberscope.sim import mode
 
 PART = """
@@ -52,6 +54,7 @@ LOADED = (
     "part = parse_parts(['x=my_part:Slow'])['x']\n"
     "print(type(part.__dict__['tick']).__name__, __import__('my_part').__file__)\n"
 )
+SMALL = "uniform:rows=30,cols=30,nonzeros=100"
 compiled_only = pytest.mark.skipif(
     not mode.compiled() or shutil.which("gcc") is None, reason="needs the compiled engine and a compiler"
 )
@@ -77,18 +80,18 @@ def test_show_prints_the_declarations_and_compiles_nothing(part: Path, capsys: p
     assert run(["build", "my_part.py", "--show"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in TYPES if line not in lines] == []
-    assert compiled(part) is None
+    assert compiled(part, "my_part") is None
 
 
 @compiled_only
 def test_a_run_takes_what_was_built_until_the_source_changes(part: Path) -> None:
     assert loaded() == ["function", str(part)]
     assert run(["build", "my_part.py"]) == 0
-    assert compiled(part) is not None
+    assert compiled(part, "my_part") is not None
     assert loaded()[0] != "function"
     assert {path.name for path in part.parent.iterdir()} - {"__pycache__"} == {"cache", "my_part.py"}
     part.write_text(PART.replace("DELAY = 3", "DELAY = 4"))
-    assert compiled(part) is None
+    assert compiled(part, "my_part") is None
     assert loaded() == ["function", str(part)]
 
 
@@ -117,3 +120,26 @@ def test_a_module_is_compiled_with_those_beside_it_that_it_imports(part: Path) -
     part.with_name("other.py").write_text("from my_part import Slow\n\n\nclass Slower(Slow):\n    pass\n")
     part.with_name("apart.py").write_text("x = 1\n")
     assert built.build(part.with_name("other.py")) == [part, part.with_name("other.py")]
+
+
+@compiled_only
+def test_a_machine_is_compiled_with_its_parts_and_its_runs_take_them(
+    part: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = new_machine("mine", part.parent)
+    assert built.build(folder) == [folder / "machine.py", folder / "parts.py"]
+    assert ticks_of(folder) != "function"
+    fast = fiberscope.simulate("./mine", SMALL, exact=True)
+    monkeypatch.setattr(mode, "uncompiled_requested", lambda: True)
+    assert ticks_of(folder) == "function"
+    assert fiberscope.simulate("./mine", SMALL).cycles == fast.cycles
+    monkeypatch.undo()
+    parts = folder / "parts.py"
+    parts.write_text(parts.read_text() + "# changed\n")
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(part.parent / "cache"))
+    assert ticks_of(folder) == "function"
+
+
+def ticks_of(folder: Path) -> str:
+    """Of what kind the ``tick`` of the machine's sums is."""
+    return type(accelerators.find(str(folder)).parts["sums"].__dict__["tick"]).__name__

@@ -24,8 +24,8 @@ ALLOWED = {  # what each room may import; ``hw`` is imported as ``fiberscope.hw`
     "fiberscope": {"fiberscope", "converters", "accelerators", "hw", "sim", "workloads"},
 }
 FLOORS = (  # within ``fiberscope/``: what each module and package may import stands before it
-    ("errors", "interrupts", "problem", "pxd", "spelling", "telling", "version"),
-    ("built", "chains.chain", "drawing", "parts", "waveform", "words"),
+    ("errors", "interrupts", "problem", "pxd", "spelling", "telling", "template", "version"),
+    ("built", "chains.chain", "drawing", "new", "parts", "waveform", "words"),
     ("report", "models.energies"),
     ("memory_trace", "models.tiles", "states", "store"),
     ("provenance", "solve"),

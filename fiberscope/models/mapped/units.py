@@ -10,9 +10,9 @@ from pathlib import Path
 from yaml import Node as YamlNode
 from yaml import ScalarNode
 
-from fiberscope.accelerators import run_file
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.own import run_file
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.mapped.lowering import Lowered
 from fiberscope.models.mapped.stages import Stage

@@ -213,10 +213,9 @@ def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
 
 def roots_of(found: Found, energies: str | None = None) -> Roots:
     """Where the sources of a specification's run begin: of model and machine, its file, and the energies."""
-    machine = found.text("machine")
-    modules = of_machine(accelerators.find(str(machine.value))) if machine else frozenset()
+    modules = of_machine(accelerators.find(found.machine)) if found.machine else frozenset()
     files = (str(found.path), *filter(None, [energies]))
-    return Roots(modules | {__name__}, files, found.name if found.path == Path(found.name) else None)
+    return Roots(modules | {__name__}, files, found.name if found.path == Path(found.file) else None)
 
 
 def specified(name: str, settings: Mapping[str, object]) -> Specification:

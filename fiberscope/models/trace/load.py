@@ -156,15 +156,14 @@ def _machine(
     source: Source, settings: Mapping[str, Entry]
 ) -> tuple[tuple[Accelerator[Any], Configuration] | None, dict[str, object]]:
     """The machine that the file names, and its parameters with the settings over them."""
-    named = source.text("machine")
-    if named is None:
+    machine, named = source.machine, source.text("machine")
+    if machine is None or named is None:
         _check_keys(source, settings, "symbol", ())
         return None, {}
-    if named.value not in accelerators.names():
-        place = place_of(source.file, named)
-        advice = nearest(str(named.value), accelerators.names())
-        raise ConfigurationError(f"{place}: there is no machine {named.value}; {advice}")
-    kind = accelerators.find(str(named.value))
+    try:
+        kind = accelerators.find(machine)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{place_of(source.file, named)}: {error}") from error
     _check_keys(source, settings, "parameter", leaf_keys(kind.configuration))
     entries = layers(kind.shipped, name=kind.name, settings=settings)
     configured: Configuration = validated(kind.configuration, entries, kind.name)

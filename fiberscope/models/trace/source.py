@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import yaml
 
 from fiberscope import accelerators
 from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.own import is_path
 from fiberscope.accelerators.yaml_document import overlaid
 from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
 from fiberscope.workloads.errors import nearest
@@ -23,7 +25,6 @@ from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_
 __all__ = ["Source", "find", "names", "place_of", "resolved"]
 
 FILE = "spec.yaml"
-_FOLDER = Path(accelerators.__file__).parent
 APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -58,6 +59,14 @@ class Source:
     def entries(self, name: str) -> Sequence[tuple[yaml.Node, yaml.Node]]:
         """The same as keys and values that know their places."""
         return _pairs(self.node, name)
+
+    @property
+    def machine(self) -> str | None:
+        """The machine that the file refers to; the path of one is relative to the file."""
+        named = self.text("machine")
+        if named is None:
+            return None
+        return os.path.join(self.path.parent, named.value) if is_path(named.value) else str(named.value)
 
     def sizes(self) -> Mapping[str, yaml.Node]:
         """Names that partitions have for sizes, each where it stands first.
@@ -99,27 +108,48 @@ def find(name: str) -> Source:
     Raises:
         ConfigurationError: there is none, or it cannot be read.
     """
+    file, path, variant = _place(name)
+    return Source(name, file, path, _chosen(_composed(path, file), variant, file))
+
+
+def _place(name: str) -> tuple[str, Path, str]:
+    """What messages call the file of a specification, where it is, and the variant that is meant."""
     if name.endswith((".yaml", ".yml")):
-        return Source(name, name, Path(name), _chosen(_composed(Path(name), name), "", name))
-    base, _hyphen, variant = name.partition("-")
-    if base not in _specified():
+        return name, Path(name), ""
+    base, variant = _split(name)
+    path = _beside(base)
+    if path is None:
         advice = nearest(name, names())
         raise ConfigurationError(f"no specification, and no YAML file, is called {name}; {advice}")
-    file, path = f"{base}/{FILE}", _FOLDER / base / FILE
-    return Source(name, file, path, _chosen(_composed(path, file), variant, file))
+    return str(path) if is_path(name) else f"{base}/{FILE}", path, variant
+
+
+def _beside(machine: str) -> Path | None:
+    """The specification in a machine's folder; None where there is no such machine, or it has none."""
+    try:
+        path = accelerators.folder(machine) / FILE
+    except ConfigurationError:
+        return None
+    return path if path.is_file() else None
+
+
+def _split(name: str) -> tuple[str, str]:
+    """A machine's name or place, and a variant behind a hyphen."""
+    if is_path(name) and Path(name).exists():
+        return name, ""
+    base, hyphen, variant = name.rpartition("-") if is_path(name) else name.partition("-")
+    return (base, variant) if hyphen else (name, "")
 
 
 def names() -> list[str]:
     """The specifications that accelerators come with, and their variants."""
     found: list[str] = []
-    for name in _specified():
-        variants = _section(_composed(_FOLDER / name / FILE, f"{name}/{FILE}"), "variants")
-        found += [name, *(f"{name}-{variant}" for variant in variants)]
+    for name in accelerators.names():
+        path = _beside(name)
+        if path is not None:
+            variants = _section(_composed(path, f"{name}/{FILE}"), "variants")
+            found += [name, *(f"{name}-{variant}" for variant in variants)]
     return found
-
-
-def _specified() -> list[str]:
-    return [name for name in accelerators.names() if (_FOLDER / name / FILE).is_file()]
 
 
 def _composed(path: Path, file: str) -> yaml.MappingNode:

@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 from extensor_bench import TINY, random_matrix, run_extensor, small_operands, tiny
 from extensor_checks import check_all
-from whole_machines import CYCLE_LIMIT
 
 import fiberscope
 from fiberscope.accelerators.extensor import ACCELERATOR, ExTensor
 from fiberscope.accelerators.extensor.dispatcher import Dispatcher
 from fiberscope.accelerators.extensor.loader import Loader
 from fiberscope.accelerators.extensor.output import OutputBuffer
+from fiberscope.accelerators.testing import CYCLE_LIMIT
 from fiberscope.errors import DeadlockedRunError, VerificationError
 from fiberscope.hw.dram.simple import SimpleMemory
 from fiberscope.sim import DeadlockError

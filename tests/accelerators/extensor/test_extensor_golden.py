@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from extensor_bench import configured
-from whole_machines import cycles
 
 from fiberscope.accelerators.extensor import ExTensor
+from fiberscope.accelerators.testing import cycles
 from fiberscope.sim import mode
 
 # Bytes that TeAAL's baseline (the original authors' simulator) and its model report.

@@ -8,7 +8,6 @@ from extensor_bench import random_matrix, run_extensor, small_operands, tiny
 from extensor_checks import check_all
 from extensor_model import Model
 from plain_core import PlainCore
-from whole_machines import cycles
 
 from fiberscope.accelerators.extensor import ExTensor
 from fiberscope.accelerators.extensor.configuration import Format
@@ -17,6 +16,7 @@ from fiberscope.accelerators.extensor.operand import TiledOperand, tiled_a, tile
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
 from fiberscope.accelerators.extensor.tiles import matrix_tree
+from fiberscope.accelerators.testing import cycles
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TENSOR_SHIFT, WRITE
 from fiberscope.sim import Component, Input, Output, SimulationError

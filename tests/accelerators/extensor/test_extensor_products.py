@@ -16,10 +16,10 @@ from extensor_bench import (
 )
 from extensor_checks import check_all
 from hypothesis import given
-from whole_machines import cycles
 
 import fiberscope
 from fiberscope.accelerators.machine import Traffic
+from fiberscope.accelerators.testing import cycles
 
 
 @given(operands(), configurations())

@@ -14,9 +14,9 @@ from extensor_bench import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from whole_machines import outcome
 
 from fiberscope.accelerators.extensor import ExTensor, ExTensorConfiguration
+from fiberscope.accelerators.testing import outcome
 from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.sim import SimulationError
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 from gamma_bench import configurations, configured, operands, run_gamma
 from hypothesis import HealthCheck, given, settings
-from whole_machines import cycles
 
+from fiberscope.accelerators.testing import cycles
 from fiberscope.sim import mode
 from fiberscope.workloads import load
 

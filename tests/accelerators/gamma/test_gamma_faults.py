@@ -9,12 +9,12 @@ from functools import partial
 import pytest
 from gamma_bench import SETTINGS, run_gamma, small_operands, tiny
 from gamma_checks import check_operations, check_partial_fibers, check_product, check_traffic
-from whole_machines import CYCLE_LIMIT
 
 import fiberscope
 from fiberscope.accelerators.gamma import ACCELERATOR, Gamma
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.writer import FiberWriter
+from fiberscope.accelerators.testing import CYCLE_LIMIT
 from fiberscope.errors import DeadlockedRunError, VerificationError
 from fiberscope.hw.fibers.arithmetic import Multiplier
 from fiberscope.hw.fibers.reader import FiberReader

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from gamma_bench import configured, csr, run_gamma
-from whole_machines import cycles
+
+from fiberscope.accelerators.testing import cycles
 
 # One element; memory in step with the core, or a run's end would be rounded to its clock.
 ALONE = {"pe.count": 1, "memory.model": "simple", "memory.channels": 2, "memory.bandwidth": "64 GB/s"}

@@ -5,9 +5,9 @@ import pytest
 from gamma_bench import configured, operands, run_gamma, tiny
 from hypothesis import given, settings
 from scipy import sparse
-from whole_machines import cycles
 
 from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.accelerators.testing import cycles
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.memory.cache import FiberCacheBank

@@ -21,10 +21,10 @@ from graphicionado_model import PlainGraphicionado
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import sparse
-from whole_machines import cycles, run_to_end
 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.graphicionado import Graphicionado
+from fiberscope.accelerators.testing import cycles, run_to_end
 from fiberscope.sim import mode
 from fiberscope.workloads import load
 

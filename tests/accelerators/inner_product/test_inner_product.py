@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inner_product_case import CASE, MACHINE
-from machine_case import random_operands
-from whole_machines import run_to_end
 
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.accelerators.testing import random_operands, run_to_end
 from fiberscope.sim import mode
 
 LINE, ELEMENT = 64, 12

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from outerspace_bench import configured
-from whole_machines import cycles
 
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace
+from fiberscope.accelerators.testing import cycles
 from fiberscope.sim import mode
 from fiberscope.study.compare import published as reported_runs
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from outerspace_bench import configured, random_matrix, run_outerspace, small_operands, tiny
 from outerspace_model import counts
-from whole_machines import cycles
 
 from fiberscope.accelerators.memory import hearing
 from fiberscope.accelerators.outerspace import OuterSpace
 from fiberscope.accelerators.outerspace.groups import Groups, multiply_slots
+from fiberscope.accelerators.testing import cycles
 from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT
 
 T = 2

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from outerspace_bench import configurations, operands, run_outerspace, small_operands, tiny
-from whole_machines import outcome
 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.outerspace import OuterSpace
 from fiberscope.accelerators.outerspace.units import UNITS
+from fiberscope.accelerators.testing import outcome
 from fiberscope.hw.fibers.allocator import BumpAllocator, NodeWriter
 from fiberscope.hw.fibers.sorted_head import SortedHeadUnit
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sigma_bench import IDEAL, TINY, built, makes, operands, ran
 from sigma_model import PlainSigma
-from whole_machines import cycles, run_to_end
 
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.sigma import ACCELERATOR
 from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.accelerators.testing import cycles, run_to_end
 from fiberscope.sim import mode
 from fiberscope.study.compare import published
 from fiberscope.workloads import draw

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sigma_bench import TINY, makes, operands, ran
-from whole_machines import outcome
 
+from fiberscope.accelerators.testing import outcome
 from fiberscope.workloads import draw
 
 

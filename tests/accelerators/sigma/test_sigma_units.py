@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from machine_case import cases
 from scipy import sparse
 from sigma_bench import TINY, built, makes, operands, ran
-from whole_machines import outcome
 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.sigma.units import CHANNELS
+from fiberscope.accelerators.testing import outcome
 from fiberscope.hw.lanes.adder_network import AdderNetwork
 from fiberscope.hw.lanes.bitmap import Regor
 from fiberscope.hw.lanes.prefix_sum import PrefixPopcount

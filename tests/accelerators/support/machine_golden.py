@@ -7,9 +7,8 @@ from collections import Counter
 from dataclasses import asdict, astuple
 from typing import Any
 
-from whole_machines import cycles
-
 from fiberscope.accelerators.machine import Machine
+from fiberscope.accelerators.testing import cycles
 
 __all__ = ["numbers"]
 

@@ -13,9 +13,10 @@ from typing import Any
 SUPPORT = Path(__file__).parent
 sys.path[:0] = [str(SUPPORT), *(str(folder) for folder in SUPPORT.parent.glob("*/support"))]
 
-from machine_case import MachineCase, cases  # noqa: E402
+from machine_case import cases  # noqa: E402
 
 import fiberscope  # noqa: E402
+from fiberscope.accelerators.testing import MachineCase  # noqa: E402
 
 
 def report_of(case: MachineCase) -> Any:

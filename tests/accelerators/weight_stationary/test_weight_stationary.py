@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from machine_case import random_operands
 from scipy import sparse
 from weight_stationary_model import PlainArray
-from whole_machines import cycles, run_to_end
 
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError, load
+from fiberscope.accelerators.testing import cycles, random_operands, run_to_end
 from fiberscope.accelerators.weight_stationary import (
     ACCELERATOR,
     WeightStationary,

@@ -1,7 +1,8 @@
 """ExTensor for the tests of all machines."""
 
 from extensor_bench import TINY, small_operands
-from machine_case import MachineCase
+
+from fiberscope.accelerators.testing import MachineCase
 
 CASE = MachineCase(
     accelerator="extensor",

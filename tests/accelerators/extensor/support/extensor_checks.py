@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from extensor_model import Model, points
-from whole_machines import cycles
 
+from fiberscope.accelerators.testing import cycles
 from fiberscope.sim.testing import check_accounting
 
 

@@ -1,7 +1,8 @@
 """Gamma for the tests of all machines."""
 
 from gamma_bench import SETTINGS, TINY, small_operands
-from machine_case import MachineCase
+
+from fiberscope.accelerators.testing import MachineCase
 
 CASE = MachineCase(
     accelerator="gamma",

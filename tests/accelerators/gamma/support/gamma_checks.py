@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import gamma_model as model
 from gamma_bench import counted
-from whole_machines import cycles
 
+from fiberscope.accelerators.testing import cycles
 from fiberscope.sim.testing import check_accounting
 
 

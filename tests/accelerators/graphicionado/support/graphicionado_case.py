@@ -1,7 +1,8 @@
 """Graphicionado for the tests of all machines."""
 
 from graphicionado_bench import TINY, small_graph
-from machine_case import MachineCase
+
+from fiberscope.accelerators.testing import MachineCase
 
 CASE = MachineCase(
     accelerator="graphicionado",

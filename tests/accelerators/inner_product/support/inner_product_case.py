@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from machine_case import MachineCase, random_operands
+from fiberscope.accelerators.testing import MachineCase, random_operands
 
 MACHINE = Path(__file__).parents[4] / "examples" / "inner_product" / "machine.py"
 TINY = {"lane.count": 2, "lane.window": 1, "lane.lines": 1, "lane.rows": 1, "memory.model": "simple"}

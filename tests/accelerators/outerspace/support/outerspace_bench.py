@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from machine_case import Operands
 from scipy import sparse
 from whole_machines import Bench
 
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace, OuterSpaceConfiguration
+from fiberscope.accelerators.testing import Operands
 
 # A machine with few processing elements, little of everything else, and scratchpads that do not do.
 TINY: dict[str, Any] = {

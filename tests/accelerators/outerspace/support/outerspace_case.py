@@ -1,7 +1,8 @@
 """OuterSPACE for the tests of all machines."""
 
-from machine_case import MachineCase
 from outerspace_bench import TINY, small_operands
+
+from fiberscope.accelerators.testing import MachineCase
 
 CASE = MachineCase(
     accelerator="outerspace",

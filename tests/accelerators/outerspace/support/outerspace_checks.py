@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import numpy as np
 from outerspace_model import ELEMENT, INDEX, counts
-from whole_machines import cycles
 
+from fiberscope.accelerators.testing import cycles
 from fiberscope.sim.testing import check_accounting
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
-from machine_case import random_operands
-from whole_machines import run_to_end
 
 from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.sigma import ACCELERATOR, Sigma, SigmaConfiguration
+from fiberscope.accelerators.testing import random_operands, run_to_end
 
 # A machine with few Flex-DPEs, many folds and little of everything else.
 TINY: dict[str, Any] = {

@@ -1,7 +1,8 @@
 """SIGMA for the tests of all machines."""
 
-from machine_case import MachineCase, random_operands
 from sigma_bench import TINY
+
+from fiberscope.accelerators.testing import MachineCase, random_operands
 
 OF_UNITS = TINY | {
     "step": "unit",

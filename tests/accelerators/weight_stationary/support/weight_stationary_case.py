@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from machine_case import MachineCase, random_operands
+from fiberscope.accelerators.testing import MachineCase, random_operands
 
 SMALL = {
     "pe.count": 3,

@@ -1,0 +1,90 @@
+"""Machines of a user's own: a folder with a ``machine.py``, whose modules import one another as siblings."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import sys
+import traceback
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from zlib import crc32
+
+from fiberscope.accelerators import built
+from fiberscope.accelerators.errors import ConfigurationError
+
+__all__ = ["MACHINE", "file_of", "is_path", "package_name", "run_file"]
+
+MACHINE = "machine.py"  # of a folder
+PACKAGE = "__init__.py"
+
+
+def is_path(name: str) -> bool:
+    """Whether a machine is named by where it is: a Python file, or a folder as in ``./mine``."""
+    return name.endswith(".py") or os.path.basename(name) != name or name in (os.curdir, os.pardir)
+
+
+def file_of(name: str | Path) -> Path:
+    """The Python file of a machine that is given by this file or by its folder."""
+    path = Path(name)
+    return path / MACHINE if path.is_dir() else path
+
+
+def package_name(folder: Path) -> str:
+    """What the modules of a folder are imported below; two folders of the same name have two."""
+    place = folder.resolve()
+    return f"fiberscope_machine_{re.sub(r'[^a-zA-Z0-9]', '_', place.name)}_{crc32(bytes(place)):x}"
+
+
+def run_file(path: Path) -> ModuleType:
+    """A user's file as a module, read anew each time with those beside it that it imports.
+
+    Its folder is a package, so that it writes ``from .parts import Queues``; ``__init__.py`` may be there.
+
+    Raises:
+        ConfigurationError: there is none, or it cannot be run.
+    """
+    if not path.is_file():
+        known = f"a machine of one's own is a folder with a {MACHINE}, or a Python file"
+        raise ConfigurationError(f"{path}: there is no such file; {known}")
+    try:
+        with built.used():
+            return importlib.import_module(f"{_package(path.parent)}.{path.stem}")
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error
+
+
+def _package(folder: Path) -> str:
+    """Make a package of a folder, with nothing imported yet; its name."""
+    name = package_name(folder)
+    for module in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        del sys.modules[module]
+    importlib.invalidate_caches()  # a file may be newer than what is known of its folder
+    spec = _package_spec(name, folder.resolve())
+    sys.modules[name] = package = importlib.util.module_from_spec(spec)
+    if spec.loader is not None:
+        spec.loader.exec_module(package)
+    return name
+
+
+def _package_spec(name: str, folder: Path) -> ModuleSpec:
+    if (folder / PACKAGE).is_file():
+        found = importlib.util.spec_from_file_location(name, folder / PACKAGE)
+        assert found is not None  # its name ends in .py
+        return found
+    spec = ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [str(folder)]
+    return spec
+
+
+def _place(path: Path, error: BaseException) -> str:
+    """File and line at which running a file failed, of those in its folder."""
+    if isinstance(error, SyntaxError) and error.filename is not None and error.lineno is not None:
+        return f"{path.with_name(Path(error.filename).name)}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    folder = path.parent.resolve()
+    beside = [frame for frame in frames if Path(frame.filename).parent == folder]
+    return f"{path.with_name(Path(beside[-1].filename).name)}:{beside[-1].lineno}" if beside else f"{path}:1"

@@ -1,0 +1,50 @@
+"""``fiberscope new``: what a user begins with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.group import Group
+
+__all__ = ["new"]
+
+new = Group()
+
+_Folder = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="The folder to make it in.")]
+
+
+@new.callback(invoke_without_command=True)
+def _top(context: typer.Context) -> None:
+    """Begin a machine of your own.
+
+    \b
+    Example:
+      fiberscope new machine mine
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@new.command()
+def machine(
+    name: Annotated[str, typer.Argument(help="Of the machine and of its folder.")],
+    folder: _Folder = Path(),
+) -> None:
+    """Write the folder of a machine that runs, a row-wise product, to make your own of it.
+
+    Nothing that is there is written over; docs/how_to_add_a_machine.md goes through its files.
+
+    \b
+    Examples:
+      fiberscope new machine mine
+      fiberscope new machine mine --in machines
+    """
+    from fiberscope.new import new_machine
+
+    made = new_machine(name, folder)
+    for file in sorted(made.iterdir()):
+        print(file)
+    print(f"Run it: fiberscope sim ./{made} uniform:rows=300,cols=300,nonzeros=3000")

@@ -1,0 +1,90 @@
+"""``fiberscope new machine``: what it writes runs, is verified, and passes its own tests as it stands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope.cli import run
+from fiberscope.new import TEMPLATE
+
+SMALL = "uniform:rows=30,cols=30,nonzeros=100"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_new_machine_has_every_file_under_its_own_name(here: Path) -> None:
+    assert run(["new", "machine", "my_machine"]) == 0
+    made = {file.name: file.read_text(encoding="utf-8") for file in (here / "my_machine").iterdir()}
+    names = {file.name for file in TEMPLATE.iterdir() if file.is_file()}
+    assert made.keys() == {name.replace("row_wise", "my_machine") for name in names}
+    assert "class MyMachine(Composition[MyMachineParameters])" in made["machine.py"]
+    assert not any("row_wise" in text or "RowWise" in text for text in made.values())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sim", "./mine", SMALL, "--checked"],
+        ["sim", "spec:./mine", SMALL],
+        ["info", "./mine", "pe.count"],
+        ["model", "./mine", SMALL],
+        ["check", "./mine", SMALL],
+        ["ablate", "mine/machine.py", SMALL],
+        ["sim", "./mine", "--chain", "Y = A A; Z = Y A", f"A={SMALL}"],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_what_takes_a_machine_takes_its_folder(here: Path, command: list[str]) -> None:
+    assert run(["new", "machine", "mine"]) == 0
+    assert run(command) == 0
+
+
+def test_its_own_tests_pass(here: Path) -> None:
+    assert run(["new", "machine", "mine", "--in", "."]) == 0
+    command = [sys.executable, "-m", "pytest", "-q", "mine"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "34 passed" in done.stdout
+
+
+def test_a_report_says_which_of_its_files_it_was_made_by(here: Path) -> None:
+    assert run(["new", "machine", "mine"]) == 0
+    reports = [fiberscope.simulate("./mine", SMALL)]
+    parts = here / "mine" / "parts.py"
+    parts.write_text(parts.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    reports.append(fiberscope.simulate("./mine", SMALL))
+    first, second = (report.source for report in reports)
+    assert first.path == second.path == "./mine"
+    differ = {name for name in first.modules if first.modules[name] != second.modules[name]}
+    assert differ == {"mine.parts"}
+    assert first.digest != second.digest
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gamma"], "gamma is a machine that ships; choose another name"),
+        (["class"], "a machine cannot be called class; its name is also that of a package, as in my_machine"),
+        (["My-Machine"], "a machine cannot be called My-Machine; "),
+        (["there"], "there is there already; choose another name, or another folder by --in"),
+        (["mine", "--in", "nowhere"], "nowhere: there is no such folder to make mine in"),
+    ],
+)
+def test_what_is_refused_costs_a_line_and_writes_nothing(
+    here: Path, capsys, words: list[str], said: str
+) -> None:
+    (here / "there").write_text("mine\n")
+    assert run(["new", "machine", *words]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert [file.name for file in here.iterdir()] == ["there"]
