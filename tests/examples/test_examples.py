@@ -139,3 +139,9 @@ def test_the_page_shows_the_files_as_they_are() -> None:
 def test_planted_a_file_shown_otherwise_is_found() -> None:
     text = "<!-- file: own_component/build.py -->\n```python\nimport os\n```\n"
     assert shown_files(text)["own_component/build.py"] != (OWN / "build.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_tests_of_a_machine_of_one_s_own_pass(tmp_path):
+    folder = shutil.copytree(EXAMPLES / "matraptor", tmp_path / "matraptor")
+    assert " passed" in python("-m", "pytest", "-q", str(folder), cwd=tmp_path)

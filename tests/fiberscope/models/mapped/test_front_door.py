@@ -314,7 +314,7 @@ def test_a_timing_that_cannot_be_is_told_with_its_line(tmp_path, timing, said):
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("matraptor", BOTH),
+        ("../matraptor/spec", BOTH),
         ("spmv", {"A": SMALL, "x": "uniform:rows=40,cols=1,nonzeros=40"}),
         (
             "sddmm",

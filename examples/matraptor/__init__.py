@@ -1,0 +1,1 @@
+"""MatRaptor (MICRO 2020), as a machine of one's own."""
