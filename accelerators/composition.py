@@ -9,7 +9,7 @@ from typing import ClassVar, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar
 from pydantic import Field
 
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError, Hertz
-from fiberscope.accelerators.layout import Layout
+from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.memory import MemoryChannel, MemoryParameters, memory_use, traffic
 from fiberscope.hw.networks.crossbar import crossbar
@@ -67,7 +67,7 @@ class Composition(Generic[AnyParameters]):
     """A machine that is its blocks and how they are connected.
 
     A subclass adds its parts, connects them in ``kernel`` and calls ``build`` at last; and it says what the
-    ``result``, the ``operations``, the ``traffic_minimum_bytes`` and the ``progress`` of a ``Machine`` are.
+    ``result``, the ``operations``, the ``layouts`` and the ``progress`` of a ``Machine`` are.
 
     Attributes of the class, which a subclass overrides:
 
@@ -224,6 +224,10 @@ class Composition(Generic[AnyParameters]):
         It is asked before the run and, for what is ``used``, behind it.
         """
         return ()
+
+    def traffic_minimum_bytes(self) -> int:
+        """What is used of the arrays of all tensors, each byte once; not of what is there meanwhile."""
+        return sum(layout.used_bytes for layout in self.layouts() if layout.role is not Role.WORK)
 
     def traffic(self) -> dict[str, Traffic]:
         """Bytes read and written by tensor."""

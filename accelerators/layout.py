@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT
 
-__all__ = ["Layout", "Role"]
+__all__ = ["Layout", "Role", "RowPlaces"]
 
 
 class Role(Enum):
@@ -59,9 +60,18 @@ class Layout:
         role = Role.STREAM if operation == READ else Role.PRODUCT
         return cls((tensor << TENSOR_SHIFT) + start, space, role, [(0, moved)])
 
+    @property
+    def used_bytes(self) -> int:
+        """Bytes that a whole run uses, each once; 0 where that is not known."""
+        ranges = self._ranges()
+        return int((ranges[:, 1] - ranges[:, 0]).sum())
+
+    def _ranges(self) -> npt.NDArray[np.int64]:
+        return np.reshape(np.asarray(() if self.used is None else self.used, np.int64), (-1, 2))
+
     def lines(self, line_bytes: int) -> set[int]:
         """Numbers of the lines, from address 0 on, that hold what is used."""
-        ranges = np.reshape(np.asarray(self.used, np.int64), (-1, 2)) + self.start
+        ranges = self._ranges() + self.start
         held = ranges[ranges[:, 0] < ranges[:, 1]]
         firsts, ends = held[:, 0] // line_bytes, -(-held[:, 1] // line_bytes)
         return {
@@ -69,3 +79,49 @@ class Layout:
             for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)
             for line in range(first, end)
         }
+
+
+@dataclass(frozen=True)
+class RowPlaces:
+    """Where the rows of a compressed matrix lie: one behind the other, or so in each of several stripes.
+
+    With a stripe in each channel of memory that is the format C2SR (MatRaptor, MICRO 2020).
+
+    Args:
+        start: byte address of the first stripe, with the tensor's number.
+        lengths: elements of each row.
+        element_bytes: of an element.
+        stripes: row r is in stripe r modulo their number.
+        stripe_bytes: addresses from a stripe's beginning to that of the next.
+    """
+
+    start: int
+    lengths: npt.NDArray[np.integer]
+    element_bytes: int
+    stripes: int = 1
+    stripe_bytes: int = 0
+
+    @cached_property
+    def addresses(self) -> npt.NDArray[np.int64]:
+        """Of the first byte of each row."""
+        places = np.empty(len(self.lengths), np.int64)
+        for i in range(self.stripes):
+            sizes = self._sizes(i)
+            places[i :: self.stripes] = self._begin(i) + np.cumsum(sizes) - sizes
+        return places
+
+    def _begin(self, stripe: int) -> int:
+        return self.start + stripe * self.stripe_bytes
+
+    def _sizes(self, stripe: int) -> npt.NDArray[np.int64]:
+        """Bytes of each row of a stripe."""
+        return np.asarray(self.lengths[stripe :: self.stripes], np.int64) * self.element_bytes
+
+    def layouts(self, rows: npt.NDArray[np.integer]) -> list[Layout]:
+        """The stripes of an operand of which a run reads these rows."""
+        return [self._layout(i, rows[rows % self.stripes == i]) for i in range(self.stripes)]
+
+    def _layout(self, stripe: int, rows: npt.NDArray[np.integer]) -> Layout:
+        first = self.addresses[rows] - self._begin(stripe)
+        used = np.stack([first, first + self.lengths[rows] * self.element_bytes], axis=1)
+        return Layout(self._begin(stripe), int(self._sizes(stripe).sum()), Role.OPERAND, used)

@@ -26,7 +26,7 @@ from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.accelerators.gamma.writer import FiberWriter
-from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.accelerators.layout import Layout, Role, RowPlaces
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import HighRadixMerger
@@ -257,18 +257,15 @@ class Gamma(Composition[GammaConfiguration]):
     def layouts(self) -> Sequence[Layout]:
         """Operands and pointers as arrays; partial fibers and the pages of Z wherever there is space."""
         selected, of_b = self._selected(), self.b_sizes
-        ends = np.asarray(self.b.pointers)
-        fibers = np.stack([ends[selected], ends[selected + 1]], axis=1) * of_b.element_bytes
+        rows_of_b = RowPlaces(B_BASE, np.diff(np.asarray(self.b.pointers)), of_b.element_bytes)
         pairs = np.stack([selected, selected + 2], axis=1) * of_b.pointer_bytes
         space, whole, pointer = 1 << TENSOR_SHIFT, Layout.whole, self.parameters.format.pointer
-        operands = ((self.a, self.a_sizes), (self.b, of_b))
-        a_bytes, b_bytes = (int(one.pointers[one.rows]) * size.element_bytes for one, size in operands)
-        a_pointers, b_pointers = ((one.rows + 1) * size.pointer_bytes for one, size in operands)
+        a_bytes = int(self.a.pointers[self.a.rows]) * self.a_sizes.element_bytes
         return (
             whole(A_BASE, a_bytes, Role.OPERAND),
-            whole(A_POINTERS_BASE, a_pointers, Role.OPERAND),
-            Layout(B_BASE, b_bytes, Role.OPERAND, fibers),
-            Layout(B_POINTERS_BASE, b_pointers, Role.OPERAND, pairs),
+            whole(A_POINTERS_BASE, (self.a.rows + 1) * self.a_sizes.pointer_bytes, Role.OPERAND),
+            *rows_of_b.layouts(selected),
+            Layout(B_POINTERS_BASE, (self.b.rows + 1) * of_b.pointer_bytes, Role.OPERAND, pairs),
             Layout(PARTIAL_BASE, space, Role.WORK),
             Layout(Z_BASE, space, Role.PRODUCT),
             whole(Z_POINTERS_BASE, (self.shape[0] + 1) * pointer, Role.PRODUCT),

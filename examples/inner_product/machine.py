@@ -196,9 +196,6 @@ class InnerProduct(Composition[InnerProductParameters]):
         b = Layout.whole(1 << TENSOR_SHIFT, self.bytes(self.b.nnz), Role.OPERAND)
         return [b, *(Layout.stream(place, LANE_BYTES, stream.bytes) for *place, stream in self.streams)]
 
-    def traffic_minimum_bytes(self):
-        return self.bytes(self.a.nnz + self.b.nnz + sum(map(len, self.product)))
-
     def progress(self):
         return sum(lane[0].finished for lane in self.lanes), len(self.product)
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from scipy import sparse
 
@@ -26,7 +25,7 @@ from fiberscope.accelerators.composition import (
     count,
 )
 from fiberscope.accelerators.configuration import Bytes, Configuration
-from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.accelerators.layout import Layout, RowPlaces
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.hw.fibers.arithmetic import Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
@@ -97,8 +96,8 @@ class MatRaptor(Composition[MatRaptorParameters]):
         super().__init__(parameters, parts, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.a, self.b = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
-        self.lengths = np.diff(np.asarray(self.b.pointers))  # of B's rows
-        self.starts = self._starts()
+        stripes = {"stripes": parameters.pe.count, "stripe_bytes": self.stripe}
+        self.places = RowPlaces(B << TENSOR_SHIFT, np.diff(b.indptr), parameters.pe.element, **stripes)
         self.product = [(array("q"), array("d")) for _ in range(self.shape[0])]
         self.names = numbered("pe", parameters.pe.count)
         self.shares = [range(i, self.shape[0], parameters.pe.count) for i in range(parameters.pe.count)]
@@ -113,16 +112,8 @@ class MatRaptor(Composition[MatRaptorParameters]):
         """Bytes of addresses of a stripe: what lies side by side in a channel."""
         return self.parameters.memory.interleave
 
-    def _starts(self) -> npt.NDArray[np.int64]:
-        """The address of each row of B: in its stripe, behind the rows before it there."""
-        starts = np.zeros(len(self.lengths), np.int64)
-        for i in range(self.parameters.pe.count):
-            mine = self.lengths[i :: self.parameters.pe.count] * self.parameters.pe.element
-            starts[i :: self.parameters.pe.count] = np.cumsum(mine) - mine + i * self.stripe
-        return starts + (B << TENSOR_SHIFT)
-
     def _add_reader(self, i: int) -> RowReader:
-        pe, starts = self.parameters.pe, self.starts.tolist()
+        pe, starts = self.parameters.pe, self.places.addresses.tolist()
         sizes = {"line_bytes": pe.line, "element_bytes": pe.element, "lines": pe.lines}
         name, port = f"{self.names[i]}.reader", self._port(B, i)
         return self.add(RowReader, name, self.a, self.b, self.shares[i], port, starts=starts, **sizes)
@@ -179,27 +170,9 @@ class MatRaptor(Composition[MatRaptorParameters]):
 
     def layouts(self) -> Sequence[Layout]:
         """A stripe of each tensor for each processing element; of B the rows that A names are read."""
+        named = np.unique(np.asarray(self.a.coordinates, np.intp))
         streams = [Layout.stream(place, self.stripe, stream.bytes) for place, stream in self.streams]
-        return [*(self._stripe_of_b(i) for i in range(self.parameters.pe.count)), *streams]
-
-    def _stripe_of_b(self, i: int) -> Layout:
-        named = self._named()
-        mine = named[named % self.parameters.pe.count == i]
-        start, element = (B << TENSOR_SHIFT) + i * self.stripe, self.parameters.pe.element
-        first = self.starts[mine] - start
-        size = int(self.lengths[i :: self.parameters.pe.count].sum()) * element
-        used = np.stack([first, first + self.lengths[mine] * element], axis=1)
-        return Layout(start, size, Role.OPERAND, used)
-
-    def _named(self) -> npt.NDArray[np.intp]:
-        """The rows of B that A names."""
-        return np.unique(np.asarray(self.a.coordinates, np.intp))
-
-    def traffic_minimum_bytes(self) -> int:
-        """A, the rows of B that A names and Z, each once."""
-        of_z = sum(len(row) for row, _values in self.product)
-        elements = len(self.a.values) + int(self.lengths[self._named()].sum()) + of_z
-        return elements * self.parameters.pe.element
+        return [*self.places.layouts(named), *streams]
 
     def progress(self) -> tuple[int, int]:
         """Rows of Z done, and all."""

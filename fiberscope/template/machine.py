@@ -22,7 +22,7 @@ from fiberscope.accelerators.composition import (
     count,
 )
 from fiberscope.accelerators.configuration import Bytes, Configuration
-from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.accelerators.layout import Layout, RowPlaces
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.hw.fibers.arithmetic import Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
@@ -86,6 +86,7 @@ class RowWise(Composition[RowWiseParameters]):
         super().__init__(parameters, parts, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.a, self.b = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
+        self.places = RowPlaces(B << TENSOR_SHIFT, np.diff(b.indptr), parameters.pe.element)
         self.product: list[dict[int, float]] = [{} for _ in range(self.shape[0])]
         self.names = numbered("pe", parameters.pe.count)
         self.shares = [range(i, self.shape[0], parameters.pe.count) for i in range(parameters.pe.count)]
@@ -98,7 +99,7 @@ class RowWise(Composition[RowWiseParameters]):
     def _add_reader(self, i: int) -> RowReader:
         pe = self.parameters.pe
         sizes = {"line_bytes": pe.line, "element_bytes": pe.element, "lines": pe.lines}
-        starts = (np.asarray(self.b.pointers) * pe.element + (B << TENSOR_SHIFT)).tolist()
+        starts = self.places.addresses.tolist()
         name, port = f"{self.names[i]}.reader", self._port(B, i)
         return self.add(RowReader, name, self.a, self.b, self.shares[i], port, starts=starts, **sizes)
 
@@ -148,17 +149,11 @@ class RowWise(Composition[RowWiseParameters]):
 
     def layouts(self) -> Sequence[Layout]:
         """B row behind row, of which those that A names are read; A and Z by processing element."""
-        element, pointers = self.parameters.pe.element, np.asarray(self.b.pointers)
-        named = np.unique(self.a.coordinates)
-        fibers = np.stack([pointers[named], pointers[named + 1]], axis=1) * element
-        b = Layout(B << TENSOR_SHIFT, int(pointers[-1]) * element, Role.OPERAND, fibers)
-        return [b, *(Layout.stream(place, SHARE, stream.bytes) for place, stream in self.streams)]
-
-    def traffic_minimum_bytes(self) -> int:
-        """A, the rows of B that A names and Z, each once."""
-        lengths = np.diff(np.asarray(self.b.pointers))[np.unique(self.a.coordinates)]
-        elements = len(self.a.values) + int(lengths.sum()) + sum(map(len, self.product))
-        return elements * self.parameters.pe.element
+        named = np.unique(np.asarray(self.a.coordinates, np.intp))
+        return [
+            *self.places.layouts(named),
+            *(Layout.stream(place, SHARE, stream.bytes) for place, stream in self.streams),
+        ]
 
     def progress(self) -> tuple[int, int]:
         """Rows of Z done, and all."""
