@@ -130,6 +130,8 @@ def _in_windows(text: str) -> NamedTensor:
     view, of = windows(text)
     image = tensor_in(of)
     if image is None:
+        if suffix_of(Path(of)) and not Path(of).exists():
+            raise WorkloadError("no such file", where=of)
         raise WorkloadError("no array", where=of, fix="an image is one, as image.npy or net.npz:NAME")
     tensor = unrolled(image.tensor, view, text)
     return _named(text, image.source, tensor, view.full(image.origin), rows=image.tensor.order)

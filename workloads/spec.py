@@ -257,4 +257,5 @@ def _fault(fault: dict[str, Any]) -> str:
     key = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "missing":
         return f"{key} is missing"
-    return f"{key}={fault['input']}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{key}={fault['input']}: {message[:1].lower()}{message[1:]}"
