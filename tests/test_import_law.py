@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -78,12 +79,10 @@ def modules() -> dict[str, Path]:
 
 def run_imports(source: str, known: Collection[str]) -> Iterator[str]:
     """The modules that a file imports when it runs, within functions too: not what is for types alone."""
-    tree = ast.parse(source)
-    tests = [
-        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-    ]
+    nodes = list(ast.walk(ast.parse(source)))
+    tests = [node for node in nodes if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
     typed = {within for test in tests for within in ast.walk(test)}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import) and node not in typed:
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node not in typed:
@@ -91,6 +90,7 @@ def run_imports(source: str, known: Collection[str]) -> Iterator[str]:
             yield from (name if name in known else str(node.module) for name in names)
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     """Each module with those of ours that it imports."""
     known = modules()

@@ -27,6 +27,7 @@ compiled_only = pytest.mark.skipif(not mode.compiled(), reason="compares with th
 def python(*arguments: str, cwd: Path, packages: Path = ROOT) -> str:
     """What a script says on stdout; it must end well and say nothing on stderr."""
     environment = {**os.environ, "PYTHONPATH": str(packages), "FIBERSCOPE_OFFLINE": "1", "COLUMNS": "100"}
+    environment["CFLAGS"] = "-O0"  # what is compiled runs for a moment
     run = subprocess.run(
         [sys.executable, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )

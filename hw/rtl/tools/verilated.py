@@ -30,7 +30,7 @@ from fiberscope.sim.errors import SimulationError
 FLAGS = ("-std=c++20", "-fPIC", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 SLOW = "__Slow"  # in the names of Verilator's files that run once, at the beginning
 OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own end the process
-RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # of Verilator, seldom called in a cycle: not optimised
+RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # of Verilator, seldom called in a cycle
 
 _WRAPPER = r"""
 #include <cstdint>
@@ -240,12 +240,13 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     parts = sorted(folder.glob("Vtop*.cpp"))
     wrapper, slow = folder / "wrapper.cc", folder / "slow.cc"
     wrapper.write_text(_wrapper(module, [part for part in parts if SLOW not in part.name]), encoding="utf-8")
-    slow.write_text(_included(part.name for part in parts if SLOW in part.name), encoding="utf-8")
     runtime = root() / "include"
+    seldom = [*(str(runtime / file) for file in RUNTIME), *(part.name for part in parts if SLOW in part.name)]
+    slow.write_text(_included(seldom), encoding="utf-8")
     flags = [*FLAGS, *OWN_ENDS, "-I", str(folder), "-I", str(runtime), "-I", str(runtime / "vltstd")]
-    steps = [("-O1", wrapper), ("-O0", slow), *(("-O0", runtime / file) for file in RUNTIME)]
+    steps = [("-O1", wrapper), ("-O0", slow)]
     library, key = folder / "module.so", folder / "module.key"
-    content = _digest([*steps, flags], [*folder.glob("Vtop*"), wrapper])
+    content = _digest([*steps, flags], [*folder.glob("Vtop*"), wrapper, slow])
     if library.is_file() and key.is_file() and key.read_text(encoding="utf-8") == content:
         return library
     key.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ import yaml
 ROOT = Path(__file__).parents[3]
 LISTS = ROOT / "tests" / "faults"
 TESTS = Path(__file__).with_name("finders.yaml")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is in C; PyYAML may lack it
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def read() -> list[Fault]:
 
 
 def _rows(path: Path) -> Sequence[dict[str, str]]:
-    rows: Sequence[dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    rows: Sequence[dict[str, str]] = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
     return rows
 
 
