@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -108,3 +110,13 @@ def test_room_for_less_than_an_element_is_refused():
     a, b = random_operands(1, 1, 1, 1)
     with pytest.raises(ValueError, match="an element of 100 bytes may touch 3 lines, not 2"):
         bench(a, b, [0], [0], 100, 2, latencies=[1])
+
+
+def test_lines_that_were_not_sent_on_take_room():
+    """Behind a sink that takes an element in 50 cycles, no more lines come than there is room for."""
+    a, _b = random_operands(1, 1, 1, 1)
+    b = sparse.csr_array((np.ones(64), np.arange(64), [0, 64]), shape=(1, 64))
+    _reader, _stream, sink, memory = bench(a, b, [0], [0], LINE, 8, latencies=[3], stalls=[50])
+    asked = [cycle for cycle, _token in memory.received]
+    ahead = [bisect_right(asked, cycle) - n for n, (cycle, _token) in enumerate(sink.received[:50])]
+    assert set(ahead[1:]) <= set(range(8, 8 + 4))  # those in the channel before the sink have been sent on
