@@ -40,6 +40,9 @@ WAVEFORM = "Waveform"  # of the files of a run with RTL
 rtl = Group()
 
 _Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope rtl list'.")]
+_Own = Annotated[
+    str, typer.Argument(metavar="[MACHINE]", help="The folder of a machine of your own, whose block it is.")
+]
 _BlockOrMachine = Annotated[
     str, typer.Argument(metavar="BLOCK", help="Name of a block; or a specification, with --level.")
 ]
@@ -189,14 +192,16 @@ def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parame
 
 
 @rtl.command()
-def shell(block: _Block, settings: Numbers = None, output: Folder = Path("build")) -> None:
+def shell(
+    block: _Block, machine: _Own = "", settings: Numbers = None, output: Folder = Path("build")
+) -> None:
     """Write the empty module behind whose ports the event model of a block stands in a bench, as BLOCK.v.
 
     \b
     Example:
       fiberscope rtl shell merger --set radix=4 -o build/
     """
-    chosen = named(block)
+    chosen = named(block, machine)
     from fiberscope.hw.rtl.kit.model import shell
     from fiberscope.hw.rtl.kit.parameters import parse
     from fiberscope.hw.rtl.kit.registered import registered
@@ -289,7 +294,7 @@ def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
     for name in names:
-        named(name)
+        named(name, given["accelerator"])
     from fiberscope.rtl.order import Loop, verilog_of
     from fiberscope.waveform import files_of
 

@@ -47,15 +47,16 @@ def one_line() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def named(name: str) -> RtlBlock:
-    """The block of this name.
+def named(name: str, machine: str = "") -> RtlBlock:
+    """The block of this name, of the catalogue or of a machine's folder.
 
     Raises:
         InputError: with the nearest name, if there is none.
     """
+    from fiberscope.rtl.units import units
     from fiberscope.workloads.errors import nearest
 
-    blocks = known()
+    blocks = units(machine)
     if name not in blocks:
         raise InputError(f"no block {name} exists as RTL; {nearest(name, blocks)}")
     return blocks[name]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from fiberscope.errors import InputError
-from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.rtl.order import machine
+from fiberscope.rtl.units import units
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest
 
@@ -26,22 +26,29 @@ class Place:
 
     Args:
         at: its instance name.
-        block: what it is, a name in the catalogue of RTL.
+        accelerator: the machine that it is in.
+        block: what it is, a name among the machine's units.
         parameters: those of the RTL.
         module: the module's name in Verilog.
         absent: status outputs that it does not have.
     """
 
     at: str
+    accelerator: str
     block: str
     parameters: Parameters
     module: str
     absent: tuple[str, ...] = ()
 
     @property
+    def unit(self) -> RtlBlock:
+        """What takes its place."""
+        return units(self.accelerator)[self.block]
+
+    @property
     def interface(self) -> Interface:
         """The ports that its module must have."""
-        needed = BLOCKS[self.block].interface(self.parameters)
+        needed = self.unit.interface(self.parameters)
         status = {name: bits for name, bits in needed.status_widths.items() if name not in self.absent}
         return replace(needed, module=self.module, status=status)
 
@@ -90,13 +97,13 @@ def makers(
     Raises:
         InputError: if it has no such part.
     """
-    kind = machine(accelerator)
-    known = {name for name, part in kind.parts.items() if name in BLOCKS and _stands_in(BLOCKS[name], part)}
+    kind, there = machine(accelerator), units(accelerator)
+    known = {name for name, part in kind.parts.items() if name in there and _stands_in(there[name], part)}
     for block in blocks:
         if block not in known:
             advice = nearest(block, known) if known else "none of its parts exists as RTL"
             raise InputError(f"{kind.name} has no part {block} to replace; {advice}")
-    return {block: Maker(BLOCKS[block], kind.parts[block], rtl) for block in blocks}
+    return {block: Maker(there[block], kind.parts[block], rtl) for block in blocks}
 
 
 def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
@@ -131,10 +138,12 @@ def choose(
         named = [name for name in maker.made if name in at]
         for name in named or list(maker.made)[:1]:
             chosen.append((name, block, _parameters(maker.made[name])))
-    return _with_modules(chosen, own_module)
+    return _with_modules(accelerator, chosen, own_module)
 
 
-def _with_modules(found: Iterable[tuple[str, str, Parameters]], own_module: str | None) -> tuple[Place, ...]:
+def _with_modules(
+    accelerator: str, found: Iterable[tuple[str, str, Parameters]], own_module: str | None
+) -> tuple[Place, ...]:
     """One module for all places of a block with the same parameters, numbered from the second on."""
     names: dict[tuple[str, Parameters], str] = {}
     numbers: Counter[str] = Counter()
@@ -143,7 +152,7 @@ def _with_modules(found: Iterable[tuple[str, str, Parameters]], own_module: str 
             names[block, parameters] = f"{block}_{numbers[block]}" if numbers[block] else block
             numbers[block] += 1
     return tuple(
-        Place(name, block, parameters, own_module or names[block, parameters])
+        Place(name, accelerator, block, parameters, own_module or names[block, parameters])
         for name, block, parameters in found
     )
 

@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.api import simulate
 from fiberscope.errors import FailedRunError, InputError
-from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.exercise import Exercise
@@ -26,6 +25,7 @@ from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.report.document import Report
 from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import Maker, Place, makers
+from fiberscope.rtl.units import units
 from fiberscope.sim import Component, SimulationError
 from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.telling import Progress
@@ -58,13 +58,14 @@ def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
     given: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in order["loop"].items()
     }
-    places = [
-        Place(**{**place, "parameters": BLOCKS[place["block"]].parameters(**place["parameters"])})
-        for place in order["places"]
-    ]
     if given["waveform"] is not None:
         given["waveform"] = Waveform(**{**given["waveform"], "path": Path(given["waveform"]["path"])})
     with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
+        places = [
+            Place(**{**place, "parameters": unit.parameters(**place["parameters"])})
+            for place in order["places"]
+            for unit in [units(place["accelerator"])[place["block"]]]
+        ]
         report, exercised = _with_rtl(Loop(**given), places, backend)
         told = {at: asdict(exercise) for at, exercise in exercised.items()}
         Path(order["exercised"]).write_text(json.dumps(told), encoding="utf-8")
@@ -89,7 +90,7 @@ def in_pyrtl(
     """The run with twins in PyRTL's simulation."""
 
     def backend(place: Place, watched: bool) -> Backend:
-        twin = BLOCKS[place.block].twin(place.parameters)
+        twin = place.unit.twin(place.parameters)
         return _recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
 
     return _with_rtl(loop, places, backend, progress)
@@ -188,7 +189,7 @@ def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, .
     texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
     if not loop.sources:
         for module, place in {place.module: place for place in places}.items():
-            texts[f"{module}.v"] = BLOCKS[place.block].verilog(place.parameters, module)
+            texts[f"{module}.v"] = place.unit.verilog(place.parameters, module)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return (*map(Path, loop.sources), *(folder / name for name in texts))
@@ -208,7 +209,7 @@ def _with_rtl(
         component = machine(loop.accelerator).parts[place.block]
 
         def make(name: str, *arguments: object, **options: object) -> Component:
-            adapter = BLOCKS[place.block].stand_in(name, place.interface, backend(place, watched))
+            adapter = place.unit.stand_in(name, place.interface, backend(place, watched))
             if loop.sources:
                 adapter.drain = OWN_DRAIN
             if loop.accompanied:

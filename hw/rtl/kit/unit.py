@@ -29,6 +29,7 @@ from fiberscope.hw.rtl.kit.interface import (
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.twin import Streams
 from fiberscope.sim.component import Component, Input, Port
+from fiberscope.sim.errors import SimulationError
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
@@ -138,7 +139,7 @@ def unit(
     kind: type[Component],
     parameters: type[Parameters],
     carried: Callable[[Any], Carried],
-    design: Callable[[Any, Streams], None],
+    design: Callable[[Any, Streams], None] | None = None,
     *,
     arguments: Sequence[str] = (),
     as_made: Mapping[str, Any] | None = None,
@@ -159,7 +160,7 @@ def unit(
         kind: the event class.
         parameters: what its module is made for.
         carried: what is carried at each port, in the order of the module's ports, for some parameters.
-        design: the logic between them.
+        design: the logic between them; None where Verilog alone says it, which a loop is given.
         arguments: the parameters that the class is made with behind its name, in the order of its arguments.
         as_made: other parameters as a module has them that takes the place of a machine's instance; or, of
             an argument, what they are of its value.
@@ -174,6 +175,7 @@ def unit(
         flags: class attributes of the stand-in, in lower case: ``events``, ``fibers``, ``through``, ...
     """
 
+    design = design or partial(_without_logic, name)
     matching = matching or partial(_matching, parameters, arguments, as_made or {})
     if component is None and alone:
         component = partial(_component, kind, arguments)
@@ -182,6 +184,10 @@ def unit(
     said = name, _summary(kind), parameters, matching, interface, design, stand_in, component
     instance = instance or partial(_as_it_is, arguments)
     return RtlBlock(*said, kinds=(kind,), listed=listed, instance=instance)
+
+
+def _without_logic(name: str, _parameters: Parameters, _streams: Streams) -> None:
+    raise SimulationError(f"{name} has no logic in PyRTL; give it as Verilog, by --verilog and --sim icarus")
 
 
 def _interface(
