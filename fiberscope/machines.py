@@ -43,7 +43,9 @@ def is_machine(name: str) -> bool:
     """Whether a name is one of a machine, there or not, and not that of a matrix."""
     if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
         return True
-    return own.is_path(name) and not os.path.isfile(name)
+    if own.is_path(name):
+        return not os.path.isfile(name)
+    return name in accelerators.installed()
 
 
 def _is_specification(name: str) -> bool:

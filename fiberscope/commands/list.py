@@ -29,13 +29,24 @@ def list_(json: _Json = None) -> None:
     """
     from fiberscope import accelerators, workloads
 
-    machines = {name: accelerators.summary(name) for name in accelerators.names()}
+    names = [*accelerators.names(), *accelerators.installed()]
+    machines = {name: _summary(name) for name in names}
     matrices = [entry for entry in workloads.entries() if entry.is_matrix]
     if json is not None:
         check_writable(json)
         write_json(json, _document(machines, matrices))
     if json != STANDARD_OUTPUT:
         _show(machines, matrices)
+
+
+def _summary(name: str) -> str:
+    """What a machine is; of one that cannot be had, why."""
+    from fiberscope import accelerators
+
+    try:
+        return accelerators.summary(name)
+    except accelerators.ConfigurationError as error:
+        return str(error)
 
 
 def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, object]:

@@ -27,7 +27,7 @@ __all__ = [
 Accelerator = Annotated[
     str,
     typer.Argument(
-        help="Name of the accelerator (see 'fiberscope list'), or a Python file with one's own.",
+        help="Name of the accelerator (see 'fiberscope list'), or the folder of one's own, as in ./mine.",
         autocompletion=complete_accelerator,
     ),
 ]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from fiberscope import accelerators
+from fiberscope import accelerators, cli
 from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.machines import is_machine
 
 TEMPLATE = Path(__file__).parents[2] / "fiberscope" / "template"
 
@@ -68,7 +70,7 @@ def test_what_is_wrong_in_a_file_beside_it_is_said_with_its_place(folder: Path) 
 
 
 def test_a_package_that_is_installed_brings_a_machine(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch, capsys
 ) -> None:
     facts = tmp_path / "mine-1.dist-info"
     facts.mkdir()
@@ -79,7 +81,12 @@ def test_a_package_that_is_installed_brings_a_machine(
     assert accelerators.installed() == {"lost": "mine.lost", "mine": "mine.machine"}
     assert accelerators.find("mine").shipped == folder / "config.yaml"
     assert accelerators.summary("mine").startswith("row-wise product")
+    assert is_machine("mine")
     assert accelerators.find("gamma").shipped != folder / "config.yaml"  # what ships goes first
+    assert cli.run(["list", "--json", "-"]) == 0
+    listed = {one["name"]: one["summary"] for one in json.loads(capsys.readouterr().out)["accelerators"]}
+    assert listed["mine"] == accelerators.summary("mine")
+    assert listed["lost"].endswith("has no module mine.lost")
     with pytest.raises(ConfigurationError, match="lost: the package that brings it has no module"):
         accelerators.find("lost")
 

@@ -48,6 +48,24 @@ def test_what_takes_a_machine_takes_its_folder(here: Path, command: list[str]) -
     assert run(command) == 0
 
 
+def test_what_takes_a_report_of_it_finds_it_again(here: Path) -> None:
+    assert run(["new", "machine", "mine"]) == 0
+    assert run(["sim", "mine/machine.py", SMALL, "--json", "out.json"]) == 0
+    assert run(["rerun", "out.json"]) == 0
+    assert run(["page", "out.json", "-o", "out.html"]) == 0
+    assert "mine: its components and where their cycles went" in (here / "out.html").read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.slow
+def test_workers_of_a_sweep_have_its_modules(here: Path, capsys) -> None:
+    assert run(["new", "machine", "mine"]) == 0
+    assert run(["sweep", "./mine", SMALL, "--grid", "pe.count=2,4", "--store", "study", "--quiet"]) == 0
+    assert run(["results", "study"]) == 0
+    assert capsys.readouterr().out.count("done") == 2
+
+
 def test_its_own_tests_pass(here: Path) -> None:
     assert run(["new", "machine", "mine", "--in", "."]) == 0
     command = [sys.executable, "-m", "pytest", "-q", "mine"]

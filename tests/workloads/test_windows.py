@@ -77,7 +77,10 @@ def test_as_a_tensor_and_as_the_right_factor_of_a_product(image):
         ("size=1x1x1x1,of={image}", "windows of 4 ranks, and an image of 3"),
         ("sise=1,of={image}", "no key 'sise'; did you mean size"),
         ("size=2x2,of=wiki-Vote", "wiki-Vote: no array; an image is one, as image.npy or net.npz:NAME"),
-        ("size=0x3,of=image.npy", "windows:size=0x3,: size=0x3: sizes, each of at most 268,435,456, have an x"),
+        (
+            "size=0x3,of=image.npy",
+            "windows:size=0x3,: size=0x3: sizes, each of at most 268,435,456, have an x",
+        ),
         ("size=2x2,of=none.npy", "none.npy: no such file"),
     ],
 )
