@@ -36,7 +36,7 @@ class SortingQueues(Component):
     """
 
     PORTS = (Input("products", STREAM), Output("z_jobs", JOB), Input("z_done", DONE))
-    COUNTERS = ("add", "merged", "overflows", "sorted")
+    COUNTERS = ("add", "merged", "overflows", "popped", "pushed", "sorted")
 
     products: Channel
     z_jobs: Channel
@@ -68,8 +68,10 @@ class SortingQueues(Component):
         self.drained = 0  # which ends in this cycle
         self.finished = 0  # rows
         self.add = 0  # sums of two
+        self.pushed = 0  # products that entered a queue
         self.merged = 0  # elements that passed from queue to queue
-        self.sorted = 0  # elements that left in the second phase
+        self.popped = 0  # elements that the second phase took
+        self.sorted = 0  # and those that left it
         self.overflows = 0
 
     def tick(self, now: int) -> int:
@@ -144,6 +146,7 @@ class SortingQueues(Component):
             self.head += 1
             self.add += 1
         self.filling.append((coordinate, value))
+        self.pushed += 1
         self.overflows += len(self.filling) > self.entries
         return passed
 
@@ -163,6 +166,7 @@ class SortingQueues(Component):
             for coordinate, value in queue:
                 self.add += coordinate in sums
                 sums[coordinate] = sums.get(coordinate, 0.0) + value
+        self.popped += sum(map(len, self.full))
         self.full = []
         order = sorted(sums)
         row = self.rows[self.finished]
