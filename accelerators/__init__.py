@@ -64,8 +64,9 @@ def find(name: str) -> Accelerator[Any]:
     """
     if is_path(name):
         return _descriptor(run_file(file_of(name)), name)
-    _origin(name)
-    return _descriptor(importlib.import_module(_module(name)), name)
+    if name in names():
+        return _descriptor(importlib.import_module(_module(name)), name)
+    return _descriptor(_brought(name), name)
 
 
 def _module(name: str) -> str:
@@ -76,6 +77,16 @@ def _module(name: str) -> str:
     if name not in others:
         raise ConfigurationError(f"no accelerator is called {name}; {nearest(name, [*names(), *others])}")
     return others[name]
+
+
+def _brought(name: str) -> ModuleType:
+    """The module of a machine that another package brings."""
+    module = _module(name)
+    try:
+        return importlib.import_module(module)
+    except Exception as error:
+        fault = f"{name}: the package that brings it cannot be imported: {type(error).__name__}: {error}"
+        raise ConfigurationError(fault) from error
 
 
 def _origin(name: str) -> Path:

@@ -87,7 +87,7 @@ def test_a_package_that_is_installed_brings_a_machine(
     listed = {one["name"]: one["summary"] for one in json.loads(capsys.readouterr().out)["accelerators"]}
     assert listed["mine"] == accelerators.summary("mine")
     assert listed["lost"].endswith("has no module mine.lost")
-    with pytest.raises(ConfigurationError, match="lost: the package that brings it has no module"):
+    with pytest.raises(ConfigurationError, match="lost: the package that brings it cannot be imported: Mod"):
         accelerators.find("lost")
 
 
