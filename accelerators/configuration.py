@@ -12,7 +12,7 @@ import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -42,6 +42,7 @@ __all__ = [
     "parameters",
     "parse_settings",
     "validated",
+    "values",
     "within",
     "written",
 ]
@@ -193,6 +194,11 @@ def digest(parameters: Mapping[str, object]) -> str:
 def leaf_keys(model: type[BaseModel]) -> Iterator[str]:
     """Dotted keys of all parameters of a model, in the order of declaration."""
     return (key for key, _field in leaf_fields(model))
+
+
+def values(configured: BaseModel) -> dict[str, Any]:
+    """All parameters of a configuration by dotted key, in base units."""
+    return {key: reduce(getattr, key.split("."), configured) for key in leaf_keys(type(configured))}
 
 
 def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:

@@ -188,6 +188,9 @@ class Accelerator(Generic[AnyConfiguration]):
         reads: the compression format in which it reads each operand from memory, where a converter can stand
             in front of it.
         iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
+        costs: the file that says what its actions and parts cost; that of its folder if not given.
+        areas: of a model, areas in um2 by component and what none is known of, where they follow from another
+            description than its components.
     """
 
     name: str
@@ -213,6 +216,13 @@ class Accelerator(Generic[AnyConfiguration]):
     defaults: tuple[Path, ...] = ()
     preset: Mapping[str, Entry] = field(default_factory=dict)
     own: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
+    costs: Path | None = None
+    areas: Callable[[Any], tuple[Mapping[str, float], Sequence[str]]] | None = None
+
+    @property
+    def costs_file(self) -> Path:
+        """What its actions and parts cost; there need not be such a file."""
+        return self.costs or self.folder / "costs.yaml"
 
     @property
     def shipped(self) -> Path:

@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fiberscope
-from fiberscope.energy import energy_table
-from fiberscope.models.energies import default_table
 
 OWN = Path(__file__).parent.parent / "examples" / "specifications"
 MACHINES = ("gamma", "extensor", "outerspace", "sigma", "weight_stationary")
@@ -43,8 +41,8 @@ SETTINGS = {"extensor": {"pe.tile": 64}}  # two dense microtiles of 128 do not f
 
 def main() -> None:
     """Print the table of docs/chains.md, a line a layer and machine."""
-    print("| layer | machine | cycles | us | first, second | MiB moved | uJ | multiplies |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| layer | machine | cycles | us | first, second | MiB moved | uJ | mm2 | multiplies |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for layer, (chain, operands) in LAYERS.items():
         for machine in sys.argv[1:] or (*MACHINES, *MAPPED):
             print(
@@ -63,15 +61,9 @@ def told(machine: str, chain: str, operands: dict[str, str]) -> Iterator[str]:
     yield f"{report.seconds * 1e6:,.1f}"
     yield ", ".join(f"{step.cycles:,}" for step in report.chain.steps.values())
     yield f"{moved / 2**20:,.2f}"
-    yield f"{sum(energies(report)):,.1f}"
+    yield f"{report.energy.total_pj / 1e6:,.1f}" if report.energy else ""
+    yield f"{report.area_um2 / 1e6:,.2f}" if report.area_um2 else ""
     yield f"{report.operations['multiply']:,}"
-
-
-def energies(report: fiberscope.Report) -> Iterator[float]:
-    """uJ of memory and of operations, by the energies that ship; buffers on chip are not among them."""
-    for *_what, energy in energy_table(report, default_table()).rows:
-        if energy != "-":
-            yield float(energy.replace(",", ""))
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fiberscope.accelerators.configuration import leaf_keys
+from fiberscope.accelerators.configuration import values
 from fiberscope.accelerators.yaml_layer import Entry, read_yaml
 from fiberscope.errors import InputError
 from fiberscope.provenance.made import Roots
@@ -111,7 +111,7 @@ class Simulation(Run):
             raise InputError(f"{self.called} needs a workload to run on, as in wiki-Vote")
         begin = (SECTION, PREFIX, BETWEEN)
         beside = {key: _value(one) for key, one in self.settings.items() if key.startswith(begin)}
-        return _flat(self._ready.configured) | beside
+        return values(self._ready.configured) | beside
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """As of ``Run``."""
@@ -239,7 +239,7 @@ class GraphRun(Run):
         """As of ``Run``; quantities are in base units."""
         from fiberscope.models.graphs.execution import configured  # noqa: PLC0415
 
-        found = _flat(configured(self.settings, self.config))
+        found = values(configured(self.settings, self.config))
         if not Path(self.machine).is_file():
             raise InputError(f"{self.machine}: there is no such file; name that of a graph, as in spmv.gv")
         return found
@@ -294,11 +294,6 @@ def conversion(
 
 def _value(given: object) -> object:
     return given.value if isinstance(given, Entry) else given
-
-
-def _flat(configured: Any) -> dict[str, object]:  # noqa: ANN401
-    """Parameters by dotted key."""
-    return {key: reduce(getattr, key.split("."), configured) for key in leaf_keys(type(configured))}
 
 
 RUNS: Mapping[str, Callable[..., Run]] = {

@@ -25,6 +25,7 @@ from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.parts import checked
 from fiberscope.report import collect, timeline
 from fiberscope.report.collect import Checked
+from fiberscope.report.costs import prices_of
 from fiberscope.report.document import Report
 from fiberscope.report.host import Timing
 from fiberscope.report.parts import Asked, Source
@@ -70,6 +71,7 @@ def solve(
         VerificationError, DeadlockedRunError, MisplacedRequestsError: it went wrong.
     """
     start = time.perf_counter()
+    prices_of(kind, configured)  # finds a fault before the run, not after
     model = _build(kind, configured, problem, course)
     watch, ended, simulation_start = None, None, time.perf_counter()
     if course.fidelity == EVENT:
@@ -82,7 +84,7 @@ def solve(
     simulation_seconds = time.perf_counter() - simulation_start
     run, answer = _check(problem, model, run, course.tell)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
-    made = collect.Made(course.fidelity, course.parts, source)
+    made = collect.Made(course.fidelity, course.parts, source, prices_of(kind, model.parameters))
     report = collect.report(kind, problem, model, run, answer, timing, watch, made)
     _raise(ended, answer, report, problem)
     return report

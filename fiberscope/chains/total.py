@@ -6,10 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from fiberscope.chains.chain import Chain, Product
 from fiberscope.converted import Settled
-from fiberscope.report import parts
+from fiberscope.report import costs, parts
 from fiberscope.report.document import Report
 from fiberscope.report.frame import framed, verification, workload
 from fiberscope.report.host import Timing
@@ -82,6 +83,7 @@ def total(
         components=_components(steps),
         chain=_chain(ran),
         source=made,
+        **_costs(steps, length),
     ).holding(last.result)
 
 
@@ -90,6 +92,15 @@ def _verification(last: Report, comparison: Comparison | None) -> parts.Verifica
     if comparison is None:
         return verification(reference, [])
     return verification(reference, [comparison], comparison.tolerance)
+
+
+def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
+    """Energy of all products, and the machine's area; conversions are in neither."""
+    energies = [one.energy for one in steps if one.energy]
+    if len(energies) < len(steps):
+        return {}
+    area = {"area": steps[-1].area, "area_um2": steps[-1].area_um2}
+    return {**costs.energies_together(energies, seconds), **area}
 
 
 def _traffic(ran: Ran) -> dict[str, parts.TensorTraffic]:

@@ -50,8 +50,8 @@ def compare(
     Runs the published matrices with the options of the published runs, with both models of memory; of a
     machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
     ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper; ``mint``
-    counts the gates of the variants of the format converter, by Yosys; ``tiles`` puts ways to tile side by
-    side, by traffic and on ExTensor.
+    counts the gates of the format converter's variants, by Yosys; ``tiles`` puts ways to tile side by side,
+    by traffic and on ExTensor; ``costs`` lays areas, powers and energies beside published ones.
 
     \b
     Examples:
@@ -59,7 +59,7 @@ def compare(
       fiberscope compare gamma wiki-Vote --set memory.refresh=off
       fiberscope compare gamma --write docs/accuracy.md
       fiberscope compare graphicionado wiki-Vote
-      fiberscope compare sage
+      fiberscope compare costs gamma
       fiberscope compare sparseloop
       fiberscope compare sam 12 14
       fiberscope compare tiles wiki-Vote
@@ -170,6 +170,27 @@ def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple
     return asdict(found), mint_tables(found, version())
 
 
+def _costs(_name: str, machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
+    """Areas, powers and energies, beside what was published of them."""
+    from fiberscope.accelerators.configuration import load
+    from fiberscope.converters.mint import MINT
+    from fiberscope.rtl.choice import known
+
+    if options["parts"] or options["settings"]:
+        raise InputError("costs are of machines as they ship: no --set and no --part")
+    known()
+    from fiberscope.study.costs import costs
+
+    given = load(MINT.configuration, MINT.shipped, name=MINT.name)
+    rows = costs(machines, given, options["tell"])
+    columns = ("Machine", "Figure", "Run", "Published", "Ours", "Error", "Not in ours", "Source")
+    table = Table("Areas, powers and energies", columns, labels=3)
+    for row in rows:
+        numbers = f"{row.published:,.4g}", f"{row.ours:,.4g}", percent(row.error), str(row.without)
+        table.add(row.machine, row.what, row.run, *numbers, row.source)
+    return [{**asdict(row), "error": row.error} for row in rows], [table]
+
+
 def _published(
     kind: Kind[Any], matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
@@ -256,6 +277,7 @@ def _mean(values: Sequence[float]) -> str:
 
 # What is compared beside machines: by its name, from names of cases and options, data and tables.
 STUDIES: Final[Mapping[str, Study]] = {
+    "costs": _costs,
     "mint": _mint,
     "sage": _sage,
     "sam": _sam,

@@ -16,6 +16,7 @@ from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_leaf import export_leaf
+from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, ValueBits
 from fiberscope.commands.rtl_power import power
 from fiberscope.commands.run_options import Waves
@@ -354,3 +355,4 @@ def _write(block: RtlBlock, text: str, folder: Path) -> None:
 
 rtl.command()(power)
 rtl.command()(bench)
+rtl.command()(netlists)

@@ -146,9 +146,7 @@ class Simulated(Waves, Reported):
     cycle_limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
     ] = None
-    energy: Annotated[
-        bool, typer.Option("--energy", help="Show what memory and operations take, by the table that ships.")
-    ] = False
+    energy: Annotated[bool, typer.Option("--energy", help="Show energy and area by part and action.")] = False
 
     def simulate(
         self, make: Callable[..., Run], inputs: _Files, wanted: Mapping[str, object] | None = None
@@ -185,10 +183,9 @@ class Simulated(Waves, Reported):
         """Show the energy if that was asked for; returns the exit code."""
         if self.energy and self.json != STANDARD_OUTPUT:
             from fiberscope.commands.output import show
-            from fiberscope.energy import energy_table
-            from fiberscope.models.energies import default_table
+            from fiberscope.report.costs_table import costs_table
 
-            show([energy_table(report, default_table())], markdown=False)
+            show([costs_table(report)], markdown=False)
         return exit_code(report)
 
     def _outputs(self) -> _Files:

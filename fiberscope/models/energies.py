@@ -66,8 +66,8 @@ class EnergyTable:
             bare: whether a component's name counts as it stands behind the last dot.
         """
         found: dict[str, dict[str, ActionEnergy]] = {}
-        for table in tables:
-            owner = _INSTANCES.sub("", table.name)
+        for table, called in ((one, each) for one in tables for each in (one.name, *one.also)):
+            owner = _INSTANCES.sub("", called)
             known = found.setdefault(owner.rpartition(".")[2] if bare else owner, {})
             for action in table.actions:
                 entry = ActionEnergy(action.energy, action.bits, action.source or name)
@@ -104,11 +104,12 @@ class EnergyAction(BaseModel):
 
 
 class ComponentActions(BaseModel):
-    """The actions of a component."""
+    """The actions of a component; ``also`` are others that they are of."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
+    also: list[str] = []
     actions: list[EnergyAction]
 
 

@@ -34,6 +34,8 @@ FIRST: Final = (
     Measure("traffic_bytes", "traffic", "bytes"),
     Measure("seconds", "simulated time", "s"),
     Measure("energy_pj", "energy in pJ"),
+    Measure("area_um2", "area in um2"),
+    Measure("edp", "energy times time in J s"),
     Measure("memory_utilization", "memory bandwidth used", "share", "more"),
     Measure("workers_busy", "workers busy", "share", "more"),
     Measure("operations_per_second", "operations a second", "ops/s", "more"),

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
+from fiberscope.costs.bill import Counted
+from fiberscope.costs.prices import Prices
 from fiberscope.parts import origin
-from fiberscope.report import parts
+from fiberscope.report import costs, parts
 from fiberscope.report.document import Report
 from fiberscope.report.families import bottleneck
 from fiberscope.report.frame import framed, verification, workload
@@ -23,11 +25,13 @@ __all__ = ["Checked", "Made", "components_of", "report"]
 
 @dataclass(frozen=True)
 class Made:
-    """How a run was made: which of the models ran, with which blocks that a user put into it, and by what."""
+    """How a run was made: which of the models ran, with which blocks that a user put into it, and by what;
+    and what its actions and parts cost."""
 
     fidelity: str
     replaced: Mapping[str, Callable[..., Component]]
     source: parts.Source | None
+    prices: Prices | None
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,6 @@ def report(
     kernel: Kernel | None = getattr(model, "kernel", None)
     components = components_of(kernel) if kernel else {}
     memory = _memory(model.memory(), traffic, run.seconds)
-    compared = [checked.comparison] if checked else []
     return framed(
         timing,
         operations.get("multiply"),
@@ -86,14 +89,22 @@ def report(
         traffic_minimum_bytes=model.traffic_minimum_bytes(),
         memory=memory,
         product=_product(checked),
-        verification=verification(problem.reference, compared, problem.tolerance),
+        verification=_verification(problem, checked),
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
         timeline=watch.timeline(run.cycles) if watch else None,
         iterations=tuple(parts.Iteration(**asdict(one)) for one in accelerator.iterations(model)),
         occupancies=watch.occupancies() if watch else {},
         source=made.source,
+        **_costs(accelerator, model, made, costs.counted(components, traffic, operations), run.seconds),
     ).holding(checked.answer if checked else None)
+
+
+def _costs(
+    accelerator: Accelerator[Any], model: Model, made: Made, did: Counted, seconds: float
+) -> dict[str, Any]:
+    areas = accelerator.areas(model) if accelerator.areas else None
+    return costs.told(made.prices, did, seconds, areas)
 
 
 def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:
@@ -103,6 +114,10 @@ def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:
 def _problem(problem: Problem) -> parts.Problem:
     parameters = problem.parameters.model_dump(mode="json")
     return parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title)
+
+
+def _verification(problem: Problem, checked: Checked | None) -> parts.Verification:
+    return verification(problem.reference, [checked.comparison] if checked else [], problem.tolerance)
 
 
 def _product(checked: Checked | None) -> parts.Product | None:

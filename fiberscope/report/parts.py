@@ -16,11 +16,13 @@ from fiberscope.report.schema import Document
 
 __all__ = [
     "CIRCUMSTANCES",
+    "Area",
     "Asked",
     "Chain",
     "Component",
     "Conversion",
     "Conversions",
+    "Energy",
     "Environment",
     "Host",
     "Iteration",
@@ -184,6 +186,21 @@ class Memory(_Part):
     counters: dict[str, int] = {}
 
 
+class Energy(_Part):
+    """What a run took, in pJ, by family of components and action; and what no cost is known of."""
+
+    total_pj: float
+    by_component: dict[str, dict[str, float]]
+    without: tuple[str, ...] = ()
+
+
+class Area(_Part):
+    """The areas of all components of each family, in um2, and what no area is known of."""
+
+    by_component: dict[str, float]
+    without: tuple[str, ...] = ()
+
+
 class Verification(_Part):
     """The comparison with the reference. ``passed`` is null where the run did not come to its end.
 
@@ -204,8 +221,7 @@ class Teaal(_Part):
     ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
     Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body of each loop ran,
     ``elements`` how many elements each Einsum's output has, both over all rounds, ``rounds`` how often the
-    cascade did. ``energy`` is in pJ: in all, by component, by tensor moved and by Einsum, whose table it was
-    counted with, and the actions that this table lacks.
+    cascade did. ``energy`` is in pJ by tensor moved and by Einsum, with whose table it was counted.
     """
 
     semantics: str
@@ -370,7 +386,10 @@ class Record(_Part, Document):
     iterations: tuple[Iteration, ...] = ()
     occupancies: dict[str, Occupancy] = {}
     teaal: Teaal | None = None
-    energy_pj: float | None = None
+    energy: Energy | None = None
+    area_um2: float | None = None
+    area: Area | None = None
+    edp: float | None = None
     conversions: Conversions | None = None
     chain: Chain | None = None
     levels: dict[str, StorageLevel] = {}

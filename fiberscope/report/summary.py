@@ -75,6 +75,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [""] if report.traffic or report.memory else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
     last = {
+        **_costs(report),
         "Converted": _converted(report),
         "Bottleneck": bottleneck,
         "Verified": verified(report),
@@ -241,6 +242,22 @@ def _memory(memory: Memory) -> RenderableType:
     text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
     said = "a channel is busy while it holds a request, moving data or not" if accesses else ""
     return _lines(("Memory", text), ("", said))
+
+
+def _costs(report: Record) -> dict[str, str]:
+    """Energy with its product with time, and area; and of how much neither is known."""
+    if report.energy is None:
+        return {}
+    energy = _scaled(report.energy.total_pj, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
+    edp = "" if report.edp is None else f", times the time {report.edp:.3g} J s"
+    area = f"{report.area_um2 / 1e6:,.3f} mm2" if report.area_um2 else ""
+    lines = {"Energy": f"{energy}{edp}{_lacking(report.energy.without)}"}
+    return lines | ({"Area": f"{area}{_lacking(report.area.without)}"} if area and report.area else {})
+
+
+def _lacking(without: tuple[str, ...]) -> str:
+    first, more = ", ".join(without[:3]), len(without) - 3
+    return f"; without {first}" + (f" and {more} more" if more > 0 else "") if without else ""
 
 
 def _converted(report: Record) -> str:

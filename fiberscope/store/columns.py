@@ -50,6 +50,9 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "memory_utilization": NUMBER,
     "nonzeros": COUNT,  # of all operands
     "energy_pj": NUMBER,
+    "area_um2": NUMBER,
+    "edp": NUMBER,  # energy times time, J s
+    "ed2p": NUMBER,  # and times time again, J s2
     "workers": TEXT,  # the family of components that does the work
     "worker_count": COUNT,
     "busy": COUNT,  # cycles of all workers together, as the three below

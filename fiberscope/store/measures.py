@@ -32,7 +32,7 @@ def measures(report: Report, workers: str) -> dict[str, Any]:
         "traffic_minimum_bytes": report.traffic_minimum_bytes,
         **_memory(report.memory),
         "nonzeros": sum(operand.nonzeros for operand in report.workload.operands),
-        "energy_pj": report.energy_pj,
+        **_costs(report),
         **_workers(kinds.get(workers)),
         "families": json.dumps({name: _states(kind) for name, kind in kinds.items()}),
         "bottleneck": report.bottleneck,
@@ -40,6 +40,17 @@ def measures(report: Report, workers: str) -> dict[str, Any]:
         "workload_source": report.workload.source,
         **{f"operations_{name}": count for name, count in report.operations.items()},
         "report": report.dumped(),
+    }
+
+
+def _costs(report: Report) -> dict[str, float | None]:
+    """Energy and area, and energy times time once and twice, in J s and J s2."""
+    edp = report.edp
+    return {
+        "energy_pj": report.energy.total_pj if report.energy else None,
+        "area_um2": report.area_um2,
+        "edp": edp,
+        "ed2p": None if edp is None else edp * report.seconds,
     }
 
 

@@ -11,7 +11,7 @@ from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.area import Area, measure
 
-__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "gates", "summed"]
+__all__ = ["COUNTERS", "PUBLISHED_MM2", "Gates", "Part", "Variant", "gates", "summed", "twins"]
 
 # MINT, Section VII-B: 28 nm, placed and routed, the conversions of Figure 8.
 PUBLISHED_MM2 = {"mint_b": 0.95, "mint_m": 0.41, "mint_mr": 0.23}
@@ -73,7 +73,7 @@ class Gates:
     left_out: Mapping[str, Mapping[str, int]]
 
 
-def _twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
+def twins(given: MintParameters) -> dict[str, tuple[str, Parameters]]:
     """The twin of each kind of hardware, and its parameters in a converter of these.
 
     Raises:
@@ -109,7 +109,7 @@ def gates(given: MintParameters, tell: Callable[[str], None]) -> Gates:
         ValueError: a block cannot be built so.
     """
     measured = {}
-    for kind, (block, parameters) in _twins(given).items():
+    for kind, (block, parameters) in twins(given).items():
         tell(f"{block}: synthesizing")
         measured[kind] = block, measure(BLOCKS[block], parameters)
     return summed(measured)

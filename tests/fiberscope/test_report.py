@@ -19,8 +19,8 @@ SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 KEYS = {
     "": "schema fidelity version accelerator parts complete ending workload problem config config_digest "
     "chosen cycles seconds operations traffic traffic_minimum_bytes memory product verification bottleneck "
-    "components timeline iterations occupancies teaal energy_pj conversions chain levels analytical source "
-    "environment host",
+    "components timeline iterations occupancies teaal energy area_um2 area edp conversions chain levels "
+    "analytical source environment host",
     "workload": "name source origin digest shape nonzeros notice b more",
     "problem": "kind parameters title",
     "product": "shape nonzeros",

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from fiberscope.costs.bill import ENERGY_WITHOUT
 from fiberscope.models.analytic.actions import Access, FormatAccess
 from fiberscope.models.analytic.cost import LevelCost
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.evaluate import Evaluated
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
+from fiberscope.report import costs, parts
 from fiberscope.report import levels as level_parts
-from fiberscope.report import parts
 from fiberscope.report.document import Report
 from fiberscope.report.frame import framed, verification, workload
 from fiberscope.report.host import Timing
@@ -129,7 +130,7 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
     """The report of the first mapping of an evaluation, by these sources."""
     told = Levels(evaluated).all()
     cycles, energy = math.ceil(float(evaluated.cycles[0])), float(evaluated.energy_pj[0])
-    computes = _computes(evaluated)
+    computes, seconds = _computes(evaluated), cycles * 1e-9
     return framed(
         timing,
         round(computes.actual),
@@ -141,16 +142,27 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
         problem=parts.Problem(kind="loop nest", title=_title(evaluated)),
         config=_config(case, evaluated),
         cycles=cycles,
-        seconds=cycles * 1e-9,
+        seconds=seconds,
         operations={"compute": round(computes.actual)},
         traffic=_traffic(evaluated, told),
         verification=verification("none", [], 0.0),
         bottleneck=bottleneck(evaluated),
-        energy_pj=energy,
+        **costs.told_energy(_spent(evaluated, told, computes), ENERGY_WITHOUT, seconds),
         levels=told,
         analytical=_summary(case, evaluated, told, computes, cycles, energy),
         source=source,
     )
+
+
+def _spent(
+    evaluated: Evaluated, told: Mapping[str, level_parts.StorageLevel], computes: level_parts.Computes
+) -> dict[str, dict[str, float]]:
+    """Energy by level and tensor, and of the computes."""
+    spent = {
+        name: {**{tensor: one.energy_pj for tensor, one in level.tensors.items()}, "leakage": level.leak_pj}
+        for name, level in told.items()
+    }
+    return {**spent, computes_name(evaluated): {"compute": computes.energy_pj}}
 
 
 def _summary(

@@ -24,6 +24,7 @@ from fiberscope.models.mapped.machine import MappedMachine
 from fiberscope.models.mapped.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.mapped.stages import Stage, check_instances
 from fiberscope.models.mapped.units import own_part, units_in
+from fiberscope.models.trace.area import areas_of
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.source import place_of
 from fiberscope.models.trace.specification import Specification
@@ -74,6 +75,8 @@ def machine_of(name: str) -> Accelerator[Any]:
         models={EVENT: partial(_built, called, frozenset(drafted.given))},
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
         own=_own(drafted, outline, units),
+        costs=SHIPPED.with_name("costs.yaml"),
+        areas=lambda model: areas_of(model.specification),
         workers=_workers(graphs),
         solves=(type("Cascade", (Cascade,), told),),
     )

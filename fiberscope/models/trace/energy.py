@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fiberscope.costs.bill import ENERGY_WITHOUT
 from fiberscope.models.energies import ActionEnergy, EnergyTable
 from fiberscope.models.trace.evaluate import EinsumRun
 from fiberscope.models.trace.specification import Component, Specification
@@ -48,14 +49,20 @@ class Energy:
     spent: Sequence[Spent]
 
     @property
-    def picojoules(self) -> float:
-        """Of all."""
-        return sum(each.picojoules for each in self.spent)
+    def by_action(self) -> dict[str, dict[str, float]]:
+        """The energy of each component by action; of what moves a tensor, by that too."""
+        found: dict[str, dict[str, float]] = {}
+        for each in self.spent:
+            if each.energy:
+                action = f"{each.action} {each.tensor}".rstrip()
+                actions = found.setdefault(each.component, {})
+                actions[action] = actions.get(action, 0.0) + each.picojoules
+        return found
 
     @property
-    def by_component(self) -> dict[str, float]:
-        """The energy of each component."""
-        return self._by(lambda each: each.component)
+    def without(self) -> list[str]:
+        """What it is without, as a report has it."""
+        return [*ENERGY_WITHOUT, *self.unknown]
 
     @property
     def by_tensor(self) -> dict[str, float]:
@@ -76,14 +83,11 @@ class Energy:
 
     @property
     def told(self) -> dict[str, Any]:
-        """All of it, as the report has it."""
+        """What a report has of it besides the energies by component."""
         return {
             "table": self.table,
-            "picojoules": self.picojoules,
-            "by_component": self.by_component,
             "by_tensor": self.by_tensor,
             "by_einsum": self.by_einsum,
-            "unknown": self.unknown,
         }
 
     def _by(self, owner: Callable[[Spent], str]) -> dict[str, float]:

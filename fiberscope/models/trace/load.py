@@ -14,6 +14,7 @@ from fiberscope import accelerators
 from fiberscope.accelerators.configuration import Configuration, layers, leaf_keys, validated
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.references import resolved
 from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import Entry, construct, refusing
 from fiberscope.accelerators.yaml_schema import checked
@@ -24,7 +25,7 @@ from fiberscope.models.trace.mapping import MappingReader
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.program import BUILT_IN
 from fiberscope.models.trace.schema import SpecificationSchema
-from fiberscope.models.trace.source import Source, find, place_of, resolved
+from fiberscope.models.trace.source import Source, find, place_of
 from fiberscope.models.trace.specification import Configuration as Architecture
 from fiberscope.models.trace.specification import Einsum, Specification, Tensor
 from fiberscope.workloads.errors import nearest

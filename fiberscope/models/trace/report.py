@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from fiberscope.models.trace.area import areas_of
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import Outcome
 from fiberscope.models.trace.operands import Given, tensor_of
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
-from fiberscope.report import parts
+from fiberscope.report import costs, parts
 from fiberscope.report.document import Report
 from fiberscope.report.frame import framed, verification, workload
 from fiberscope.report.host import Timing
@@ -85,6 +86,8 @@ def report(modelled: Modelled, timing: Timing, source: parts.Source | None = Non
         bottleneck=bottleneck(modelled.metrics),
         teaal=_teaal(modelled),
         source=source,
+        **costs.told_energy(modelled.energy.by_action, modelled.energy.without, seconds),
+        **costs.told_area(*areas_of(specification)),
     ).holding(None if modelled.outcome.interrupted else _answer(modelled))
 
 

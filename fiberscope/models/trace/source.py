@@ -1,14 +1,11 @@
-"""Finds the file of a specification, chooses a variant of it, and works out the references in it."""
+"""Finds the file of a specification, and chooses a variant of it."""
 
 from __future__ import annotations
 
-import operator
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import reduce
 from pathlib import Path
 
 import yaml
@@ -19,19 +16,10 @@ from fiberscope.accelerators.own import is_path
 from fiberscope.accelerators.yaml_document import overlaid
 from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
 from fiberscope.workloads.errors import nearest
-from fiberscope.workloads.expressions.expression import Expression, Number, Operation, Scalar
-from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_arithmetic
 
-__all__ = ["Source", "find", "names", "place_of", "resolved"]
+__all__ = ["Source", "find", "names", "place_of"]
 
 FILE = "spec.yaml"
-APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
-_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 # The name in uniform_shape(K1), nway_shape(WAYS) or uniform_occupancy(A.K1).
 _SIZE = re.compile(r"(?:uniform_shape|nway_shape|uniform_occupancy)\(\s*(?:\w+\s*\.\s*)?([A-Za-z_]\w*)\s*\)")
 
@@ -190,48 +178,3 @@ def _chosen(node: yaml.MappingNode, variant: str, file: str) -> yaml.MappingNode
         line = over.start_mark.line + 1
         raise ConfigurationError(f"{file}:{line}: variant {variant} should have sections, as the file has")
     return overlaid(base, over)
-
-
-def resolved(text: str, known: Mapping[str, object], complaint: Callable[[str], Exception]) -> object:
-    """The value of a text with references.
-
-    Args:
-        text: a reference alone gives its number; one within a text is written into it.
-        known: values by name: symbols, and the machine's parameters in base units (bytes, hertz).
-        complaint: makes the exception that is raised.
-    """
-    whole = _REFERENCE.fullmatch(text)
-    if whole:
-        return _value(whole[1], known, complaint)
-    written = _REFERENCE.sub(lambda match: str(_value(match[1], known, complaint)), text)
-    if "${" in written:
-        raise complaint("a reference should be written as in ${fibercache.size / 8}")
-    return written
-
-
-def _value(
-    reference: str, known: Mapping[str, object], complaint: Callable[[str], Exception]
-) -> int | float | str:
-    try:
-        number = _number(parse_arithmetic(reference), known)
-    except UnreadableTextError as error:
-        raise complaint(f"${{{reference}}}: {error}") from error
-    except ZeroDivisionError as error:
-        raise complaint(f"${{{reference}}}: it divides by zero") from error
-    except ValueError as error:
-        raise complaint(f"${{{reference}}}: {error}") from error
-    return int(number) if number.denominator == 1 else float(number)
-
-
-def _number(part: Expression, known: Mapping[str, object]) -> Fraction:
-    if isinstance(part, Operation):
-        return reduce(APPLIED[part.operator], (_number(operand, known) for operand in part.operands))
-    if isinstance(part, Number):
-        return Fraction(part.value)
-    assert isinstance(part, Scalar)  # the grammar of references has nothing else
-    if part.name not in known:
-        raise ValueError(f"there is no {part.name}; {nearest(part.name, known)}")
-    value = known[part.name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{part.name} is {value}; it should be a number")
-    return Fraction(value)

@@ -234,7 +234,7 @@ def test_the_command(files: list[Path], tmp_path: Path, capsys: pytest.CaptureFi
     assert cli.run(["analyze", *names, str(best), "--quiet", "--json", "-"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["cycles"] == found["cycles"]
-    assert again["energy_pj"] == found["energy_pj"]
+    assert again["energy"] == found["energy"]
 
 
 @pytest.mark.parametrize(

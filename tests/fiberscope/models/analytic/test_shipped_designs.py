@@ -16,7 +16,7 @@ KEPT = Path(__file__).parent / "shipped_designs.json"
 def flat(design: str, mode: str) -> dict[str, float]:
     """Cycles, energies, words kept, bandwidth that metadata takes, and what is skipped, by where."""
     report = analyze(design, settings={"mode": mode})
-    found = {"cycles": report.cycles, "energy": report.energy_pj}
+    found = {"cycles": report.cycles, "energy": report.energy.total_pj}
     for level, one in report.levels.items():
         found |= {f"{level} cycles": one.cycles, f"{level} leak": one.leak_pj}
         for name, tensor in one.tensors.items():

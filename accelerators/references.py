@@ -1,0 +1,120 @@
+"""Expressions of parameters, as files have them: ``${fibercache.size / 8}``.
+
+They are compiled into words in postfix order, which can be kept as text and worked out without a parser.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from fiberscope.workloads.errors import nearest
+
+if TYPE_CHECKING:
+    from fiberscope.workloads.expressions.expression import Expression
+
+__all__ = ["REFERENCE", "Complaint", "Known", "compiled", "resolved", "worked_out"]
+
+Complaint: TypeAlias = Callable[[str], Exception]
+Known: TypeAlias = Mapping[str, object]
+APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+REFERENCE = re.compile(r"\$\{([^{}]*)\}")
+
+
+def resolved(text: str, known: Known, complaint: Complaint) -> object:
+    """The value of a text with references.
+
+    Args:
+        text: a reference alone gives its number; one within a text is written into it.
+        known: values by name: symbols, and the machine's parameters in base units (bytes, hertz).
+        complaint: makes the exception that is raised.
+    """
+    whole = REFERENCE.fullmatch(text)
+    if whole:
+        return _value(whole[1], known, complaint)
+    written = REFERENCE.sub(lambda match: str(_value(match[1], known, complaint)), text)
+    if "${" in written:
+        raise complaint("a reference should be written as in ${fibercache.size / 8}")
+    return written
+
+
+def _value(reference: str, known: Known, complaint: Complaint) -> int | float:
+    def within(message: str) -> Exception:
+        return complaint(f"${{{reference}}}: {message}")
+
+    number = worked_out(compiled(reference, within), known, within)
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def compiled(text: str, complaint: Complaint) -> list[str]:
+    """An expression as words in postfix order: ``2 * pe.count`` as ``2``, ``pe.count``, ``*``.
+
+    ``${pe.count}`` within it is ``(pe.count)``.
+
+    Raises:
+        Exception: what ``complaint`` makes; it is no expression.
+    """
+    from fiberscope.workloads.expressions.grammar import (  # noqa: PLC0415  (its parser takes time to load)
+        UnreadableTextError,
+        parse_arithmetic,
+    )
+
+    try:
+        return list(_words(parse_arithmetic(REFERENCE.sub(r"(\1)", text))))
+    except UnreadableTextError as error:
+        raise complaint(str(error)) from error
+
+
+def _words(part: Expression) -> Iterator[str]:
+    from fiberscope.workloads.expressions.expression import Number, Operation, Scalar  # noqa: PLC0415
+
+    if isinstance(part, Operation):
+        first, *others = part.operands
+        yield from _words(first)
+        for other in others:
+            yield from _words(other)
+            yield part.operator
+    elif isinstance(part, Number):
+        yield str(Fraction(part.value))
+    else:
+        assert isinstance(part, Scalar)  # the grammar of references has nothing else
+        yield part.name
+
+
+def worked_out(words: Sequence[str], known: Known, complaint: Complaint) -> Fraction:
+    """What such words come to.
+
+    Args:
+        words: of ``compiled``.
+        known: values by name.
+        complaint: makes the exception that is raised: for a name that is not known or is no number, and for
+            a division by zero.
+    """
+    stack: list[Fraction] = []
+    for word in words:
+        if word in APPLIED:
+            last = stack.pop()
+            try:
+                stack.append(APPLIED[word](stack.pop(), last))
+            except ZeroDivisionError as error:
+                raise complaint("it divides by zero") from error
+        else:
+            stack.append(Fraction(word) if word[0].isdigit() else _known(word, known, complaint))
+    return stack.pop()
+
+
+def _known(name: str, known: Known, complaint: Complaint) -> Fraction:
+    if name not in known:
+        raise complaint(f"there is no {name}; {nearest(name, known)}")
+    value = known[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise complaint(f"{name} is {value}; it should be a number")
+    return Fraction(value)

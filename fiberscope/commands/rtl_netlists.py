@@ -1,0 +1,54 @@
+"""``fiberscope rtl netlists``: the areas of the twins that a machine's costs name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.completion import complete_accelerator
+from fiberscope.commands.options import Settings
+from fiberscope.commands.output import tell
+from fiberscope.errors import InputError
+
+__all__ = ["netlists"]
+
+_Machines = Annotated[
+    list[str],
+    typer.Argument(metavar="MACHINE...", help="Names or paths.", autocompletion=complete_accelerator),
+]
+_Write = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The table; the user's own in the cache by default.")
+]
+
+
+def netlists(machines: _Machines, settings: Settings = None, write: _Write = None) -> None:
+    """Measure the netlists that machines' costs.yaml name, by Yosys, into a table that runs take areas from.
+
+    What is in the table already stays, as long as its Verilog and the cells are the same.
+
+    \b
+    Examples:
+      fiberscope rtl netlists gamma --set pe.radix=32
+    """
+    from fiberscope.accelerators.configuration import parse_settings, values
+    from fiberscope.converted import settled
+    from fiberscope.costs.book import read_book
+    from fiberscope.costs.netlists import own_table
+    from fiberscope.costs.prices import calls
+    from fiberscope.machines import find
+    from fiberscope.rtl.choice import known
+
+    known()
+    from fiberscope.rtl.netlists import remake
+
+    found: list[str] = []
+    for machine in machines:
+        kind = find(machine)
+        if not kind.costs_file.is_file():
+            raise InputError(f"{machine}: it has no {kind.costs_file}, which says what is measured")
+        configured = settled(kind, parse_settings(settings or []), None).configured
+        found += calls(read_book(kind.costs_file), values(configured))
+    for row in remake(dict.fromkeys(found), write or own_table(), tell):
+        print(f"{row.um2:>14,.0f} um2  {row.call}")

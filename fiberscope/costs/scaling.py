@@ -1,0 +1,68 @@
+"""From one technology to another: area, and energy at a voltage.
+
+Source: Stillmaker and Baas, "Scaling equations for the accurate prediction of CMOS device performance from
+180 nm to 7 nm", Integration 58 (2017): the table of areas and the polynomials of energy, bulk CMOS and, from
+45 nm on, high performance. They are taken from two public programs that have them alike, nodeScale
+(github.com/wromaszkan/nodeScale, a912c60) and that of hwcomponents; the paper itself was not at hand.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from math import exp, log
+
+__all__ = ["LIMITS", "area_factor", "energy_factor"]
+
+AREAS: Mapping[int, float] = {  # of what takes 1 at 45 nm
+    7: 0.059,
+    10: 0.1,
+    14: 0.17,
+    16: 0.19,
+    20: 0.21,
+    32: 0.46,
+    45: 1.0,
+    65: 1.5,
+    90: 2.8,
+    130: 6.4,
+    180: 19.0,
+}
+ENERGIES: Mapping[int, tuple[float, float, float]] = {  # coefficients of V^2, V and 1
+    7: (0.1776, -0.09097, 0.02447),
+    10: (0.2068, -0.09311, 0.02375),
+    14: (0.2363, -0.09675, 0.02239),
+    16: (0.2958, -0.1241, 0.03024),
+    20: (0.373, -0.1582, 0.04104),
+    32: (0.8367, -0.4341, 0.1701),
+    45: (1.018, -0.3107, 0.1539),
+    65: (3.755, -4.398, 1.975),
+    90: (4.762, -4.781, 2.092),
+    130: (7.171, -6.709, 2.904),
+    180: (0.0, 24.64, -17.98),
+}
+LIMITS = (min(AREAS), max(AREAS))  # nm
+
+
+def area_factor(source_nm: float, target_nm: float) -> float:
+    """What an area is multiplied with; between two nodes of the table a power of the feature size."""
+    return _between(AREAS, target_nm) / _between(AREAS, source_nm)
+
+
+def energy_factor(source_nm: float, source_volts: float, target_nm: float, target_volts: float) -> float:
+    """What an energy is multiplied with; between two nodes as of areas."""
+    return _energy(target_nm, target_volts) / _energy(source_nm, source_volts)
+
+
+def _energy(nanometres: float, volts: float) -> float:
+    energies = {
+        node: square * volts**2 + linear * volts + rest for node, (square, linear, rest) in ENERGIES.items()
+    }
+    return _between(energies, nanometres)
+
+
+def _between(table: Mapping[int, float], nanometres: float) -> float:
+    nodes = list(table)
+    place = max(1, bisect_left(nodes, nanometres))
+    low, high = nodes[place - 1], nodes[place]
+    share = log(nanometres / low) / log(high / low)
+    return exp((1 - share) * log(table[low]) + share * log(table[high]))

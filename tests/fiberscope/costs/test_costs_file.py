@@ -1,0 +1,138 @@
+"""What a ``costs.yaml`` says, worked out by hand, and what is said of one that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.costs import netlists
+from fiberscope.costs.book import read_book
+from fiberscope.costs.prices import calls, priced
+from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
+
+HEAD = "technology: 45 nm\nvoltage: 0.9 V\n"
+PE = HEAD + "parts: {pe: {source: s, "
+PARAMETERS = {"pe.radix": 8, "queues.size": 32768, "name": "text"}
+
+
+def prices(folder: Path, text: str, parameters=PARAMETERS, machine="mine"):
+    path = folder / "costs.yaml"
+    path.write_text(text)
+    return priced(read_book(path), parameters, machine)
+
+
+def test_an_action_is_its_energies(tmp_path):
+    text = (
+        HEAD + "parts: {pe: {source: s, actions: {merged: '${pe.radix - 5} * Merger.merge + Compute.add'}}}\n"
+    )
+    assert prices(tmp_path, text).parts["pe"].actions == {"merged": pytest.approx(3 * 0.605 + 1.99)}
+
+
+def test_an_sram_costs_an_access_and_an_area(tmp_path):
+    """EIE's of 32 KiB: 5 pJ for 32 bits, so 10 for 64; four of them, as large as the table of SRAMs says."""
+    sram = "{size: '${queues.size}', word: 64, count: 4}"
+    text = PE + f"srams: {{data: {sram}}}, actions: {{pushed: 2 * data}}}}}}\n"
+    part = prices(tmp_path, text).parts["pe"]
+    assert part.actions == {"pushed": pytest.approx(20.0)}
+    assert access_pj(32768, 64) == pytest.approx(10.0)
+    assert part.um2 == pytest.approx(4 * estimate(32768).area_um2)
+
+
+def test_areas_of_the_table_are_there_as_often_as_is_said(tmp_path):
+    text = (
+        HEAD
+        + "parts: {pe: {source: s, count: 2, area: 'mul64 + (${pe.radix} - 1) * add64 + 96 * register'}}\n"
+    )
+    assert prices(tmp_path, text).parts["pe"].um2 == pytest.approx(2 * (22300 + 7 * 9880 + 96 * 5.98))
+
+
+def test_a_netlist_is_looked_up_and_scaled(tmp_path):
+    """``intersector`` of four words takes 112,759 um2 of 180 nm, of which 45 nm needs a nineteenth."""
+    text = PE + "rtl: ['intersector(words=${pe.radix / 2})', 'merger(radix=63)']}}\n"
+    part = prices(tmp_path, text).parts["pe"]
+    assert part.um2 == pytest.approx(112_758.75 / 19, rel=1e-4)
+    assert part.without == ("merger(radix=63)",)
+    assert calls(read_book(tmp_path / "costs.yaml"), PARAMETERS) == [
+        "intersector(words=4)",
+        "merger(radix=63)",
+    ]
+
+
+def test_the_users_own_table_is_looked_into_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path))
+    netlists.own_table().write_text("call,um2,digest,yosys\nmerger(radix=63),1900,0,1\n")
+    text = PE + "rtl: ['merger(radix=63)']}}\n"
+    part = prices(tmp_path, text).parts["pe"]
+    assert (part.um2, part.without) == (pytest.approx(100.0), ())
+
+
+def test_all_but_memory_is_scaled(tmp_path):
+    text = "technology: 32 nm\nvoltage: 0.9 V\nmemory: {read: HBM2.read, write: 2 * HBM2.write}\n"
+    text += "operations: {multiply: Compute.mul}\n"
+    text += "parts: {pe: {source: s, actions: {add: Compute.add}, area: add64}}\n"
+    found = prices(tmp_path, text)
+    assert found.memory == {"read": 3.9, "write": 7.8}
+    assert found.operations == {"multiply": pytest.approx(18.04 * 0.457137 / 0.69885)}
+    assert found.parts["pe"].actions == {"add": pytest.approx(1.99 * 0.457137 / 0.69885)}
+    assert found.parts["pe"].um2 == pytest.approx(9880 * 0.46)
+
+
+def test_energies_of_a_machine_go_before_those_of_any(tmp_path):
+    text = HEAD + "memory: {read: MainMemory.read, write: MainMemory.write}\n"
+    assert prices(tmp_path, text, machine="gamma").memory["read"] == 3.9
+    assert prices(tmp_path, text, machine="mine").memory["read"] == 8.0
+
+
+def test_a_family_goes_before_a_pattern_and_the_first_pattern_counts(tmp_path):
+    part = "{{source: s, actions: {{add: {}}}}}"
+    names = {"'*.alu'": 1, "pe.alu": 2, "'pe.*'": 3}
+    text = HEAD + "parts:\n" + "".join(f"  {name}: {part.format(each)}\n" for name, each in names.items())
+    found = prices(tmp_path, text)
+    families = ("pe.alu", "tile.alu", "pe.other", "other")
+    assert [one and one.actions["add"] for one in map(found.of, families)] == [2.0, 1.0, 3.0, None]
+
+
+def test_what_is_kept_is_read_again_and_a_change_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    text = PE + "actions: {add: 1.5}}}\n"
+    assert prices(tmp_path, text).parts["pe"].actions["add"] == 1.5
+    (kept,) = (tmp_path / "cache" / "costs").iterdir()
+    kept.write_text(kept.read_text().replace('"3/2"', '"7"'))
+    read_book.__globals__["_book"].cache_clear()
+    assert prices(tmp_path, text).parts["pe"].actions["add"] == 7.0
+    assert prices(tmp_path, text.replace("1.5", "2")).parts["pe"].actions["add"] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("voltage: 0.9 V\n", ": technology is missing"),
+        (
+            "technology: 45\nvoltage: 0.9 V\n",
+            ":1:13: technology is 45; it should be a number with its unit, such as 45 nm",
+        ),
+        (
+            "technology: 3 nm\nvoltage: 0.9 V\n",
+            ":1:13: technology is 3 nm; it should be greater than or equal to 7",
+        ),
+        (HEAD + "part: {}\n", ":3:1: there is no part; did you mean parts?"),
+        (HEAD + "parts: {pe: {actions: {add: 1}}}\n", ":3:13: parts.pe.source is missing"),
+        (PE + "rtl: [merger]}}\n", ":3:31: parts.pe.rtl.0 is merger; "),
+        (PE + "actions: {add: 1 +}}}\n", ":3:40: "),
+        (
+            PE + "actions: {add: Compute.ad}}}\n",
+            ":3:40: there is no Compute.ad; did you mean Compute.add",
+        ),
+        (PE + "actions: {add: name}}}\n", ":3:40: name is text; it should be a number"),
+        (PE + "area: 1 / (pe.radix - 8)}}\n", ":3:31: it divides by zero"),
+        (PE + "srams: {d: {size: 0, word: 8}}}}\n", ":3:43: it is 0; it should be more than 0"),
+        (PE + "area: add65}}\n", ":3:31: there is no add65; did you mean add64"),
+    ],
+)
+def test_a_file_that_cannot_be_costs_one_line(tmp_path, text, message):
+    with pytest.raises(ConfigurationError) as caught:
+        prices(tmp_path, text)
+    assert f"costs.yaml{message}" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,63 @@
+"""The table of netlists: what ships is what Yosys gives, and what is measured once stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from fiberscope import cli
+from fiberscope.costs.netlists import LIBRARY, SHIPPED, call_of, read_netlists
+from fiberscope.errors import InputError
+
+pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
+pytest.importorskip("pyosys", reason="Yosys is missing: pip install 'fiberscope[area]'")
+
+from fiberscope.hw.rtl.tools.area import SHIPPED as LIBRARIES
+from fiberscope.rtl.netlists import remake
+
+pytestmark = pytest.mark.skipif(
+    not LIBRARIES[LIBRARY][0].is_file(), reason=f"the cells {LIBRARY} are not installed"
+)
+CHANNEL = "channel(capacity=2)"
+
+
+def test_what_has_been_measured_stays_until_its_verilog_is_another(tmp_path):
+    table, said = tmp_path / "netlists.csv", []
+    (first,) = remake([CHANNEL], table, said.append)
+    assert (first.call, said) == (CHANNEL, [f"{CHANNEL}: synthesizing"])
+    assert first.um2 > 0
+    assert remake([CHANNEL], table, said.append) == [first]
+    assert len(said) == 1
+    table.write_text(table.read_text().replace(first.digest, "0"))
+    assert remake([CHANNEL], table, said.append) == [first]
+    assert len(said) == 2
+    assert read_netlists(table) == {CHANNEL: first}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("marger(radix=2)", "no block marger"),
+        ("channel(capacity=0)", "capacity"),
+        ("channel(size=2)", "size"),
+    ],
+)
+def test_what_is_no_block_costs_a_line(tmp_path, call, message):
+    with pytest.raises(InputError, match=message) as caught:
+        remake([call], tmp_path / "netlists.csv", print)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_machine_without_costs_costs_a_line(toy, capsys):
+    assert cli.run(["rtl", "netlists", toy]) == 2
+    assert "costs.yaml, which says what is measured" in capsys.readouterr().err
+
+
+def test_a_block_with_parameters_is_written_in_one_way():
+    assert call_of("merger", {"stages": 6, "radix": 8}) == "merger(radix=8, stages=6)"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", read_netlists(SHIPPED))
+def test_what_ships_is_what_is_measured(tmp_path, call):
+    (found,) = remake([call], tmp_path / "netlists.csv", print)
+    assert found == read_netlists(SHIPPED)[call]
