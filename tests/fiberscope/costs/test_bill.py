@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ import fiberscope
 from fiberscope import accelerators
 from fiberscope.costs.bill import Counted, bill
 from fiberscope.costs.prices import Part, Prices
+from fiberscope.new import new_machine
 from fiberscope.report.costs import told
 from fiberscope.report.costs_table import costs_table
 
@@ -125,6 +128,21 @@ def test_every_machine_has_energy_and_area(name):
     assert [one for one in report.area.without if "(" in one] == []  # all netlists have been measured
     shown = costs_table(report).markdown()
     assert all(name in shown for name in (*spent, *report.area.by_component, *report.energy.without))
+
+
+def test_a_machine_that_is_written_anew_and_matraptor_have_both(tmp_path):
+    examples = Path(__file__).parents[3] / "examples"
+    for folder in (new_machine("mine", tmp_path), examples / "matraptor"):
+        report = fiberscope.simulate(str(folder), WORKLOADS["gamma"])
+        assert {"pe.reader", "pe.multiplier", "memory.channel"} <= report.energy.by_component.keys()
+        assert report.area.by_component["pe.multiplier"] > 0
+
+
+def test_memory_takes_its_energy_a_bit():
+    report = fiberscope.simulate("gamma", WORKLOADS["gamma"])
+    spent, moved = report.energy.by_component["memory.channel"], report.traffic
+    assert spent["read A"] == pytest.approx(3.9 * 8 * moved["A"].read_bytes)
+    assert spent["write Z"] == pytest.approx(3.9 * 8 * moved["Z"].write_bytes)
 
 
 def test_every_machine_is_among_those():
