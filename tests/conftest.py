@@ -13,7 +13,7 @@ from kept_handlers import _handlers_are_kept, heeding  # noqa: F401  (fixtures o
 
 from fiberscope.sim import mode
 
-DEFAULT_RUN, SLOW_RUN, UNCOMPILED = 30, 200, 6
+DEFAULT_RUN, SLOW_RUN, UNCOMPILED = 20, 200, 6
 
 
 def pytest_configure(config: pytest.Config) -> None:
