@@ -137,6 +137,13 @@ def test_sums_of_integers_are_exact_up_to_the_precision():
     assert kind(0.5, 1) is None
 
 
+def test_values_beyond_fp32_are_not_cast_to_it_where_the_other_operand_is_empty():
+    beyond, empty = (sparse.csr_array([[value]]) for value in (1e39, 0.0))
+    assert exact_kind(HeldMatrix(beyond, 1), HeldMatrix(empty, 0)) is None
+    product = np.zeros((1, 1))
+    assert Gemm([from_scipy(beyond), from_scipy(empty)]).check(product).passed
+
+
 def test_a_drawn_operand_sliced_along_the_other_rank_is_held():
     a = draw("gemm:m=10,n=3,k=20,a=0.5,b=1")[0]
     assert sliced(a, 1) is a
