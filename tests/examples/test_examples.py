@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import fiberscope
 from fiberscope.sim import mode
 from fiberscope.sim.testing import check_laws
+from fiberscope.workloads import cache
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -146,3 +148,14 @@ def test_planted_a_file_shown_otherwise_is_found() -> None:
 def test_the_tests_of_a_machine_of_one_s_own_pass(tmp_path):
     folder = shutil.copytree(EXAMPLES / "matraptor", tmp_path / "matraptor")
     assert " passed" in python("-m", "pytest", "-q", str(folder), cwd=tmp_path)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_matraptor_takes_the_cycles_on_wiki_vote_that_the_page_says():
+    if cache.find("wiki-Vote") is None:
+        pytest.skip("wiki-Vote is not on FIBERSCOPE_DATA")
+    report = fiberscope.simulate(str(EXAMPLES / "matraptor"), "wiki-Vote", exact=True)
+    page = (ROOT / "docs" / "how_to_add_a_machine.md").read_text(encoding="utf-8")
+    assert f"On wiki-Vote it takes {report.cycles:,} cycles" in page
+    assert f"{report.operations['overflows'] / 1e6:.1f} million elements find no room" in page
