@@ -58,6 +58,17 @@ def test_what_takes_a_report_of_it_finds_it_again(here: Path) -> None:
     )
 
 
+def test_its_costs_are_in_its_reports(here: Path) -> None:
+    assert run(["new", "machine", "mine"]) == 0
+    found = []
+    for machine in ("./mine", "gamma"):
+        report = fiberscope.simulate(machine, SMALL)
+        spent = report.energy.by_component["pe.multiplier"]["multiply"]
+        found.append(spent / report.operations["multiply"])
+        assert report.area_um2 > 0
+    assert found[0] == pytest.approx(found[1])  # a multiplication of doubles, at the same voltage
+
+
 @pytest.mark.slow
 def test_workers_of_a_sweep_have_its_modules(here: Path, capsys) -> None:
     assert run(["new", "machine", "mine"]) == 0
