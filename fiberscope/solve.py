@@ -71,7 +71,7 @@ def solve(
         VerificationError, DeadlockedRunError, MisplacedRequestsError: it went wrong.
     """
     start = time.perf_counter()
-    prices_of(kind, configured)  # finds a fault before the run, not after
+    prices = prices_of(kind, configured)  # finds a fault before the run, not after
     model = _build(kind, configured, problem, course)
     watch, ended, simulation_start = None, None, time.perf_counter()
     if course.fidelity == EVENT:
@@ -84,7 +84,9 @@ def solve(
     simulation_seconds = time.perf_counter() - simulation_start
     run, answer = _check(problem, model, run, course.tell)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
-    made = collect.Made(course.fidelity, course.parts, source, prices_of(kind, model.parameters))
+    if model.parameters != configured:
+        prices = prices_of(kind, model.parameters)
+    made = collect.Made(course.fidelity, course.parts, source, prices)
     report = collect.report(kind, problem, model, run, answer, timing, watch, made)
     _raise(ended, answer, report, problem)
     return report

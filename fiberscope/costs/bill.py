@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fiberscope.costs.prices import Part, Prices
@@ -20,12 +20,12 @@ class Counted:
     """What a run did.
 
     Args:
-        families: of components, each how many there are and their counters added up.
+        families: of components, each the counters of its members.
         bits: moved with memory by tensor, read and written.
         operations: by name.
     """
 
-    families: Mapping[str, tuple[int, Mapping[str, int]]]
+    families: Mapping[str, Sequence[Mapping[str, int]]]
     bits: Mapping[str, tuple[int, int]]
     operations: Mapping[str, int]
 
@@ -49,11 +49,11 @@ class Bill:
 def bill(counted: Counted, prices: Prices) -> Bill:
     """The bill of a run."""
     parts = {family: prices.of(family) for family in counted.families}
-    spent = {family: _spent(parts[family], told) for family, (_many, told) in counted.families.items()}
+    spent = {family: _spent(parts[family], members) for family, members in counted.families.items()}
     spent[CHANNELS] = {**spent.get(CHANNELS, {}), **_moved(counted, prices)}
     spent[OPERATIONS] = _done(counted.operations, prices.operations)
     um2 = {
-        family: counted.families[family][0] * part.um2
+        family: len(counted.families[family]) * part.um2
         for family, part in parts.items()
         if part is not None and part.um2 is not None
     }
@@ -72,9 +72,13 @@ def _is_priced(part: Part | None) -> bool:
     return part is not None and bool(part.actions or part.operations)
 
 
-def _spent(part: Part | None, counters: Mapping[str, int]) -> dict[str, float]:
+def _spent(part: Part | None, members: Sequence[Mapping[str, int]]) -> dict[str, float]:
     actions = part.actions if part else {}
-    return {name: counters[name] * each for name, each in actions.items() if name in counters}
+    return {
+        name: each * sum(counters.get(name, 0) for counters in members)
+        for name, each in actions.items()
+        if any(name in counters for counters in members)
+    }
 
 
 def _moved(counted: Counted, prices: Prices) -> dict[str, float]:

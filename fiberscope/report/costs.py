@@ -35,15 +35,10 @@ def counted(
     operations: Mapping[str, int],
 ) -> Counted:
     """What a run did, by family."""
-    many: Counter[str] = Counter()
-    sums: dict[str, Counter[str]] = {}
+    families: dict[str, list[dict[str, int]]] = {}
     for name, one in components.items():
-        family = family_name(name)
-        many[family] += 1
-        counters = sums.setdefault(family, Counter())
-        for counter, count in (*one.counters.items(), ("busy", one.busy), ("cycles", one.cycles)):
-            counters[counter] += count  # without update, which is slow for many small ones
-    families = {family: (many[family], counters) for family, counters in sums.items()}
+        counters = {**one.counters, "busy": one.busy, "cycles": one.cycles}
+        families.setdefault(family_name(name), []).append(counters)
     bits = {name: (8 * one.read_bytes, 8 * one.write_bytes) for name, one in traffic.items()}
     return Counted(families, bits, operations)
 
