@@ -24,7 +24,7 @@ from fiberscope.accelerators.composition import (
     User,
     count,
 )
-from fiberscope.accelerators.configuration import Bytes, Configuration
+from fiberscope.accelerators.configuration import Bytes, Configuration, ConfigurationError
 from fiberscope.accelerators.layout import Layout, RowPlaces
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.hw.fibers.arithmetic import Multiplier
@@ -95,6 +95,7 @@ class MatRaptor(Composition[MatRaptorParameters]):
     ) -> None:
         super().__init__(parameters, parts, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
+        self._check_stripes(a, b)
         self.a, self.b = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
         stripes = {"stripes": parameters.pe.count, "stripe_bytes": self.stripe}
         self.places = RowPlaces(B << TENSOR_SHIFT, np.diff(b.indptr), parameters.pe.element, **stripes)
@@ -111,6 +112,28 @@ class MatRaptor(Composition[MatRaptorParameters]):
     def stripe(self) -> int:
         """Bytes of addresses of a stripe: what lies side by side in a channel."""
         return self.parameters.memory.interleave
+
+    def _check_stripes(self, a: CsrArray, b: CsrArray) -> None:
+        """Refuse stripes that lie over one another.
+
+        Raises:
+            ConfigurationError: those of a tensor are longer than its addresses, or one has no room for rows.
+        """
+        count, room = self.parameters.pe.count, self.stripe
+        if count * room > 1 << TENSOR_SHIFT:
+            raise ConfigurationError(
+                f"memory.interleave is {room} bytes; it should be {(1 << TENSOR_SHIFT) // count} or less, as "
+                f"{count} stripes of that size are a tensor's addresses"
+            )
+        made = np.concatenate([[0], np.cumsum(np.diff(b.indptr)[a.indices])])
+        products = np.diff(made[a.indptr])  # of each row: Z has no more elements
+        rows = (np.diff(a.indptr), np.diff(b.indptr), products)
+        needed = max(int(one[i::count].sum()) for one in rows for i in range(count))
+        if needed * self.parameters.pe.element > room:
+            raise ConfigurationError(
+                f"memory.interleave is {room} bytes; it should be {needed * self.parameters.pe.element} or "
+                "more, as a processing element's rows lie in one stripe"
+            )
 
     def _add_reader(self, i: int) -> RowReader:
         pe, starts = self.parameters.pe, self.places.addresses.tolist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fiberscope
+from fiberscope.accelerators import ConfigurationError
 from fiberscope.accelerators.testing import check_laws, random_operands, run_to_end
 
 from .case import CASE
@@ -77,6 +79,20 @@ def test_rows_of_an_element_are_in_one_channel() -> None:
     count = machine.parameters.memory.channels
     own = [stripe.start // machine.stripe % count for stripe in machine.layouts()]
     assert own == [*range(8), *range(8), *range(8)]  # of B, of A, of Z
+
+
+@pytest.mark.parametrize(
+    ("interleave", "message"),
+    [
+        (1 << 38, "is 274877906944 bytes; it should be 137438953472 or less, as 8 stripes of that size"),
+        (64, "is 64 bytes; it should be [0-9]+ or more, as a processing element's rows lie in one stripe"),
+    ],
+)
+def test_stripes_that_would_lie_over_one_another_are_refused(interleave: int, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"memory.interleave {message}"):
+        fiberscope.simulate(
+            str(Path(__file__).parent), *CASE.operands(), settings={"memory.interleave": interleave}
+        )
 
 
 def test_a_run_is_verified_and_its_requests_are_checked() -> None:

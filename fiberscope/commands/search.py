@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,15 +79,11 @@ def search(
     goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
     if not goals:
         raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
-    config = str(placed.config) if placed.config else None
     if plot is not None:
         check_picture(plot)
     config = str(placed.config) if placed.config else None
-    given = placed.given()
-    shared = [
-        Point(command, accelerator, workload, given, config, placed.exact)
-        for workload in dict.fromkeys(workloads)
-    ]
+    common = Point(command, accelerator, "", placed.given(), config, placed.exact)
+    shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
     limits = [Limit.of(text) for text in subject_to or []]
     space = read_space(over, shared[0])
     found = Search(shared, space, goals, Store(store, make=True), points, limits, seed)

