@@ -59,8 +59,8 @@ class _Quick(_Scalars, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: 
     """In C, which takes a tenth of the time; what it does not take goes to the other."""
 
 
-# Aliases, which it resolves; tabs, odd tags and ends of lines, keys by ``?``: it takes more of them; and values
-# left out within brackets, which it has elsewhere.
+# Aliases, which it resolves; tabs, odd tags and ends of lines, keys by ``?``: it takes more of them; and
+# values left out within brackets, which it has elsewhere.
 _ODD = re.compile(
     r":\s*[,}\]]|[\t\ufeff\x85\u2028\u2029]|^---|[|>]\S*#|(?:^|[\s,:\[{-])(?:\*\S|\?|!(?!\w+\s))",
     re.MULTILINE,

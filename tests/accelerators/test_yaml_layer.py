@@ -67,6 +67,7 @@ def read(compose):
 @example("\ufeff\ufeff\ufeffa")
 @example("a: !b:!c")
 @example("\u2028---")
+@example("a: {b: }")
 def test_what_is_read_is_what_is_read_in_python(text):
     read_by_python = read(lambda: yaml.compose(text, yaml_layer._Loader))
     assert read(lambda: yaml_layer.compose(text)) == read_by_python
