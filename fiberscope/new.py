@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import tempfile
 from pathlib import Path
 
 from fiberscope import accelerators
@@ -32,10 +33,13 @@ def new_machine(name: str, folder: Path) -> Path:
         raise InputError(f"{folder}: there is no such folder to make {name} in")
     if place.exists():
         raise InputError(f"{place} is there already; choose another name, or another folder by --in")
-    place.mkdir()
-    for file in (file for pattern in FILES for file in TEMPLATE.glob(pattern)):
-        text = file.read_text(encoding="utf-8").replace(NAME, name).replace(_class(NAME), _class(name))
-        (place / file.name.replace(NAME, name)).write_text(text, encoding="utf-8")
+    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as made:
+        whole = Path(made) / name  # it is there with all of its files, or not at all
+        whole.mkdir()
+        for file in (file for pattern in FILES for file in TEMPLATE.glob(pattern)):
+            text = file.read_text(encoding="utf-8").replace(NAME, name).replace(_class(NAME), _class(name))
+            (whole / file.name.replace(NAME, name)).write_text(text, encoding="utf-8")
+        whole.rename(place)
     return place
 
 

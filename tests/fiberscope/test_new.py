@@ -30,6 +30,21 @@ def test_a_new_machine_has_every_file_under_its_own_name(here: Path) -> None:
     assert not any("row_wise" in text or "RowWise" in text for text in made.values())
 
 
+def test_a_machine_that_cannot_be_written_whole_is_not_there(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Path.write_text
+
+    def full(self: Path, *arguments: str, **options: str) -> int:
+        if self.name == "spec.yaml":
+            raise OSError(28, "No space left on device")
+        return write(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert run(["new", "machine", "mine"]) == 2
+    assert list(here.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "command",
     [
