@@ -38,7 +38,8 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
-NOT_COMPARED = (*CIRCUMSTANCES, "parts")  # what of a report may differ: that a part was replaced, too
+COSTS = ("energy", "area", "area_um2", "edp")  # which follow from what is counted
+NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ: that a part was replaced, too
 NO_TOKEN = "every token is that of the component, in its cycle; what differs is what is counted"
 
 

@@ -105,6 +105,7 @@ def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch
     )
     (tmp_path / "list.txt").write_text("wiki-Vote\n")
     (tmp_path / "matrices").mkdir()
+    (tmp_path / "machines").mkdir()
     (tmp_path / "matrices" / "m.mtx").write_text(MATRIX)
     (tmp_path / "search.yaml").write_text("pe.count: [1, 2]\nfibercache.size: [1536KiB, 3MiB]\n")
     (tmp_path / "my_cells.lib").symlink_to(CELLS)

@@ -33,6 +33,7 @@ COMMANDS = {
     "list": ([], None),
     "map": (["eyeriss", "--search", "optuna"], "search"),
     "model": (["gamma", "a.mtx"], None),
+    "new machine": (["mine"], None),
     "page": (["r.json"], None),
     "plot": (["r.json", "-o", "r.svg"], "plots"),
     "profile": (["a.mtx"], None),
@@ -63,6 +64,7 @@ COMMANDS = {
     "rtl export": (["merger"], "rtl"),
     "rtl list": ([], "rtl"),
     "rtl loop": (["merger", "gamma", "a.mtx"], "rtl"),
+    "rtl netlists": (["gamma"], "rtl"),
     "rtl power": (["merger"], "rtl"),
     "rtl shell": (["merger"], "rtl"),
 }
