@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, Literal
@@ -226,7 +227,7 @@ class Search:
                 trial = self._study.ask(self.distributions)
                 tasks = self._tasks(trial.params)
                 digests = tuple(task.digest for task in tasks)
-                if digests not in self._known and digests[0] not in self._running:
+                if digests not in self._known and self._running.keys().isdisjoint(digests):
                     design = _Design(trial, digests, {})
                     self._running |= dict.fromkeys(digests, design)
                     yield from tasks
@@ -316,7 +317,7 @@ class Search:
         found = _asked(rows, asked)
         told = [goal.measure for goal in goals] + [limit.text for limit in limits]
         for measure, numbers in zip(told, found, strict=True):
-            if None in numbers:
+            if any(number is None or isnan(number) for number in numbers):
                 name = self.points[0].accelerator
                 raise InputError(
                     f"{measure}: is null for {name}, which has no such number; give another measure"

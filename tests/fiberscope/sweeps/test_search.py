@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import InputError
 from fiberscope.store import Store
+from fiberscope.store.columns import encoded
+from fiberscope.sweeps.ending import Outcome
+from fiberscope.sweeps.plan import Task
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.search import Goal, Limit, Search, read_space
@@ -147,9 +150,32 @@ def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kep
     assert [len(found([Limit.of(f"cycles {sign} {smaller}")]).best()) for sign in ("<", "<=")] == [0, 1]
 
 
-def test_a_measure_that_is_null_is_refused(scheduler: str, small: str, tmp_path: Path) -> None:
-    search = searched(tmp_path, small, 2, [Goal("energy_pj * NULL")])
-    with pytest.raises(InputError, match=r"energy_pj \* NULL: is null for gamma, which has no such number"):
+class Deaf:
+    """A progress that nobody looks at."""
+
+    def ended(self, task: Task, outcome: Outcome) -> None:
+        """Nothing."""
+
+
+def test_a_design_is_not_run_again_while_one_of_its_workloads_is_left(small: str, tmp_path: Path) -> None:
+    points = [Point("sim", "gamma", workload) for workload in (small, "uniform:rows=9,cols=9,nonzeros=9")]
+    (tmp_path / "search.yaml").write_text("pe.count: [1, 2]")
+    space = read_space(tmp_path / "search.yaml", points[0])
+    search = Search(points, space, [Goal("cycles")], Store(tmp_path / "s", make=True), 9)
+    search._progress = Deaf()  # type: ignore[assignment]
+    seen = []
+    for number, task in enumerate(search._suggested(9)):
+        seen.append(task.digest)
+        if number % 2 == 0:  # the first workload of each design ends, and the second does not
+            row = {"digest": task.digest, "status": "done", "cycles": 5}
+            search.ended(task, Outcome("done", 0.0, encoded(row, {})))
+    assert len(seen) == len(set(seen)) == 4
+
+
+@pytest.mark.parametrize("nothing", ["NULL", "'nan'::DOUBLE"])
+def test_a_measure_that_is_null_is_refused(scheduler: str, small: str, tmp_path: Path, nothing: str) -> None:
+    search = searched(tmp_path, small, 2, [Goal(f"cycles * {nothing}")])
+    with pytest.raises(InputError, match=r"cycles \* .*: is null for gamma, which has no such number"):
         search.run(Where(scheduler=scheduler), Limits(), quiet=True)
 
 
