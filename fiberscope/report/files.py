@@ -93,13 +93,13 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    from fiberscope.sim.partial import replacing  # noqa: PLC0415  (the engine, which many commands do without)
-
     if address := address_of(path):
         object_ = opened(address)
         with reached(address):
             object_.write_bytes(content)
         return
+    from fiberscope.sim.partial import replacing  # noqa: PLC0415  (the engine, which many commands do without)
+
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(content)

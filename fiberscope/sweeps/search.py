@@ -244,8 +244,8 @@ class Search:
         if measured is None:
             self._study.tell(trial, state=TrialState.FAIL)
             return
-        for limit, excess in zip(self.limits, measured.excess, strict=True):
-            trial.set_constraint(limit.text, excess)
+        for limit, excess in self._constraints(measured).items():
+            trial.set_constraint(limit, excess)
         self._study.tell(trial, list(measured.values))
 
     def _remember(self, space: Mapping[str, Span]) -> None:
@@ -297,6 +297,7 @@ class Search:
         return trial
 
     def _constraints(self, measured: Measured) -> dict[str, float]:
+        """As optuna has them: above 0 is not kept."""
         return {limit.text: excess for limit, excess in zip(self.limits, measured.excess, strict=True)}
 
     def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> Measured | None:
