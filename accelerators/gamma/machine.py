@@ -155,6 +155,7 @@ class Gamma(Composition[GammaConfiguration]):
         "multiplier": Multiplier,
         "accumulator": Accumulator,
         "bank": FiberCacheBank,
+        "page_allocator": PageAllocator,
     }
     TENSORS = TENSORS
 
@@ -214,7 +215,7 @@ class Gamma(Composition[GammaConfiguration]):
     def _connect_tasks(self) -> None:
         """The life of a task, and of the pages that its output goes to."""
         connect, scheduler = self.kernel.connect, self.parameters.scheduler
-        pages = self.add(PageAllocator, "pages")
+        pages = self.add("page_allocator", "pages")
         for i, element in enumerate(self.elements):
             connect(self.scheduler, f"tasks[{i}]", element.prefetcher, "tasks", capacity=scheduler.task_queue)
             writer, done, page = element.writer, scheduler.completion_queue, scheduler.page_queue

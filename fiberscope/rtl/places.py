@@ -76,12 +76,14 @@ class Maker:
         self.block = block
         self.kind = kind
         self.rtl = rtl
-        self.made: dict[str, partial[Parameters]] = {}  # what suits the arguments, by instance name
+        self.made: dict[str, Callable[[], Parameters]] = {}  # what suits each, once connected, by its name
 
     def __call__(self, name: str, *arguments: object, **options: object) -> Component:
         """Make a part; the arguments are those of the machine."""
-        self.made[name] = partial(self.block.matching, *arguments, **options)
-        return self.rtl.get(name, self.kind)(name, *arguments, **options)
+        made = self.rtl.get(name, self.kind)(name, *arguments, **options)
+        suits = partial(self.block.matching, *arguments, **options)
+        self.made[name] = lambda: replace(suits(), **self.block.connected(made))
+        return made
 
 
 def makers(
@@ -108,7 +110,8 @@ def makers(
 
 def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
     """Whether a block's module can take a part's place; parts of several machines share names, not ports."""
-    return getattr(part, "PORTS", None) == block.stand_in.PORTS
+    ports = block.stand_in.PORTS  # a function makes one of several components that are alike in these
+    return getattr(part, "PORTS", ports) == ports
 
 
 def choose(

@@ -22,7 +22,7 @@ class PageAllocator(Component):
     Interface: a token on ``page_requests[i]`` asks for a page, its number comes as reference on ``pages[i]``.
 
     Timing: any number of requests a cycle, the lower number first; a page is given in the cycle in which the
-    request is seen.
+    request is seen, or when there is space for it.
 
     Args:
         name: instance name.
@@ -40,15 +40,19 @@ class PageAllocator(Component):
         self.given = 0
 
     def tick(self, now: int) -> int:
-        """Give a page to everyone who asks."""
-        given = self.given
+        """Give a page to everyone who asks and has space for it."""
+        given, waits = self.given, False
         for i in range(len(self.page_requests)):
             asks, gets = self.page_requests[i], self.pages[i]
-            if asks.can_pop():
+            if asks.can_pop() and gets.can_push():
                 asks.pop()
-                gets.push(0, 0, self.first + self.given)  # there is space: each asks for one at a time
+                gets.push(0, 0, self.first + self.given)
                 self.given += 1
-        return self.busy(now + 1) if self.given > given else self.idle()
+            elif asks.can_pop():
+                waits = True
+        if self.given > given:
+            return self.busy(now + 1)
+        return self.wait_any_output(self.pages) if waits else self.idle()
 
     def counters(self) -> dict[str, int]:
         """Pages given."""

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import pyrtl
 
+from fiberscope.hw.networks.crossbar_rtl import CrossbarStandIn, Turn, show_losers, status
 from fiberscope.hw.networks.islip import MOST, IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
-from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import pointer
-from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of, payload_widths
-from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of
+from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named, packed, unpacked
 from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
-from fiberscope.sim.channel import Channel
-from fiberscope.sim.words import lowest_bit
 
 DEPTHS = (1, 64)
-WAITING = "waiting"  # status outputs: for which outputs there are tokens,
-LOSING = "losing"  # and how many FIFOs lose, of which the first token could leave
 
 
 @dataclass(frozen=True)
@@ -57,12 +49,6 @@ def carried(parameters: IslipParameters) -> Carried:
     return {"inputs": Each(token, parameters.inputs), "outputs": Each(token, parameters.outputs)}
 
 
-def status(parameters: IslipParameters) -> Mapping[str, int]:
-    """``waiting``, a bit an output, and ``losing``, a number."""
-    pairs = parameters.inputs * parameters.outputs
-    return {WAITING: parameters.outputs, LOSING: pairs.bit_length()}
-
-
 @dataclass(frozen=True)
 class _Queues:
     """The FIFOs of an input, by output: whether there is a token, and the wires that take one out.
@@ -80,22 +66,21 @@ def design(parameters: IslipParameters, between: Streams) -> None:
     inputs, outputs = list(between.inputs.values()), list(between.outputs.values())
     queues = [_queues(parameters, f"{i:02}", source) for i, source in enumerate(inputs)]
     wanting = [[row.waits[place] for row in queues] for place in range(parameters.outputs)]
-    asking = [[flag & sink.ready for flag in flags] for flags, sink in zip(wanting, outputs, strict=True)]
-    takes = [row.takes for row in queues]
-    grants = [_granted(f"output_{i:02}", flags, [row[i] for row in takes]) for i, flags in enumerate(asking)]
-    for i, row in enumerate(takes):
-        accepted = _granted(f"input_{i:02}", [granted[i] for granted in grants], row)
-        for wire, flag in zip(row, accepted, strict=True):
+    turns = [
+        Turn(f"output_{i:02}", [flag & sink.ready for flag in flags])
+        for i, (flags, sink) in enumerate(zip(wanting, outputs, strict=True))
+    ]
+    for i, row in enumerate(queues):
+        own = Turn(f"input_{i:02}", [turn.first[i] for turn in turns])
+        own.pass_on(row.takes)
+        for wire, flag in zip(row.takes, own.first, strict=True):
             wire <<= flag  # noqa: PLW2901  (PyRTL connects wires by this operator)
-    for place, sink in enumerate(outputs):
-        column = [row[place] for row in takes]
+    takes = [[row.takes[place] for row in queues] for place in range(parameters.outputs)]
+    for place, (sink, turn, column) in enumerate(zip(outputs, turns, takes, strict=True)):
+        turn.pass_on(column)
         word = chosen(column, [row.word for row in queues])
         sink.send(any_of(f"sends_{place:02}", column), unpacked(word, inputs[0].fields))
-    between.show(
-        WAITING, pyrtl.concat_list([any_of(f"wanted_{i:02}", flags) for i, flags in enumerate(wanting)])
-    )
-    lost = [flag & ~row[i] for i, flags in enumerate(asking) for flag, row in zip(flags, takes, strict=True)]
-    between.show(LOSING, ones_of(pyrtl.concat_list(lost)))
+    show_losers(between, wanting, takes)
 
 
 def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Queues:
@@ -126,57 +111,14 @@ def _queues(parameters: IslipParameters, name: str, source: InputStream) -> _Que
     return _Queues([filled != 0 for filled in held], takes, memory[head])
 
 
-def _granted(name: str, asking: Sequence[Signal], taken: Sequence[Signal]) -> list[Signal]:
-    """The one next in turn of those that ask; the turn passes to what is behind it where that is taken.
-
-    The turn is a bit for each, of those behind whom it is.
-    """
-    flags = pyrtl.concat_list(list(asking))
-    behind: Signal = pyrtl.Register(len(flags), f"behind_{name}")
-    later = named(f"later_{name}", flags & behind)
-    first = lowest(list(pyrtl.select(later != 0, later, flags)))
-    moved = pyrtl.concat_list(list(taken))
-    above = (~(moved | (moved - 1)))[: len(flags)] if len(flags) > 1 else pyrtl.Const(0, 1)
-    behind.next <<= pyrtl.select(moved != 0, above, behind)
-    return first
-
-
-class IslipStandIn(Adapter):
-    """Stands in for an ``IslipCrossbar`` that routes by low bits."""
-
-    OBSERVED = ()
-    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {LOSING: ("conflicts",)}
-
-    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
-        super().__init__(name, interface, backend)
-        self._lost = 0
-
-    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
-        """Busy while a token moves; else waiting for the outputs that tokens wait for."""
-        self._lost += self.status[LOSING]
-        waiting = self.status[WAITING]
-        if self.moving:
-            return self.busy(now + 1)
-        if waiting == 0:
-            return self.idle()
-        outputs = self.channels("outputs")
-        several = waiting & (waiting - 1)
-        return self.wait_any_output(outputs) if several else self.wait_output(outputs[lowest_bit(waiting)])
-
-    def counters(self) -> dict[str, int]:
-        """Tokens moved, and cycles that a FIFO lost."""
-        sent = sum(end.tokens for end in self.ends if not end.is_input)
-        return self.told({"transfers": sent, "conflicts": self._lost})
-
-
 BLOCK = unit(
     "islip",
     IslipCrossbar,
     IslipParameters,
     carried,
     design,
-    status=status,
-    base=IslipStandIn,
+    status=lambda given: status(given.inputs, given.outputs),
+    base=CrossbarStandIn,
     matching=IslipParameters,
     component=lambda name, parameters: IslipCrossbar(name, CoordinateRoute(), parameters.depth),
 )

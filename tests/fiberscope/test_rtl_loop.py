@@ -55,8 +55,14 @@ CASES = [
         ],
     ),
     ("bank,merger", THRIFTY),
+    ("crossbar", [*THRIFTY, "--set=fibercache.banks=1"]),
+    ("crossbar", ["--at=gamma.network.pe_replies", "--set=fibercache.banks=3", "--set=fibercache.size=9KiB"]),
+    ("crossbar", ["--at=gamma.network.memory_requests", "--set=memory.channels=3", "--set=pe.radix=4"]),
+    ("page_allocator", ["--set=scheduler.output_page=64", "--set=pe.radix=4"]),
 ]
 FIRST = {
+    "crossbar": "gamma.network.pe_requests",
+    "page_allocator": "gamma.pages",
     "merger": "gamma.pe0.merger",
     "bank": "gamma.fibercache.bank",
     "bank,merger": "gamma.fibercache.bank0, gamma.pe0.merger",
@@ -153,11 +159,12 @@ def test_a_part_that_no_module_can_take_the_place_of_is_refused(
 
     taken = {
         "extensor": {"intersector"},
-        "gamma": {"merger", "bank", "accumulator"},
-        "outerspace": {"bank", "bump_allocator", "node_writer", "sorted_head"},
+        "gamma": {"merger", "bank", "accumulator", "page_allocator"},
+        "graphicionado": {"concentrator"},
+        "outerspace": {"bank", "bump_allocator", "concentrator", "node_writer", "sorted_head"},
         "sigma": {"adder_network", "benes", "prefix_popcount", "regor"},
     }
-    for block in sorted(BLOCKS.keys() - taken.get(machine, set())):
+    for block in sorted(BLOCKS.keys() - taken.get(machine, set()) - {"crossbar"}):
         operand = (
             "rmat:scale=4,nonzeros=30" if machine == "graphicionado" else "uniform:rows=9,cols=9,nonzeros=9"
         )
@@ -275,6 +282,21 @@ def test_a_mistake_is_one_line(arguments: list[str], line: str, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
+    ("setting", "line"),
+    [
+        ("network.virtual_output_queues=3", "a module has no virtual_output_queues, not 3"),
+        ("pe.count=43", "inputs must be from 1 to 128, not 129"),
+    ],
+)
+def test_a_network_that_no_module_is_made_for_is_refused(
+    setting: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _out, err = said(capsys, "--sim=pyrtl", f"--set={setting}", block="crossbar")
+    suits = "set the accelerator so that it suits the RTL"
+    assert (code, err) == (2, f"fiberscope: crossbar: {line}; {suits}\n")
+
+
+@pytest.mark.parametrize(
     ("arguments", "line"),
     [
         (["--sim=vcs"], "no simulator vcs; known: icarus, pyrtl, verilator"),
@@ -308,7 +330,5 @@ def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixt
 
 def test_only_parts_that_exist_as_rtl_are_offered(capsys: pytest.CaptureFixture[str]) -> None:
     code, _out, err = said(capsys, block="channel")
-    assert (code, err) == (
-        2,
-        "fiberscope: gamma has no part channel to replace; known: accumulator, bank, merger\n",
-    )
+    known = "accumulator, bank, crossbar, merger, page_allocator"
+    assert (code, err) == (2, f"fiberscope: gamma has no part channel to replace; known: {known}\n")

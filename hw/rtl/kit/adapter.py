@@ -48,6 +48,7 @@ class Adapter(Component):
     pipeline, where what comes in at the first of ``THROUGH`` leaves at the second, and is busy while
     something is inside; outputs that are
     sent ``TOGETHER``, whose ``valid`` is low until all are ready, though their tokens are ``complete``;
+    arrays of outputs for ``ANY_OF`` which it waits where it waits for one;
     ``awaited``, the input that it waits for; ``under_way``, whether something is inside; ``counters``, mostly
     from ``end``, which has the rows, tokens and elements that moved at a stream. Where that is not enough,
     ``observe`` sees the tokens of each cycle, or those of the ``OBSERVED`` streams alone, and ``account``
@@ -76,6 +77,7 @@ class Adapter(Component):
     FIBERS: ClassVar[bool] = False
     THROUGH: ClassVar[tuple[str, str] | None] = None
     TOGETHER: ClassVar[tuple[str, ...]] = ()
+    ANY_OF: ClassVar[tuple[str, ...]] = ()
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     OBSERVED: ClassVar[tuple[str, ...] | None] = None  # None for all
     EVENTS: ClassVar[tuple[str, ...]] = ()  # counters, each count of which is one piece of its work
@@ -289,12 +291,18 @@ class Adapter(Component):
             attached = (self._by_label.get(label) for label in self.TOGETHER)
             blocked = self._first_held_up(end for end in attached if end is not None)
         if blocked is not None:
-            return self.wait_output(blocked)
+            return self._wait_for_space(blocked)
         awaited = self.awaited()
         if awaited is not None:
             return self.wait_input(awaited)
         acts = self.status[PENDING] > 0 or now < self._last_change + self.drain
         return self.busy(now + 1) if acts and self.under_way() else self.idle()
+
+    def _wait_for_space(self, blocked: Channel) -> int:
+        for port in self.ANY_OF:
+            if blocked in self.channels(port):
+                return self.wait_any_output(self.channels(port))
+        return self.wait_output(blocked)
 
     def awaited(self) -> Channel | None:  # C: def
         """The channel that the module waits for when nothing moves.

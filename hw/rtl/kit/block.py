@@ -32,6 +32,7 @@ class RtlBlock:
         listed: whether it is in the catalogue; not what only joins others.
         kinds: the event classes whose instances it is the twin of.
         instance: the parameters that follow from such an instance: all but widths and places.
+        connected: those that follow only from what is connected to one in its machine.
     """
 
     name: str
@@ -45,6 +46,7 @@ class RtlBlock:
     listed: bool = True
     kinds: tuple[type[Component], ...] = ()
     instance: Callable[[Any], Mapping[str, object]] = lambda _component: {}
+    connected: Callable[[Any], Mapping[str, int]] = lambda _component: {}
 
     def twin(self, parameters: Parameters, *, status: bool = True) -> Twin:
         """The twin for these parameters, with status outputs or without."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from operator import or_
+from operator import add, or_
 
 import pyrtl
 
@@ -69,3 +69,33 @@ def ones_up_to(flags: Sequence[Signal]) -> list[Signal]:
         added = {target: (counts[target] + counts[source])[: len(counts[0])] for source, target in level}
         counts = [added.get(place, count) for place, count in enumerate(counts)]
     return counts
+
+
+def total(wires: Sequence[Signal]) -> Signal:
+    """The sum of some wires, by a tree of adders."""
+    sums = list(wires)
+    while len(sums) > 1:
+        sums = [reduce(add, sums[i : i + 2]) for i in range(0, len(sums), 2)]
+    return sums[0]
+
+
+def remainder(number: Signal, divisor: int) -> Signal:
+    """A number modulo a constant: what each bit leaves is added up, and multiples are subtracted of that."""
+    shift = (divisor & -divisor).bit_length() - 1
+    odd = divisor >> shift
+    if odd == 1:
+        return number[:shift] if shift else pyrtl.Const(0, 1)
+    leaves = [pow(2, bit, odd) for bit in range(len(number) - shift)]
+    rest = total([_times(bit, left) for bit, left in zip(number[shift:], leaves, strict=True)])
+    for times in reversed(range((sum(leaves) // odd).bit_length())):
+        multiple = odd << times
+        rest = pyrtl.select(rest >= multiple, (rest - multiple)[: len(rest)], rest)
+    rest = rest[: (odd - 1).bit_length()]
+    return pyrtl.concat(rest, number[:shift]) if shift else rest
+
+
+def _times(bit: Signal, factor: int) -> Signal:
+    """A constant, or 0 where the bit is."""
+    return pyrtl.concat_list(
+        [bit if factor >> place & 1 else bit & 0 for place in range(factor.bit_length())]
+    )

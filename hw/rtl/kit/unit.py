@@ -151,6 +151,7 @@ def unit(
     alone: bool = True,
     listed: bool = True,
     instance: Callable[[Any], Mapping[str, object]] | None = None,
+    connected: Callable[[Any], Mapping[str, int]] = lambda _component: {},
     **flags: object,
 ) -> RtlBlock:
     """A unit, for the catalogue.
@@ -171,7 +172,7 @@ def unit(
         matching, component, instance: as of ``RtlBlock``, where arguments and parameters do not go by the
             same names.
         alone: whether the class can be made of parameters alone, and not only with what it is to read.
-        listed: as of ``RtlBlock``.
+        listed, connected: as of ``RtlBlock``.
         flags: class attributes of the stand-in, in lower case: ``events``, ``fibers``, ``through``, ...
     """
 
@@ -183,7 +184,7 @@ def unit(
     interface = partial(_interface, name, stand_in, carried, status)
     said = name, _summary(kind), parameters, matching, interface, design, stand_in, component
     instance = instance or partial(_as_it_is, arguments)
-    return RtlBlock(*said, kinds=(kind,), listed=listed, instance=instance)
+    return RtlBlock(*said, kinds=(kind,), listed=listed, instance=instance, connected=connected)
 
 
 def _without_logic(name: str, _parameters: Parameters, _streams: Streams) -> None:

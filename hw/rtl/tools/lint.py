@@ -47,6 +47,11 @@ WAIVERS = (
         "a token that stops a prefetcher's job says no more than that it is there, and a stream has a field",
     ),
     Waiver(
+        "UNUSEDSIGNAL",
+        "Signal is not used: 'page_requests_*_control'*",
+        "one who asks for a page says no more than that",
+    ),
+    Waiver(
         "DECLFILENAME",
         "Filename 'merge_tree' does not match MODULE name: 'merge_tree_*",
         "a composition is one file: the wrapper, then each module that it consists of",

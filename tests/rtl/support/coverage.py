@@ -307,6 +307,28 @@ BINS: dict[str, Bins] = {
         "all FIFOs of an input full": lambda run: run.most["held"] >= run.given.depth * run.given.outputs > 8,
         "no space behind": _stalls("outputs"),
     },
+    "crossbar": {
+        "{} inputs, {} outputs by {}".format(*made): lambda run, made=made: (
+            (run.given.inputs, run.given.outputs, run.given.route) == made and run.counted("conflicts") > 0
+        )
+        for made in ((24, 12, "address"), (12, 24, "port"), (4, 48, "address"))
+    }
+    | {
+        "groups of ports": lambda run: run.given.route == "port" and run.given.group > 1 < run.given.outputs,
+        "a mean interleaving": lambda run: run.given.route == "address" and run.given.interleave_bits == 12,
+        "no space behind": _stalls("outputs"),
+    },
+    "concentrator": {
+        "33 requesters": lambda run: run.given.requesters == 33 and run.counted("sent") > 300,
+        "requesters without replies": lambda run: 1 < run.given.repliers < run.given.requesters,
+        "no space for requests": _stalls("requests"),
+        "no space for replies": _stalls("outputs"),
+    },
+    "page_allocator": {
+        "33 askers or more": lambda run: run.given.askers >= 33 and run.counted("pages") > 200,
+        "several a cycle": lambda run: run.given.askers > 4,
+        "no space for pages": _stalls("pages"),
+    },
     "touched": {
         "five writers": lambda run: run.given.writers == 5 and run.counted("bits_found") > 8,
         "words of 64 beyond 2048 bits": lambda run: (

@@ -20,16 +20,19 @@ MANY_LANES_ROWS = 16
 
 @dataclass(frozen=True)
 class LanedScenario(Scenario):
-    """A scenario whose only outputs are arrays of ports, each as many as a parameter says."""
+    """A scenario whose outputs are arrays of ports, each as many as a parameter says, and single ones."""
 
     lanes: str = "lanes"
+    single: tuple[str, ...] = ()
 
     def pair(self, seed: int, parameters: Any = None, *arguments: Any, **options: Any) -> Pair:
         """See ``Scenario``."""
         parameters = parameters or self.drawn(seed)
         lanes = range(getattr(parameters, self.lanes))
         outputs = tuple(f"{port}[{lane}]" for port in self.outputs for lane in lanes)
-        return replace(super().pair(seed, parameters, *arguments, **options), outputs=outputs)
+        return replace(
+            super().pair(seed, parameters, *arguments, **options), outputs=(*self.single, *outputs)
+        )
 
 
 def random_arrays(

@@ -21,6 +21,7 @@ _MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "regor": ((), (3, 6)),
     "prefix_popcount": ((8,), (5, 6)),
     "counter_banks": ((6, 17), (3,)),
+    "crossbar": ((4, 5), (3, 5)),
     "divider": ((), (6,)),
     "islip": ((), (4, 6)),
     "sorting_network": ((), (3,)),

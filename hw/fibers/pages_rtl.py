@@ -1,0 +1,81 @@
+"""Pages of memory in the order of first use as RTL: the twin of ``PageAllocator``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.fibers.pages import PageAllocator
+from fiberscope.hw.rtl.kit.interface import Field
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.trees import ones_up_to
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.sim.component import Component
+
+FIRST = 0, 1 << 20
+PAGE_BITS = 8, 32
+
+
+@dataclass(frozen=True)
+class PageAllocatorParameters(Parameters):
+    """What an allocator of pages is made for.
+
+    Args:
+        askers: who may ask, 1 to 128.
+        first: number of the first page, up to 2**20.
+        page_bits: of a page's number, 8 to 32.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    askers: int = number(8, 1, 128)
+    first: int = number(0, *FIRST)
+    page_bits: int = number(32, *PAGE_BITS)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range("page_allocator", "first", self.first, 0, (1 << self.page_bits) - 1)
+
+
+def carried(parameters: PageAllocatorParameters) -> Carried:
+    """A request says no more than that it is there, and a stream has a field."""
+    page = {"reference": Field("reference", parameters.page_bits, "unsigned")}
+    return {"page_requests": Each({"control": 1}, parameters.askers), "pages": Each(page, parameters.askers)}
+
+
+def design(parameters: PageAllocatorParameters, between: Streams) -> None:
+    """A register of the next page, and how many ask before each."""
+    askers, pages = list(between.inputs.values()), list(between.outputs.values())
+    gets = [asker.valid & page.ready for asker, page in zip(askers, pages, strict=True)]
+    counts = ones_up_to(gets)
+    width = parameters.page_bits
+    given: Signal = pyrtl.Register(width, "given")
+    given.next <<= (given + counts[-1])[:width]
+    following = named("following", (given + parameters.first)[:width])
+    before = [pyrtl.Const(0, len(counts[0])), *counts[:-1]]
+    for asker, page, count in zip(askers, pages, before, strict=True):
+        asker.accept(page.ready)
+        page.send(asker.valid, {"reference": (following + count)[:width]})
+
+
+def connected(made: Component) -> dict[str, int]:
+    """Who is connected to a component in its machine."""
+    return {"askers": len(made.channels("pages"))}
+
+
+BLOCK = unit(
+    "page_allocator",
+    PageAllocator,
+    PageAllocatorParameters,
+    carried,
+    design,
+    arguments=("first",),
+    connected=connected,
+    counters={"pages": lambda stand_in: sum(end.tokens for end in stand_in.ends if end.is_input)},
+    awaits=False,
+    any_of=("pages",),
+)

@@ -1,0 +1,111 @@
+"""Several requesters at one port of a network as RTL: the twin of ``Concentrator``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.hw.memory.protocol import PORT_SHIFT
+from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.networks.crossbar_rtl import Turn
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.trees import any_of, chosen
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, packed, unpacked
+from fiberscope.hw.rtl.kit.unit import Carried, Each, tokens, unit
+from fiberscope.sim.component import Component
+
+REQUESTERS = (1, 64)
+
+
+@dataclass(frozen=True)
+class ConcentratorParameters(Parameters):
+    """What a concentrator is made for; widths in bits.
+
+    Args:
+        requesters: 1 to 64.
+        repliers: those of them that take replies, the first ones, 1 to ``requesters``.
+        first_port: of theirs at the network, 0 to 32,767.
+        tag_bits: towards the network, 33 to 63; those from 32 up are a port, which all requesters' fit into.
+        address_bits: 17 to 64; the highest is 0, for addresses are not negative.
+        line_bits: of the line that goes with a token, 0 to 4,096; 0 for none.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    requesters: int = number(8, *REQUESTERS)
+    repliers: int = number(8, *REQUESTERS)
+    first_port: int = number(0, 0, (1 << 15) - 1)
+    tag_bits: int = number(48, PORT_SHIFT + 1, 63)
+    address_bits: int = number(48, 17, 64)
+    line_bits: int = number(0, 0, 4096)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range("concentrator", "repliers", self.repliers, 1, self.requesters)
+        ports = 1 << self.tag_bits - PORT_SHIFT
+        check_range("concentrator", "first_port", self.first_port, 0, ports - self.requesters)
+
+
+def carried(parameters: ConcentratorParameters) -> Carried:
+    """Operation, tag, address, and the line if there is one; a requester's tags are without a port."""
+    rest = parameters.address_bits, parameters.line_bits
+    own, whole = MemoryPort(PORT_SHIFT, *rest).fields, MemoryPort(parameters.tag_bits, *rest).fields
+    inputs, outputs = Each(own, parameters.requesters), Each(own, parameters.repliers)
+    return {"inputs": inputs, "requests": whole, "replies": whole, "outputs": outputs}
+
+
+def design(parameters: ConcentratorParameters, between: Streams) -> None:
+    """An arbiter one way, a decoder the other."""
+    _send_on(parameters, between)
+    replies = between.inputs["replies"]
+    tag = replies.fields["coordinate"]
+    own = replies.fields | {"coordinate": tag[:PORT_SHIFT]}
+    taken = []
+    for i in range(parameters.repliers):
+        sink = between.outputs[f"outputs[{i}]"]
+        goes = replies.valid & (tag[PORT_SHIFT:] == parameters.first_port + i)
+        sink.send(goes, own)
+        taken.append(goes & sink.ready)
+    replies.accept(any_of("returned", taken))
+
+
+def _send_on(parameters: ConcentratorParameters, between: Streams) -> None:
+    """The request of the one whose turn it is, its tag with its port."""
+    inputs = [between.inputs[f"inputs[{i}]"] for i in range(parameters.requesters)]
+    requests = between.outputs["requests"]
+    asking = [source.valid for source in inputs]
+    turn = Turn("requests", asking)
+    taken = [first & requests.ready for first in turn.first]
+    turn.pass_on(taken)
+    for source, flag in zip(inputs, taken, strict=True):
+        source.accept(flag)
+    word = unpacked(chosen(turn.first, [packed(source.fields) for source in inputs]), inputs[0].fields)
+    ports: list[Signal] = [
+        pyrtl.Const(parameters.first_port + i, parameters.tag_bits - PORT_SHIFT) for i in range(len(inputs))
+    ]
+    tag = pyrtl.concat(chosen(turn.first, ports), word["coordinate"])
+    requests.send(any_of("sends", asking), word | {"coordinate": tag})
+
+
+def connected(made: Component) -> Mapping[str, int]:
+    """Who is connected to a component in its machine."""
+    return {"requesters": len(made.channels("inputs")), "repliers": len(made.channels("outputs"))}
+
+
+BLOCK = unit(
+    "concentrator",
+    Concentrator,
+    ConcentratorParameters,
+    carried,
+    design,
+    arguments=("first_port",),
+    connected=connected,
+    counters={"sent": tokens("requests"), "returned": tokens("replies")},
+    awaits=False,
+    any_of=("outputs",),
+)

@@ -1,0 +1,204 @@
+"""The crossbar between requesters and what serves them as RTL: tokens of memory, routed by address or tag."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import pyrtl
+
+from fiberscope.hw.memory.protocol import PORT_SHIFT
+from fiberscope.hw.networks.crossbar import Crossbar
+from fiberscope.hw.networks.routes import AddressRoute, PortRoute, Route
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
+from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of, remainder
+from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, named, packed, unpacked
+from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component
+from fiberscope.sim.words import lowest_bit
+
+ADDRESS, PORT = "address", "port"
+WAITING = "waiting"  # status outputs: for which outputs there are tokens,
+LOSING = "losing"  # and how many of them lose an output that has space
+
+
+@dataclass(frozen=True)
+class CrossbarParameters(Parameters):
+    """What a crossbar is made for; widths in bits.
+
+    Args:
+        inputs: 1 to 128.
+        outputs: 1 to 64.
+        route: by what a token finds its output: its ``address``, modulo the outputs; or its tag's ``port``.
+        interleave_bits: of an address within what lies side by side behind one output, 0 to 16.
+        group: ports in a row that share an output, 1 to 128.
+        tag_bits: 33 to 63; those from 32 up are a port.
+        address_bits: 17 to 64; the highest is 0, for addresses are not negative.
+        line_bits: of the line that goes with a token, 0 to 4,096; 0 for none.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    inputs: int = number(8, 1, 128)
+    outputs: int = number(8, 1, 64)
+    route: str = choice(ADDRESS, (ADDRESS, PORT))
+    interleave_bits: int = number(6, 0, 16)
+    group: int = number(1, 1, 128)
+    tag_bits: int = number(48, PORT_SHIFT + 1, 63)
+    address_bits: int = number(48, 17, 64)
+    line_bits: int = number(0, 0, 4096)
+
+
+def carried(parameters: CrossbarParameters) -> Carried:
+    """Operation, tag, address, and the line if there is one."""
+    token = MemoryPort(parameters.tag_bits, parameters.address_bits, parameters.line_bits).fields
+    return {"inputs": Each(token, parameters.inputs), "outputs": Each(token, parameters.outputs)}
+
+
+def status(inputs: int, outputs: int) -> Mapping[str, int]:
+    """``waiting``, a bit an output, and ``losing``, a number of tokens."""
+    return {WAITING: outputs, LOSING: (inputs * outputs).bit_length()}
+
+
+def design(parameters: CrossbarParameters, between: Streams) -> None:
+    """An arbiter an output, among the inputs whose token goes there."""
+    inputs, outputs = list(between.inputs.values()), list(between.outputs.values())
+    goals = [_goals(parameters, source) for source in inputs]
+    words = [packed(source.fields) for source in inputs]
+    wanting = [[flags[place] for flags in goals] for place in range(parameters.outputs)]
+    takes = []
+    for place, (sink, flags) in enumerate(zip(outputs, wanting, strict=True)):
+        turn = Turn(f"output_{place:02}", flags)
+        sink.send(any_of(f"sends_{place:02}", flags), unpacked(chosen(turn.first, words), inputs[0].fields))
+        takes.append([flag & sink.ready for flag in turn.first])
+        turn.pass_on(takes[-1])
+    for i, (source, row) in enumerate(zip(inputs, zip(*takes, strict=True), strict=True)):
+        source.accept(any_of(f"moves_{i:03}", row))
+    show_losers(between, wanting, takes)
+
+
+def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
+    """By output whether the token at an input goes there."""
+    if parameters.route == ADDRESS:
+        place = source.fields["reference"][parameters.interleave_bits :]
+        goal = remainder(place, parameters.outputs)
+        return [source.valid & (goal == output) for output in range(parameters.outputs)]
+    port = source.fields["coordinate"][PORT_SHIFT:]
+    reached = [port >= output * parameters.group for output in range(parameters.outputs + 1)]
+    return [source.valid & at & ~beyond for at, beyond in pairwise(reached)]
+
+
+class Turn:
+    """Whose turn it is among those that ask: a bit for each, of those behind whom it is.
+
+    Args:
+        name: what its wires' names end in.
+        asking: who does; ``first`` has the one of them that is next.
+    """
+
+    def __init__(self, name: str, asking: Sequence[Signal]) -> None:
+        flags = pyrtl.concat_list(list(asking))
+        self._behind: Signal = pyrtl.Register(len(flags), f"behind_{name}")
+        later = named(f"later_{name}", flags & self._behind)
+        self.first = lowest(list(pyrtl.select(later != 0, later, flags)))
+
+    def pass_on(self, taken: Sequence[Signal]) -> None:
+        """Pass it to what is behind the one that is taken, where one is."""
+        behind, moved = self._behind, pyrtl.concat_list(list(taken))
+        above = (~(moved | (moved - 1)))[: len(moved)] if len(moved) > 1 else pyrtl.Const(0, 1)
+        behind.next <<= pyrtl.select(moved != 0, above, behind)
+
+
+def show_losers(
+    between: Streams, wanting: Sequence[Sequence[Signal]], takes: Sequence[Sequence[Signal]]
+) -> None:
+    """Drive the status outputs, given by output who wants it and who takes it."""
+    outputs = list(between.outputs.values())
+    wanted = [any_of(f"wanted_{i:02}", flags) for i, flags in enumerate(wanting)]
+    between.show(WAITING, pyrtl.concat_list(wanted))
+    lost = [
+        flag & sink.ready & ~taken
+        for sink, flags, row in zip(outputs, wanting, takes, strict=True)
+        for flag, taken in zip(flags, row, strict=True)
+    ]
+    between.show(LOSING, ones_of(pyrtl.concat_list(lost)))
+
+
+class CrossbarStandIn(Adapter):
+    """Stands in for a crossbar with these status outputs."""
+
+    OBSERVED = ()
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {LOSING: ("conflicts",)}
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self._lost = 0
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """Busy while a token moves; else waiting for the outputs that tokens wait for."""
+        self._lost += self.status[LOSING]
+        waiting = self.status[WAITING]
+        if self.moving:
+            return self.busy(now + 1)
+        if waiting == 0:
+            return self.idle()
+        outputs = self.channels("outputs")
+        several = waiting & (waiting - 1)
+        return self.wait_any_output(outputs) if several else self.wait_output(outputs[lowest_bit(waiting)])
+
+    def counters(self) -> dict[str, int]:
+        """Tokens moved, and cycles that one lost its output to another."""
+        sent = sum(end.tokens for end in self.ends if not end.is_input)
+        return self.told({"transfers": sent, "conflicts": self._lost})
+
+
+def matching(route: Route, *, virtual_output_queues: int = 0) -> CrossbarParameters:
+    """Parameters that suit a component made with these arguments; how many ports it has, it does not know.
+
+    Raises:
+        ValueError: for what a module does not have.
+    """
+    if virtual_output_queues:
+        raise ValueError(f"crossbar: a module has no virtual_output_queues, not {virtual_output_queues}")
+    if isinstance(route, PortRoute):
+        return CrossbarParameters(route=PORT, group=route.group)
+    if not isinstance(route, AddressRoute):
+        raise ValueError(f"crossbar: a module routes by address or port, not by {type(route).__name__}")
+    interleave = route.interleave_bytes
+    if interleave & (interleave - 1):
+        raise ValueError(f"crossbar: interleave must be a power of two, not {interleave}")
+    return CrossbarParameters(interleave_bits=interleave.bit_length() - 1)
+
+
+def connected(made: Component) -> Mapping[str, int]:
+    """How many ports a component in its machine has."""
+    return {port: len(made.channels(port)) for port in ("inputs", "outputs")}
+
+
+def _component(name: str, parameters: CrossbarParameters) -> Crossbar:
+    by_port = parameters.route == PORT
+    return Crossbar(
+        name, PortRoute(parameters.group) if by_port else AddressRoute(1 << parameters.interleave_bits)
+    )
+
+
+BLOCK = unit(
+    "crossbar",
+    Crossbar,
+    CrossbarParameters,
+    carried,
+    design,
+    status=lambda given: status(given.inputs, given.outputs),
+    base=CrossbarStandIn,
+    matching=matching,
+    component=_component,
+    connected=connected,
+)
