@@ -37,7 +37,7 @@ from fiberscope.hw.fibers.reader import FiberReader
 from fiberscope.hw.fibers.sums_ahead import SumsAhead
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
-from fiberscope.sim import Kernel
+from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.workloads.canonical import CsrArray, Integers
@@ -156,6 +156,7 @@ class Gamma(Composition[GammaConfiguration]):
         "accumulator": Accumulator,
         "bank": FiberCacheBank,
         "page_allocator": PageAllocator,
+        "scheduler": Scheduler,
     }
     TENSORS = TENSORS
 
@@ -195,10 +196,10 @@ class Gamma(Composition[GammaConfiguration]):
         self.add_memory(memory_users, parameters.fibercache.line)
         self.build()
 
-    def _add_scheduler(self) -> Scheduler:
+    def _add_scheduler(self) -> Component:
         parameters = self.parameters
         return self.add(
-            Scheduler,
+            "scheduler",
             "scheduler",
             self.table,
             self.a,
@@ -252,7 +253,7 @@ class Gamma(Composition[GammaConfiguration]):
             "add": count("add", *(element.accumulator for element in self.elements)),
             "merge": merged,
             "partial_merge": merged - multiplies,
-            "tasks": self.scheduler.completed,
+            "tasks": self._completed(),
         }
 
     def layouts(self) -> Sequence[Layout]:
@@ -298,7 +299,10 @@ class Gamma(Composition[GammaConfiguration]):
 
     def progress(self) -> tuple[int, int]:
         """Tasks completed, and tasks."""
-        return self.scheduler.completed, self.table.count
+        return self._completed(), self.table.count
+
+    def _completed(self) -> int:
+        return count("tasks", self.scheduler)
 
 
 def _rows(matrix: CsrArray) -> CompressedRows:

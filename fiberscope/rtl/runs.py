@@ -210,6 +210,7 @@ def _with_rtl(
 
         def make(name: str, *arguments: object, **options: object) -> Component:
             adapter = place.unit.stand_in(name, place.interface, backend(place, watched))
+            adapter.given(*arguments, **options)
             if loop.sources:
                 adapter.drain = OWN_DRAIN
             if loop.accompanied:

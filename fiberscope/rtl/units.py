@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
+from fiberscope import accelerators
 from fiberscope.accelerators.own import file_of, is_path, run_file
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -16,20 +19,31 @@ FILES = "*_rtl.py"  # beside the components, as in ``hw``
 
 
 def units(accelerator: str) -> Mapping[str, RtlBlock]:
-    """The units by name; those in the folder of a machine of one's own go first.
+    """The units by name; those in the machine's folder go first.
 
     Raises:
-        ConfigurationError: a file there cannot be run.
+        ConfigurationError: a file of a machine of one's own cannot be run.
     """
     if not is_path(accelerator):
-        return BLOCKS
+        return {**BLOCKS, **_shipped(accelerator)}
     files = sorted(file_of(accelerator).resolve().parent.glob(FILES))
     return {**BLOCKS, **_own(tuple((file, file.stat().st_mtime_ns) for file in files))}
 
 
 @lru_cache
+def _shipped(accelerator: str) -> Mapping[str, RtlBlock]:
+    """The units in the folder of a machine of ours."""
+    package = f"fiberscope.accelerators.{accelerator}"
+    folder = Path(accelerators.__path__[0]) / accelerator
+    return _listed(import_module(f"{package}.{file.stem}") for file in sorted(folder.glob(FILES)))
+
+
+@lru_cache
 def _own(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
     """The units of files, each with the time at which it was written."""
-    made = [vars(run_file(file)) for file, _written in files]
-    own = (one for module in made for one in module.values() if isinstance(one, RtlBlock))
-    return {one.name: one for one in own}
+    return _listed(run_file(file) for file, _written in files)
+
+
+def _listed(modules: Iterable[ModuleType]) -> Mapping[str, RtlBlock]:
+    made = (one for module in modules for one in vars(module).values())
+    return {one.name: one for one in made if isinstance(one, RtlBlock) and one.listed}

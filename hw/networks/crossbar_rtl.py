@@ -97,7 +97,7 @@ def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
 
 
 class Turn:
-    """Whose turn it is among those that ask: a bit for each, of those behind whom it is.
+    """Whose turn it is among those that ask: ``behind`` has a bit for each, set from the next one on.
 
     Args:
         name: what its wires' names end in.
@@ -106,13 +106,13 @@ class Turn:
 
     def __init__(self, name: str, asking: Sequence[Signal]) -> None:
         flags = pyrtl.concat_list(list(asking))
-        self._behind: Signal = pyrtl.Register(len(flags), f"behind_{name}")
-        later = named(f"later_{name}", flags & self._behind)
+        self.behind: Signal = pyrtl.Register(len(flags), f"behind_{name}")
+        later = named(f"later_{name}", flags & self.behind)
         self.first = lowest(list(pyrtl.select(later != 0, later, flags)))
 
     def pass_on(self, taken: Sequence[Signal]) -> None:
         """Pass it to what is behind the one that is taken, where one is."""
-        behind, moved = self._behind, pyrtl.concat_list(list(taken))
+        behind, moved = self.behind, pyrtl.concat_list(list(taken))
         above = (~(moved | (moved - 1)))[: len(moved)] if len(moved) > 1 else pyrtl.Const(0, 1)
         behind.next <<= pyrtl.select(moved != 0, above, behind)
 

@@ -9,6 +9,7 @@ import pytest
 from extremes import smallest
 from scenarios import SCENARIOS
 
+from fiberscope.accelerators.gamma import scheduler_rtl
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.axis import axis
 from fiberscope.hw.rtl.kit.checks import checked
@@ -68,6 +69,13 @@ def slow(*given):
 @pytest.mark.parametrize("block", SCENARIOS)
 def test_the_verilog_is_clean(block, drawn, lint_of):
     lint_of(verilog(block, drawn), block)
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"elements": 3, "stream_lines": 5}, {"elements": 1, "tasks": 1, "stream": 1}]
+)
+def test_so_is_a_scheduler(given, lint_of):
+    lint_of(scheduler_rtl.BLOCK.verilog(scheduler_rtl.SchedulerParameters(**given)), "scheduler")
 
 
 @pytest.mark.parametrize("block", BLOCKS)

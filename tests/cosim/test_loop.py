@@ -22,6 +22,7 @@ THRIFTY = [f"--set=fibercache.{setting}" for setting in ("size=2KiB", "banks=2",
 BLOCKS = {
     "merger": ("gamma.pe0.merger", []),
     "bank": ("gamma.fibercache.bank0", [*THRIFTY, "--set=pe.radix=2", "--set=scheduler.output=cache"]),
+    "scheduler": ("gamma.scheduler", []),
     "crossbar": ("gamma.network.pe_requests", THRIFTY),
     "merger,bank": (
         "gamma.pe1.merger, gamma.fibercache.bank0, gamma.fibercache.bank1",

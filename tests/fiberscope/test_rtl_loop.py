@@ -58,11 +58,13 @@ CASES = [
     ("crossbar", [*THRIFTY, "--set=fibercache.banks=1"]),
     ("crossbar", ["--at=gamma.network.pe_replies", "--set=fibercache.banks=3", "--set=fibercache.size=9KiB"]),
     ("crossbar", ["--at=gamma.network.memory_requests", "--set=memory.channels=3", "--set=pe.radix=4"]),
+    ("scheduler", ["--set=pe.radix=3", "--set=scheduler.stream_lines=16"]),
     ("page_allocator", ["--set=scheduler.output_page=64", "--set=pe.radix=4"]),
 ]
 FIRST = {
     "crossbar": "gamma.network.pe_requests",
     "page_allocator": "gamma.pages",
+    "scheduler": "gamma.scheduler",
     "merger": "gamma.pe0.merger",
     "bank": "gamma.fibercache.bank",
     "bank,merger": "gamma.fibercache.bank0, gamma.pe0.merger",
@@ -159,7 +161,7 @@ def test_a_part_that_no_module_can_take_the_place_of_is_refused(
 
     taken = {
         "extensor": {"intersector"},
-        "gamma": {"merger", "bank", "accumulator", "page_allocator"},
+        "gamma": {"merger", "bank", "accumulator", "page_allocator", "scheduler"},
         "graphicionado": {"concentrator"},
         "outerspace": {"bank", "bump_allocator", "concentrator", "node_writer", "sorted_head"},
         "sigma": {"adder_network", "benes", "prefix_popcount", "regor"},
@@ -329,6 +331,6 @@ def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixt
 
 
 def test_only_parts_that_exist_as_rtl_are_offered(capsys: pytest.CaptureFixture[str]) -> None:
-    code, _out, err = said(capsys, block="channel")
-    known = "accumulator, bank, crossbar, merger, page_allocator"
-    assert (code, err) == (2, f"fiberscope: gamma has no part channel to replace; known: {known}\n")
+    code, _out, err = said(capsys, block="islip")
+    known = "accumulator, bank, crossbar, merger, page_allocator, scheduler"
+    assert (code, err) == (2, f"fiberscope: gamma has no part islip to replace; known: {known}\n")

@@ -86,7 +86,7 @@ class Adapter(Component):
         super().__init__(name)
         self.interface = interface
         self.drain = drain  # C: public
-        self._backend = backend
+        self._backend = backend  # C: public
         self._words = backend.words
         self.ends: list[End] = []
         self._by_label: dict[str, End] = {}
@@ -201,6 +201,9 @@ class Adapter(Component):
         for end in self.ends:
             changed = end.update() or changed
         return changed
+
+    def given(self, *arguments: object, **options: object) -> None:  # C: def
+        """Learn what the component would be made with."""
 
     def _moved(self) -> dict[str, Transfer]:
         """The tokens that move in this cycle, of the streams that are watched."""

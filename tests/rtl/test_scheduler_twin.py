@@ -1,0 +1,182 @@
+"""Gamma's scheduler: its twin is the component, beside elements that complete tasks in their own time."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from memory_stub import MemoryStub
+from pairs import Pair, check_pair, event_side, random_channel
+
+from fiberscope.accelerators.gamma.layout import COMPLETION, NO_PARENT, Sizes
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.scheduler import Scheduler
+from fiberscope.accelerators.gamma.scheduler_rtl import BLOCK, MOST, SchedulerParameters, matching
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.sim import Component, Input, Output
+from fiberscope.sim.testing import random_stalls
+from fiberscope.workloads.sparse import sparse
+
+COLUMNS = 12
+ROOM = 1 << 16  # lines, of which no product here fills all
+
+
+class Elements(Component):
+    """A processing element that completes the tasks it was given in their order, each after some cycles."""
+
+    PORTS = (Input("tasks", TASK), Output("completions", COMPLETION))
+
+    def __init__(self, name, given, delays):
+        super().__init__(name)
+        self.given, self.delays = given, delays
+        self.waiting = []  # cycle from which a task is done, and the task
+        self.received = []
+
+    def tick(self, now):
+        tasks, done = self.channel("tasks"), self.channel("completions")
+        took = tasks.can_pop()
+        if took:
+            self._take(now, tasks.reference())
+            tasks.pop()
+        if self.waiting and now >= self.waiting[0][0] and done.can_push():
+            done.push(0, 0, self.waiting.pop(0)[1])
+        return self.busy(now + 1) if took or self.waiting else self.idle()
+
+    def _take(self, now, task):
+        """Its place among the partial fibers is noted, and its length is known; the bound is the most."""
+        table = self.given.table
+        start = -1
+        if task != END_OF_WORK:
+            if table.parents[task] != NO_PARENT:
+                start = table.output_starts[task]
+                table.output_lengths[task] = self.given.occupancy.bound(task) // (1 + task % 3)
+            self.waiting.append((now + self.delays[task % len(self.delays)], task))
+        self.received.append((now, (0, start + 1, task, 0.0)))
+
+
+def drawn(seed, rows=None, radix=None, stream_lines=None, **limits):
+    """What a scheduler is made with, and how many elements there are."""
+    generator = random.Random(seed)
+    rows = rows or generator.choice([1, 20, 60, 60])
+    a = sparse.csr_array(
+        sparse.random_array((rows, rows), density=generator.choice([0.02, 0.1, 0.2]), rng=seed, format="csr")
+    )
+    b = sparse.csr_array(sparse.random_array((rows, COLUMNS), density=0.3, rng=seed + 1, format="csr"))
+    a, b = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
+    sizes = Sizes(generator.choice([16, 64]), generator.choice([8, 12]), 4)
+    radix = radix or generator.choice([2, 3, 8])
+    table = TaskTable(np.asarray(a.pointers), radix)
+    least = radix * sizes.element_bytes // sizes.line_bytes + 2  # that a task's nonzeros may lie in
+    partials = PartialStore(sizes.line_bytes, sizes.element_bytes)
+    occupancy = PartialOccupancy(table, a, b, COLUMNS, ROOM, sizes)
+    limits = {
+        "stream_lines": stream_lines or generator.choice([least, 16]),
+        "most_tasks": generator.choice([1, 2, 4]),
+        "most_partial_tasks": generator.choice([1, 2]),
+    } | limits
+    arguments = (table, a, partials, occupancy, generator.choice([0, 3]))
+    options = {**limits, "sizes": sizes, "a_sizes": sizes}
+    elements = generator.choice([1, 2, 3, 4])
+    return SimpleNamespace(
+        table=table, occupancy=occupancy, elements=elements, arguments=arguments, options=options
+    )
+
+
+def pair(seed, elements=None, **draws):
+    """Both have tables of their own, alike."""
+    given = {scope: drawn(seed, **draws) for scope in ("event", "rtl")}
+    count = elements or given["rtl"].elements
+
+    def component(name):
+        return Scheduler(name, *given["event"].arguments, **given["event"].options)
+
+    def stand_in(name):
+        made = given["rtl"]
+        suits = matching(*made.arguments, **made.options)
+        parameters = SchedulerParameters(**{**vars(suits), "elements": count})
+        interface = BLOCK.interface(parameters)
+        unit = BLOCK.stand_in(name, interface, PyrtlBackend(BLOCK.twin(parameters), seed))
+        unit.given(*made.arguments, **made.options)
+        return unit
+
+    def around(kernel, scope, end, generator):
+        latencies = [generator.randint(1, generator.choice([1, 40])) for _ in range(23)]
+        pauses = random_stalls(generator.randrange(1 << 30), often=generator.choice([0.0, 0.5]), longest=12)
+        parts = [kernel.add(MemoryStub(f"{scope}.memory", latencies, pauses))]
+        kernel.connect(*end("memory_requests"), parts[0], "requests", **random_channel(generator))
+        kernel.connect(parts[0], "replies", *end("memory_replies"), **random_channel(generator))
+        for i in range(count):
+            delays = [generator.choice([1, 2, 30]) for _ in range(11)]
+            parts.append(kernel.add(Elements(f"{scope}.element_{i}", given[scope], delays)))
+            kernel.connect(*end(f"tasks[{i}]"), parts[-1], "tasks", **random_channel(generator))
+            kernel.connect(parts[-1], "completions", *end(f"completions[{i}]"), **random_channel(generator))
+        return parts
+
+    return Pair("scheduler", component, stand_in, {}, (), seed, around=around)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_the_twin_is_the_component(seed):
+    assert check_pair(pair(seed)) > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(16, 616, 20))
+def test_the_twin_is_the_component_for_many_seeds(first):
+    for seed in range(first, first + 20):
+        assert check_pair(pair(seed)) > 4
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"elements": 8, "radix": 2, "most_tasks": 16, "most_partial_tasks": 16},
+        {"elements": 8, "radix": 64, "stream_lines": 256, "most_tasks": 1, "most_partial_tasks": 1},
+        {"elements": 5, "radix": 3, "stream_lines": 255},
+        {"rows": 90, "radix": 3},
+    ],
+    ids=str,
+)
+def test_so_it_is_at_large_sizes(given):
+    assert check_pair(pair(5, **{"rows": 60} | given)) > 60
+
+
+def test_every_wait_and_every_kind_of_task_is_met():
+    """The component is the twin cycle by cycle, so what it meets the twin meets."""
+    waits, partial, lines = set(), 0, 0
+    for seed in range(16):
+        kernel = event_side(pair(seed))
+        kernel.run()
+        block = kernel.statistics()["event.block"]
+        waits |= {port for port, cycles in {**block.input_stall, **block.output_stall}.items() if cycles}
+        partial += block.counters["most_partial_lines"] > 0
+        lines = max(lines, len(drawn(seed).table.row_lengths))
+    assert {wait.partition("[")[0] for wait in waits} == {
+        "completions", "memory_replies", "memory_requests", "tasks",
+    }  # fmt: skip
+    assert partial > 5
+    assert lines > 16
+
+
+def test_partial_fibers_that_might_fill_the_cache_are_refused():
+    given = drawn(5, rows=60, radix=2)
+    given.occupancy = PartialOccupancy(
+        given.table, given.arguments[1], given.arguments[1], COLUMNS, 4, given.options["sizes"]
+    )
+    table, a, partials, _occupancy, port = given.arguments
+    message = r"partial fibers of \d+ lines may fill a FiberCache of 4, and a module holds no leaf back"
+    with pytest.raises(ValueError, match=f"^scheduler: {message}$"):
+        matching(table, a, partials, given.occupancy, port, **given.options)
+
+
+def test_more_tasks_than_a_module_has_are_refused():
+    given = drawn(1, rows=MOST + 500, radix=64)
+    assert given.table.count > MOST
+    with pytest.raises(ValueError, match=rf"^scheduler: tasks must be from 1 to {MOST}, not \d+$"):
+        matching(*given.arguments, **given.options)
