@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.sim import Component, Kernel
-from fiberscope.sim.names import family_name
+from fiberscope.sim.names import family_name, placed
 from fiberscope.workloads import Problem, Spgemm
 from fiberscope.workloads.errors import nearest
 
@@ -246,7 +246,7 @@ class Accelerator(Generic[AnyConfiguration]):
         named = {"workers": [self.workers], "limits": self.limits, "channels": channels}
         for which, families in named.items():
             for family in families:
-                if family and family not in there:
+                if family and placed(family, there) not in there:
                     raise ConfigurationError(
                         f"{self.name}: no component is of the family {family}, which {which} names; "
                         f"{nearest(family, there)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 MOST_NAMED = 10
 
@@ -24,6 +24,12 @@ def family_name(component: str) -> str:
     """
     path = component.partition(".")[2] or component
     return ".".join(_NUMBER.sub("", part) or part for part in path.split("."))
+
+
+def placed(family: str, families: Container[str]) -> str:
+    """The family itself, or that of what it is within, where that stands there as a whole."""
+    whole = family.rpartition(".")[0]
+    return whole if family not in families and whole in families else family
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

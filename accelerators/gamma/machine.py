@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from fiberscope.accelerators.composition import Composition, PartFactory, User, count
+from fiberscope.accelerators.composition import Composition, PartFactory, count
 from fiberscope.accelerators.full_operands import told
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.element import ProcessingElement, users
 from fiberscope.accelerators.gamma.layout import (
     A_BASE,
     A_POINTERS_BASE,
@@ -21,11 +22,9 @@ from fiberscope.accelerators.gamma.layout import (
     Z_POINTERS_BASE,
 )
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
-from fiberscope.accelerators.gamma.prefetcher import Prefetcher
 from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.tasks import TaskTable
-from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.accelerators.layout import Layout, Role, RowPlaces
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
@@ -33,109 +32,14 @@ from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.pages import PageAllocator
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.product import ProductRows
-from fiberscope.hw.fibers.reader import FiberReader
-from fiberscope.hw.fibers.sums_ahead import SumsAhead
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.sim import Component, Kernel
+from fiberscope.sim.assembly import end, put
 from fiberscope.sim.names import numbered
 from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
-
-UNITS = 3  # ports of a processing element at the FiberCache's network: prefetcher, reader, writer
-
-
-class ProcessingElement:
-    """One processing element: prefetcher, fiber buffers, merger, multiplier, accumulator and writer."""
-
-    def __init__(self, machine: Gamma, name: str, number: int) -> None:
-        add, table, b, partials = machine.add, machine.table, machine.b, machine.partials
-        pe, scheduler, sizes = machine.parameters.pe, machine.parameters.scheduler, machine.parameters.sizes
-        port = UNITS * number
-        self.prefetcher = add(
-            Prefetcher,
-            f"{name}.prefetcher",
-            table,
-            machine.a,
-            b,
-            port,
-            sizes=sizes,
-            b_sizes=machine.b_sizes,
-            pointer_lines=pe.row_reads,
-            fetching=pe.prefetch,
-        )
-        self.reader = add(
-            FiberReader,
-            f"{name}.reader",
-            table,
-            b,
-            partials,
-            port + 1,
-            base=B_BASE,
-            partial_base=PARTIAL_BASE,
-            buffer_lines=pe.buffer_lines,
-            line_bytes=sizes.line_bytes,
-            element_bytes=machine.b_sizes.element_bytes,
-        )
-        self.merger = add("merger", f"{name}.merger", pe.radix, pe.merger_stages)
-        self.multiplier = add("multiplier", f"{name}.multiplier", machine.a.values)
-        self.accumulator = add("accumulator", f"{name}.accumulator")
-        self.writer = add(
-            FiberWriter,
-            f"{name}.writer",
-            table,
-            partials,
-            machine.product,
-            port + 2,
-            sizes=sizes,
-            page_bytes=scheduler.output_page,
-            most_finishing=pe.finishing,
-            through_cache=scheduler.output == "cache",
-        )
-        self._connect(machine)
-        self._work_ahead(machine)
-
-    def _connect(self, machine: Gamma) -> None:
-        """The pipeline within; a channel holds what is in flight in it, and a queue."""
-        pe, sizes = machine.parameters.pe, machine.parameters.sizes
-        connect = machine.kernel.connect
-        connect(self.prefetcher, "prefetched", self.reader, "tasks", capacity=pe.task_queue)
-        connect(self.reader, "merge_tasks", self.merger, "tasks", capacity=pe.merge_queue)
-        connect(self.reader, "output_tasks", self.writer, "output_tasks", capacity=pe.output_queue)
-        smallest = min(sizes.element_bytes, machine.b_sizes.element_bytes)
-        line = sizes.line_bytes // smallest + 2  # elements that it touches, and their stop
-        way = pe.buffer_lines * line
-        for i in range(pe.radix):
-            connect(self.reader, f"ways[{i}]", self.merger, f"ways[{i}]", capacity=way)
-        for producer, output, consumer, port, latency in (
-            (self.merger, "merged", self.multiplier, "operands", pe.merger_latency),
-            (self.multiplier, "products", self.accumulator, "products", pe.multiplier_latency),
-            (self.accumulator, "sums", self.writer, "elements", pe.accumulator_latency),
-        ):
-            connect(producer, output, consumer, port, capacity=latency + pe.pipeline_queue, latency=latency)
-
-    def _work_ahead(self, machine: Gamma) -> None:
-        """Have the pipeline from the ways to the sums worked out ahead, unless a part of it is another."""
-        merger, multiplier, accumulator, kernel = (
-            self.merger,
-            self.multiplier,
-            self.accumulator,
-            machine.kernel,
-        )
-        if (
-            type(merger) is HighRadixMerger
-            and type(multiplier) is Multiplier
-            and type(accumulator) is Accumulator
-            and isinstance(kernel, StandInKernel)
-        ):
-            fibers = (machine.b, machine.partials, self.reader)
-            self.reader.ahead = SumsAhead(*fibers, merger, multiplier, accumulator, self.writer)
-            kernel.stand_in(self.reader.ahead)
-
-    def users(self) -> tuple[User, ...]:
-        """The units with a port at the FiberCache's network, in the order of their numbers."""
-        return tuple((unit, "requests", "replies") for unit in (self.prefetcher, self.reader, self.writer))
 
 
 class Gamma(Composition[GammaConfiguration]):
@@ -157,6 +61,7 @@ class Gamma(Composition[GammaConfiguration]):
         "bank": FiberCacheBank,
         "page_allocator": PageAllocator,
         "scheduler": Scheduler,
+        "pe": ProcessingElement,
     }
     TENSORS = TENSORS
 
@@ -189,7 +94,7 @@ class Gamma(Composition[GammaConfiguration]):
         self.product = ProductRows(given, self.b, self.shape[1], self.preprocessed.order)
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
-        self.elements = [ProcessingElement(self, name, i) for i, name in enumerate(names)]
+        self.elements = [self._add_element(name, i) for i, name in enumerate(names)]
         self._add_cache()
         self._connect_tasks()
         memory_users = [(unit, "memory_requests", "memory_replies") for unit in (*self.banks, self.scheduler)]
@@ -213,26 +118,31 @@ class Gamma(Composition[GammaConfiguration]):
             a_sizes=self.a_sizes,
         )
 
+    def _add_element(self, name: str, number: int) -> Component:
+        element = self.parts["pe"](f"{self.NAME}.{name}", self, number)
+        put(element, self.kernel)
+        return element
+
     def _connect_tasks(self) -> None:
         """The life of a task, and of the pages that its output goes to."""
         connect, scheduler = self.kernel.connect, self.parameters.scheduler
         pages = self.add("page_allocator", "pages")
         for i, element in enumerate(self.elements):
-            connect(self.scheduler, f"tasks[{i}]", element.prefetcher, "tasks", capacity=scheduler.task_queue)
-            writer, done, page = element.writer, scheduler.completion_queue, scheduler.page_queue
-            connect(writer, "completions", self.scheduler, f"completions[{i}]", capacity=done)
-            connect(writer, "page_requests", pages, f"page_requests[{i}]", capacity=page)
-            connect(pages, f"pages[{i}]", writer, "pages", capacity=page)
+            done, page = scheduler.completion_queue, scheduler.page_queue
+            connect(self.scheduler, f"tasks[{i}]", *end(element, "tasks"), capacity=scheduler.task_queue)
+            connect(*end(element, "completions"), self.scheduler, f"completions[{i}]", capacity=done)
+            connect(*end(element, "page_requests"), pages, f"page_requests[{i}]", capacity=page)
+            connect(pages, f"pages[{i}]", *end(element, "pages"), capacity=page)
 
     def _add_cache(self) -> None:
         """The banks, and the network between processing elements and them."""
         cache = self.parameters.fibercache
         names = numbered("fibercache.bank", cache.banks)
         self.banks = [self.add("bank", name, cache.specification(), i) for i, name in enumerate(names)]
-        users = [user for element in self.elements for user in element.users()]
+        of_elements = [user for element in self.elements for user in users(element)]
         latency = self.parameters.network.pe_latency
         self.add_network(
-            "pe", users, self.banks, interleave=cache.line, latency=latency, reply_latency=cache.latency
+            "pe", of_elements, self.banks, interleave=cache.line, latency=latency, reply_latency=cache.latency
         )
 
     def result(self) -> CsrArray:
@@ -246,15 +156,19 @@ class Gamma(Composition[GammaConfiguration]):
         ``add`` counts additions into elements of Z, whether of products or of partial sums; ``merge`` the
         elements that passed a merger, ``partial_merge`` those of them that came from partial fibers.
         """
-        multiplies = count("multiply", *(element.multiplier for element in self.elements))
-        merged = count("merged_elements", *(element.merger for element in self.elements))
+        multiplies = self._count("multiply", "multiplier")
+        merged = self._count("merged_elements", "merger")
         return {
             "multiply": multiplies,
-            "add": count("add", *(element.accumulator for element in self.elements)),
+            "add": self._count("add", "accumulator"),
             "merge": merged,
             "partial_merge": merged - multiplies,
             "tasks": self._completed(),
         }
+
+    def _count(self, counter: str, unit: str) -> int:
+        """A counter of a unit, or of what stands in for its whole element."""
+        return count(counter, *(getattr(element, unit, element) for element in self.elements))
 
     def layouts(self) -> Sequence[Layout]:
         """Operands and pointers as arrays; partial fibers and the pages of Z wherever there is space."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.report.parts import Component
-from fiberscope.sim.names import family_name
+from fiberscope.sim.names import family_name, placed
 
 __all__ = ["SATURATED", "Family", "bottleneck", "families", "members"]
 
@@ -90,7 +90,7 @@ def bottleneck(
     if not components:
         return ""
     kinds, memory_utilization = families(components), memory_used or 0.0
-    workers = kinds[accelerator.workers]
+    workers = kinds[placed(accelerator.workers, kinds)]
     if workers.cycles == 0:
         return "There was nothing to do."
     if memory_utilization >= SATURATED:

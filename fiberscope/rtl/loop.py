@@ -75,16 +75,27 @@ class Outcome:
 
     def entries(self) -> int:
         """How many entries were compared."""
-        return len(_entries(self.component)) - len(self.untold())
+        return len(self._compared(self.component)) - len(self.untold())
+
+    def _compared(self, report: Report) -> dict[str, object]:
+        """What is compared; of a module in the place of several components not what is told of each part."""
+        wholes = tuple(f"components.{at}." for at in self.at if at not in self.component.components)
+        left_out = (*wholes, "bottleneck") if wholes else ()
+        return {key: entry for key, entry in _entries(report).items() if not key.startswith(left_out)}
 
     def untold(self) -> list[str]:
         """The counters of the replaced components for which a module of the user's lacks a status output."""
         told, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.at)
         return [key for key in _entries(self.component) if key not in told and key.startswith(counters)]
 
+    @property
+    def _of_wholes(self) -> tuple[str, ...]:
+        """Where entries begin of modules that take the place of several components, and of these."""
+        return tuple(f"components.{at}." for at in self.at if at not in self.component.components)
+
     def differences(self) -> list[str]:
         """One line for each entry that differs."""
-        first, second = _entries(self.component), _entries(self.rtl)
+        first, second = self._compared(self.component), self._compared(self.rtl)
         for key in self.untold():
             del first[key]
         return [

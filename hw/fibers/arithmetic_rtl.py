@@ -1,4 +1,4 @@
-"""The accumulator as RTL: the twin of ``fiberscope.hw.fibers.arithmetic.Accumulator``, behind a merge."""
+"""Multiplier and accumulator as RTL: twins of those in ``fiberscope.hw.fibers.arithmetic``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,63 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from fiberscope.hw.fibers.arithmetic import Accumulator
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
+from fiberscope.hw.fibers.merge_rtl import SCALE, scaled
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.interface import Field, Stream
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, payload_widths
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, elements, unit
+
+MULTIPLIES = "multiplies"  # status outputs: an element is scaled in this cycle,
+PASSES = "passes"  # or passes without
+
+
+@dataclass(frozen=True)
+class MultiplierParameters(Parameters):
+    """What a multiplier is made for; widths in bits.
+
+    Args:
+        coordinate_bits: 1 to 62.
+        reference_bits: of the number of a scale, 1 to 64, in two's complement.
+        value_bits: of a value and of its scale, integers in two's complement, 1 to 53; of a product so many
+            are kept.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)
+    reference_bits: int = number(32, 1, 64)
+    value_bits: int = number(32, 1, WHOLE_BITS)
+
+
+def multiplier_carried(parameters: MultiplierParameters) -> Carried:
+    """The scale that the reference names comes beside the element."""
+    element: Content = {
+        "control": 1,
+        "coordinate": parameters.coordinate_bits,
+        "reference": parameters.reference_bits,
+        "value": Field("value", parameters.value_bits, "whole"),
+    }
+    return {"operands": {**element, **scaled(parameters.value_bits)}, "products": element}
+
+
+def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
+    """A multiplier, of which the lower half is kept; its latency is that of the channel behind it."""
+    operands, products = between.inputs["operands"], between.outputs["products"]
+    fields = operands.fields
+    value, scale = fields["value"], fields[SCALE]
+    scales = named("scales", ~fields["control"] & ~fields["reference"][-1])
+    product = pyrtl.select(scales, (value * scale)[: len(value)], value)
+    operands.accept(products.ready)
+    passed = {name: fields[name] for name in ("control", "coordinate", "reference")}
+    products.send(operands.valid, {**passed, "value": product})
+    moves = operands.valid & products.ready & ~fields["control"]
+    between.show(MULTIPLIES, moves & scales)
+    between.show(PASSES, moves & ~scales)
 
 
 @dataclass(frozen=True)
@@ -24,6 +73,7 @@ class AccumulatorParameters(Parameters):
         coordinate_bits: 1 to 62.
         value_bits: of a value, an integer in two's complement, 1 to 53.
         sum_bits: of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        reference_bits: of a reference that products have, which is dropped, 0 to 64.
 
     Raises:
         ValueError: for a number out of its range.
@@ -32,6 +82,7 @@ class AccumulatorParameters(Parameters):
     coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)
     value_bits: int = number(32, 1, WHOLE_BITS)
     sum_bits: int = number(48, 1, WHOLE_BITS)
+    reference_bits: int = number(0, 0, 64)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
@@ -41,10 +92,11 @@ class AccumulatorParameters(Parameters):
 
 def carried(parameters: AccumulatorParameters) -> Carried:
     """Sums in two lanes: the last sum of a fiber and its stop leave together."""
-    element = {"control": 1, "coordinate": parameters.coordinate_bits}
+    element: Content = {"control": 1, "coordinate": parameters.coordinate_bits}
     total = element | {"value": Field("value", parameters.sum_bits, "whole")}
+    value = {"value": Field("value", parameters.value_bits, "whole")}
     return {
-        "products": element | {"value": Field("value", parameters.value_bits, "whole")},
+        "products": {**element, **payload_widths(parameters.reference_bits, 0), **value},
         "sums": total,
         "sums.1": Stream("sums.1", "sums_behind", "output", total),
     }
@@ -86,6 +138,17 @@ def _added(stand_in: Adapter) -> int:
     products = stand_in.end("products")
     return products.elements - stand_in.end("sums").elements - products.within
 
+
+MULTIPLIER = unit(
+    "multiplier",
+    Multiplier,
+    MultiplierParameters,
+    multiplier_carried,
+    multiplier,
+    status=(MULTIPLIES, PASSES),
+    alone=False,
+    listed=False,
+)
 
 BLOCK = unit(
     "accumulator",

@@ -10,7 +10,7 @@ import pyrtl
 from fiberscope.hw.fibers.merge import COORDINATE_BITS, RADIX, HighRadixMerger, nodes_of
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.channel import PENDING
-from fiberscope.hw.rtl.kit.interface import Content, Field, Token
+from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of
 from fiberscope.hw.rtl.kit.smallest import Candidate, smallest
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of
@@ -19,6 +19,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Each, elements, tokens, unit
 from fiberscope.sim.channel import Channel
 
 WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
+SCALE = "scale"
 STAGES = (WAYS[1] - 1).bit_length()
 
 
@@ -33,6 +34,7 @@ class MergerParameters(Parameters):
         value_bits: 32 or 64.
         values: ``float``, or ``whole`` numbers of 32 bits.
         stages: of the pipeline, 1 to 6; no more than the tree has levels are built.
+        scale_bits: of a scale that an element has beside it, 0 to 64.
 
     Raises:
         ValueError: for a number out of its range.
@@ -44,11 +46,17 @@ class MergerParameters(Parameters):
     value_bits: int = one_of(64, 32, 64)
     stages: int = number(6, 1, STAGES)
     values: str = choice("float", ("float", "whole"))
+    scale_bits: int = number(0, 0, 64)
 
     def __post_init__(self) -> None:
         """Refuse whole numbers of more bits than a double holds."""
         super().__post_init__()
         check_range("merger", "value_bits", self.value_bits, 32, 32 if self.values == "whole" else 64)
+
+
+def scaled(bits: int) -> Content:
+    """The field for the scale of an element, where it has one beside it."""
+    return {SCALE: Payload(bits)} if bits else {}
 
 
 def carried(parameters: MergerParameters) -> Carried:
@@ -58,6 +66,7 @@ def carried(parameters: MergerParameters) -> Carried:
         "coordinate": parameters.coordinate_bits,
         "reference": parameters.reference_bits,
         "value": Field("value", parameters.value_bits, parameters.values),
+        **scaled(parameters.scale_bits),
     }
     return {
         "tasks": {"coordinate": parameters.radix.bit_length()},

@@ -332,5 +332,5 @@ def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixt
 
 def test_only_parts_that_exist_as_rtl_are_offered(capsys: pytest.CaptureFixture[str]) -> None:
     code, _out, err = said(capsys, block="islip")
-    known = "accumulator, bank, crossbar, merger, page_allocator, scheduler"
+    known = "accumulator, bank, crossbar, merger, page_allocator, pe, scheduler"
     assert (code, err) == (2, f"fiberscope: gamma has no part islip to replace; known: {known}\n")

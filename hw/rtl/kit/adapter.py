@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fiberscope.hw.rtl.kit import waves
 from fiberscope.hw.rtl.kit.ends import End, Lane
 from fiberscope.hw.rtl.kit.exercise import Exercise
-from fiberscope.hw.rtl.kit.interface import Interface, Stream, Transfer
+from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, Transfer
 from fiberscope.hw.rtl.kit.shadow import PartedError, Shadow
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
@@ -43,7 +43,8 @@ class Adapter(Component):
     it is ``pending``; else idle.
 
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
-    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; whether it ``AWAITS`` inputs at
+    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; ports that are ``SERVED``, with
+    the payloads that ``beside`` gives; whether it ``AWAITS`` inputs at
     all; whether these are ``FIBERS``, in the midst of which the next token is awaited; whether it is a
     pipeline, where what comes in at the first of ``THROUGH`` leaves at the second, and is busy while
     something is inside; outputs that are
@@ -73,6 +74,7 @@ class Adapter(Component):
     """
 
     QUIET: ClassVar[tuple[str, ...]] = ()
+    SERVED: ClassVar[tuple[str, ...]] = ()
     AWAITS: ClassVar[bool] = True
     FIBERS: ClassVar[bool] = False
     THROUGH: ClassVar[tuple[str, str] | None] = None
@@ -199,11 +201,22 @@ class Adapter(Component):
         """Say to the module what it sees in this cycle; gives whether that has changed."""
         changed = False  # C: bint
         for end in self.ends:
-            changed = end.update() or changed
+            if end.update():
+                changed = True
+                if end.is_open and end.stream.port[0] in self.SERVED:
+                    self._words.drive(self.beside(end.stream, end.first.token()))
         return changed
 
     def given(self, *arguments: object, **options: object) -> None:  # C: def
-        """Learn what the component would be made with."""
+        """Learn what the component would be made with: what streams carry beside tokens may be there."""
+
+    def beside(self, _stream: Stream, _token: Token) -> dict[str, int]:  # C: def
+        """The payloads beside a token that comes to one of the ``SERVED`` ports, by wire."""
+        return {}
+
+    def payload(self, label: str, field: str) -> int:  # C: def
+        """The payload that leaves at a stream in this cycle."""
+        return self._words.seen()[self._by_label[label].stream.wire(field)]
 
     def _moved(self) -> dict[str, Transfer]:
         """The tokens that move in this cycle, of the streams that are watched."""
@@ -245,7 +258,8 @@ class Adapter(Component):
             if not end.stream.lane
         }
         parted = None if self._shadow is None else self._shadow.parted
-        return Exercise({end.stream.label: end.tokens for end in self.ends}, stalls, parted)
+        tokens = {end.stream.label: end.tokens for end in self.ends if end.stream.content}
+        return Exercise(tokens, stalls, parted)
 
     def told(self, counters: dict[str, int]) -> dict[str, int]:  # C: def
         """The counters without those for which the module lacks the status output."""

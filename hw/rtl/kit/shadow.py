@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from fiberscope.hw.rtl.kit.interface import Stream, Token, Transfer, tokens_of
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
+from fiberscope.sim.assembly import end, put
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.errors import SimulationError
 
@@ -67,19 +68,19 @@ class Shadow:
         self._heads = _ports(end for end in ends if end[0].direction == "input")
         self._sinks = _ports(end for end in ends if end[0].direction == "output" and not end[0].lane)
         self._kernel = Kernel()
-        core = self._kernel.clock("core", 10**9)
+        self._kernel.clock("core", 10**9)
         self._feeder = self._kernel.add(Feeder(), self._kernel.clock("feeder", 2 * 10**9))
-        self._kernel.add(self.component, core)
+        put(self.component, self._kernel)
         self._into = [self._connect_input(i, head.label) for i, head in enumerate(self._heads)]
         self._out = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
         self._kernel.build()
 
     def _connect_input(self, i: int, label: str) -> Channel:
-        return self._kernel.connect(self._feeder, f"into[{i}]", self.component, label, capacity=HEAD)
+        return self._kernel.connect(self._feeder, f"into[{i}]", *end(self.component, label), capacity=HEAD)
 
     def _connect_output(self, i: int, sink: _Port) -> Channel:
         return self._kernel.connect(
-            self.component, sink.label, self._feeder, f"out[{i}]", capacity=sink.channel.capacity
+            *end(self.component, sink.label), self._feeder, f"out[{i}]", capacity=sink.channel.capacity
         )
 
     def cycle(self, now: int, moved: Mapping[str, Transfer]) -> None:

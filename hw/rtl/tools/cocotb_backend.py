@@ -9,6 +9,7 @@ Only within a cocotb test, in a function that the test calls through ``cocotb.ta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -113,12 +114,12 @@ class CocotbBackend:
         return {stream.wire("valid"): valid, **fields}
 
     def _read_fields(self, stream: Stream) -> Iterator[tuple[str, int]]:
-        """The bits of each field; those of an empty lane read as 0, whatever they are."""
+        """The bits of each field; those of an empty lane read as 0, and so do unknown ones of a payload."""
         mask = self._read(stream.wire(MASK)) if MASK in stream.widths else -1
         for field, width in stream.widths.items():
             name = stream.wire(field)
             if field not in stream.told:
-                yield name, 0
+                yield name, self._known(name)
                 continue
             if mask == -1 or field == MASK:
                 yield name, self._read(name)
@@ -130,6 +131,9 @@ class CocotbBackend:
 
     def _read(self, name: str) -> int:
         return self._number(name, self._handles[name].value)
+
+    def _known(self, name: str) -> int:
+        return int(re.sub("[^01]", "0", str(self._handles[name].value)), 2)
 
     @staticmethod
     def _number(name: str, value: Logic | LogicArray) -> int:

@@ -166,7 +166,7 @@ def test_planted_a_product_that_comes_late_is_found(monkeypatch):
             self.products_latency += 1
 
     plain = outcome(configured(**SMALL), *small_operands(), kernel=Kernel())
-    monkeypatch.setattr("fiberscope.accelerators.gamma.machine.SumsAhead", Late)
+    monkeypatch.setattr("fiberscope.accelerators.gamma.element.SumsAhead", Late)
     assert outcome(configured(**SMALL), *small_operands()) != plain
 
 
@@ -209,7 +209,7 @@ def test_planted_a_writer_whose_word_outlives_its_task_is_found(monkeypatch):
             return self.known - self.elements.pops
 
     plain = outcome(*congested(), kernel=Kernel())
-    monkeypatch.setattr("fiberscope.accelerators.gamma.machine.FiberWriter", Eager)
+    monkeypatch.setattr("fiberscope.accelerators.gamma.element.FiberWriter", Eager)
     assert outcome(*congested()) != plain
 
 

@@ -11,7 +11,7 @@ from gamma_bench import SETTINGS, run_gamma, small_operands, tiny
 from gamma_checks import check_operations, check_partial_fibers, check_product, check_traffic
 
 import fiberscope
-from fiberscope.accelerators.gamma import ACCELERATOR, Gamma
+from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, element, machine
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.accelerators.testing import CYCLE_LIMIT
@@ -27,7 +27,8 @@ def plant(monkeypatch):
     """Puts a faulty part in the place of one that is not among the machine's ``parts``."""
 
     def put(name, part):
-        monkeypatch.setattr(f"fiberscope.accelerators.gamma.machine.{name}", part)
+        module = machine if hasattr(machine, name) else element
+        monkeypatch.setattr(module, name, part)
 
     return put
 

@@ -6,10 +6,13 @@ from gamma_bench import configured, operands, run_gamma, tiny
 from hypothesis import given, settings
 from scipy import sparse
 
+from fiberscope.accelerators.gamma.element import ProcessingElement
 from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.testing import cycles
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.pages import PageAllocator
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.networks.crossbar import Crossbar
 from fiberscope.sim import Input, SimulationError
@@ -35,7 +38,22 @@ class PlainCrossbar(Crossbar):
     """The same crossbar."""
 
 
+class PlainAllocator(PageAllocator):
+    """The same allocator of pages."""
+
+
+class PlainScheduler(Scheduler):
+    """The same scheduler."""
+
+
+class PlainElement(ProcessingElement):
+    """The same processing element."""
+
+
 PLAIN = {
+    "pe": PlainElement,
+    "page_allocator": PlainAllocator,
+    "scheduler": PlainScheduler,
     "merger": PlainMerger,
     "multiplier": PlainMultiplier,
     "accumulator": PlainAccumulator,
@@ -58,7 +76,8 @@ def test_parts_that_do_the_same_change_nothing(given_operands):
 
 def test_every_part_is_taken_from_what_is_given():
     a = sparse.csr_array(np.eye(3))
-    made = {type(part) for part in Gamma(tiny(), a, a, parts=PLAIN).kernel.components}
+    machine = Gamma(tiny(), a, a, parts=PLAIN)
+    made = {type(part) for part in (*machine.kernel.components, *machine.elements)}
     assert made >= set(PLAIN.values())
     assert not made & set(Gamma.PARTS.values())
     assert PLAIN.keys() == Gamma.PARTS.keys()

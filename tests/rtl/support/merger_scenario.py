@@ -37,7 +37,8 @@ def _merger_inputs(generator: random.Random, given: MergerParameters) -> dict[st
 
 
 def _large(generator: random.Random) -> MergerParameters:
-    return MergerParameters(radix=generator.choice([33, 48, 64]), stages=generator.choice([1, 2, 6, 6]))
+    radix, stages = generator.choice([33, 48, 64]), generator.choice([1, 2, 6, 6])
+    return MergerParameters(radix=radix, stages=stages, scale_bits=64)
 
 
 def _large_inputs(generator: random.Random, given: MergerParameters) -> dict[str, list[Token]]:

@@ -1,0 +1,171 @@
+"""Gamma's processing element, composed: its units, and the channels between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from fiberscope.accelerators.composition import User
+from fiberscope.accelerators.gamma.layout import B_BASE, COMPLETION, PARTIAL_BASE
+from fiberscope.accelerators.gamma.prefetcher import Prefetcher
+from fiberscope.accelerators.gamma.writer import FiberWriter
+from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
+from fiberscope.hw.fibers.merge import HighRadixMerger
+from fiberscope.hw.fibers.pages import PAGE, PAGE_REQUEST
+from fiberscope.hw.fibers.reader import FiberReader
+from fiberscope.hw.fibers.sums_ahead import SumsAhead
+from fiberscope.hw.fibers.tasks import TASK
+from fiberscope.hw.memory.protocol import REPLY, REQUEST
+from fiberscope.sim import Component, Input, Kernel, Output
+from fiberscope.sim.assembly import Assembly, end
+from fiberscope.sim.stand_in import StandInKernel
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.gamma.configuration import ProcessingElements
+    from fiberscope.accelerators.gamma.element_rtl import ElementParameters
+    from fiberscope.accelerators.gamma.machine import Gamma
+
+__all__ = ["UNITS", "ProcessingElement", "Wire", "users", "wires"]
+
+PIPELINE = ("prefetcher", "reader", "merger", "multiplier", "accumulator", "writer")
+UNITS = ("prefetcher", "reader", "writer")  # with a port at the FiberCache's network
+
+
+class Wire(NamedTuple):
+    """A channel within: from a unit's port to another's."""
+
+    producer: str
+    output: str
+    consumer: str
+    port: str
+    capacity: int
+    latency: int = 1
+
+
+def wires(pe: ProcessingElements | ElementParameters, line_elements: int) -> Iterator[Wire]:
+    """The channels between the units; each holds what is in flight in it, and a queue.
+
+    Args:
+        pe: the parameters of their queues and latencies.
+        line_elements: elements that a line touches, at the most.
+    """
+    yield Wire("prefetcher", "prefetched", "reader", "tasks", pe.task_queue)
+    yield Wire("reader", "merge_tasks", "merger", "tasks", pe.merge_queue)
+    yield Wire("reader", "output_tasks", "writer", "output_tasks", pe.output_queue)
+    way = pe.buffer_lines * (line_elements + 1)  # with the stop behind them
+    for i in range(pe.radix):
+        yield Wire("reader", f"ways[{i}]", "merger", f"ways[{i}]", way)
+    for producer, output, consumer, port, latency in (
+        ("merger", "merged", "multiplier", "operands", pe.merger_latency),
+        ("multiplier", "products", "accumulator", "products", pe.multiplier_latency),
+        ("accumulator", "sums", "writer", "elements", pe.accumulator_latency),
+    ):
+        yield Wire(producer, output, consumer, port, latency + pe.pipeline_queue, latency)
+
+
+class ProcessingElement(Assembly):
+    """One processing element: prefetcher, fiber buffers, merger, multiplier, accumulator and writer.
+
+    Its requests and replies are those of ``UNITS``, in their order.
+
+    Args:
+        name: instance name.
+        machine: that it is in.
+        number: which one of its elements.
+    """
+
+    PORTS = (
+        Input("tasks", TASK),
+        Output("requests", REQUEST, array=True),
+        Input("replies", REPLY, array=True),
+        Output("completions", COMPLETION),
+        Output("page_requests", PAGE_REQUEST),
+        Input("pages", PAGE),
+    )
+
+    def __init__(self, name: str, machine: Gamma, number: int) -> None:
+        super().__init__(name)
+        self.machine = machine
+        self._make(len(UNITS) * number)
+
+    def _make(self, port: int) -> None:
+        """The units; the first has this port at the FiberCache's network."""
+        machine, name = self.machine, self.name
+        table, b, partials, make = machine.table, machine.b, machine.partials, machine.parts
+        pe, scheduler, sizes = machine.parameters.pe, machine.parameters.scheduler, machine.parameters.sizes
+        self.prefetcher = Prefetcher(
+            f"{name}.prefetcher",
+            table,
+            machine.a,
+            b,
+            port,
+            sizes=sizes,
+            b_sizes=machine.b_sizes,
+            pointer_lines=pe.row_reads,
+            fetching=pe.prefetch,
+        )
+        self.reader = FiberReader(
+            f"{name}.reader",
+            table,
+            b,
+            partials,
+            port + 1,
+            base=B_BASE,
+            partial_base=PARTIAL_BASE,
+            buffer_lines=pe.buffer_lines,
+            line_bytes=sizes.line_bytes,
+            element_bytes=machine.b_sizes.element_bytes,
+        )
+        self.merger = make["merger"](f"{name}.merger", pe.radix, pe.merger_stages)
+        self.multiplier = make["multiplier"](f"{name}.multiplier", machine.a.values)
+        self.accumulator = make["accumulator"](f"{name}.accumulator")
+        self.writer = FiberWriter(
+            f"{name}.writer",
+            table,
+            partials,
+            machine.product,
+            port + 2,
+            sizes=sizes,
+            page_bytes=scheduler.output_page,
+            most_finishing=pe.finishing,
+            through_cache=scheduler.output == "cache",
+        )
+
+    def put(self, kernel: Kernel) -> None:
+        """Add the units to a kernel, and connect them."""
+        for unit in PIPELINE:
+            kernel.add(getattr(self, unit))
+        sizes = self.machine.parameters.sizes
+        smallest = min(sizes.element_bytes, self.machine.b_sizes.element_bytes)
+        for wire in wires(self.machine.parameters.pe, sizes.line_bytes // smallest + 1):
+            producer, consumer = getattr(self, wire.producer), getattr(self, wire.consumer)
+            channel = {"capacity": wire.capacity, "latency": wire.latency}
+            kernel.connect(producer, wire.output, consumer, wire.port, **channel)
+        self._work_ahead(kernel)
+
+    def _work_ahead(self, kernel: Kernel) -> None:
+        """Have the pipeline from the ways to the sums worked out ahead, unless a part of it is another."""
+        merger, multiplier, accumulator = self.merger, self.multiplier, self.accumulator
+        if (
+            type(merger) is HighRadixMerger
+            and type(multiplier) is Multiplier
+            and type(accumulator) is Accumulator
+            and isinstance(kernel, StandInKernel)
+        ):
+            fibers = (self.machine.b, self.machine.partials, self.reader)
+            self.reader.ahead = SumsAhead(*fibers, merger, multiplier, accumulator, self.writer)
+            kernel.stand_in(self.reader.ahead)
+
+    def end(self, port: str) -> tuple[Component, str]:
+        """The unit at a port."""
+        name, _, index = port.rstrip("]").partition("[")
+        if index:
+            return getattr(self, UNITS[int(index)]), name
+        return self.prefetcher if name == "tasks" else self.writer, name
+
+
+def users(element: Component) -> Iterator[User]:
+    """Its ports at the FiberCache's network."""
+    for i in range(len(UNITS)):
+        (unit, requests), (_unit, replies) = end(element, f"requests[{i}]"), end(element, f"replies[{i}]")
+        yield unit, requests, replies

@@ -1,0 +1,332 @@
+"""A processing element of Gamma as one module of Verilog: the units' twins, and the channels between them.
+
+The event model keeps what tasks, fibers and lines contain in stores; here it stands beside the tokens, and
+whoever stands in for the element takes it from those stores and brings it back to them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.accelerators.gamma import prefetcher_rtl as prefetcher
+from fiberscope.accelerators.gamma import writer_rtl as writer
+from fiberscope.accelerators.gamma.element import UNITS, ProcessingElement, Wire, wires
+from fiberscope.accelerators.gamma.layout import B_POINTERS, NO_PARENT, PARTIAL, B, Z
+from fiberscope.hw.fibers import arithmetic_rtl as arithmetic
+from fiberscope.hw.fibers import merge_rtl as merger
+from fiberscope.hw.fibers import reader_rtl as reader
+from fiberscope.hw.fibers.tasks_rtl import (
+    INDEX_BITS,
+    NUMBER_BITS,
+    Element,
+    OfLines,
+    TaskInput,
+    Tasks,
+    joined,
+)
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT
+from fiberscope.hw.rtl.kit import channel
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.channel import carrying
+from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
+from fiberscope.hw.rtl.kit.memory_port import LINE
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.errors import SimulationError
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.gamma.machine import Gamma
+    from fiberscope.hw.fibers.partials import PartialStore
+    from fiberscope.hw.fibers.product import ProductRows
+    from fiberscope.hw.rtl.kit.backend import Backend
+
+QUEUE = (1, channel.CAPACITY[1])
+DELAY = channel.LATENCY
+
+
+@dataclass(frozen=True)
+class ElementParameters(OfLines, Parameters):
+    """What a processing element is made for, as its configuration has it; bytes, tokens and cycles.
+
+    Args:
+        place: of the element among all, by which its ports at the FiberCache's network are known.
+        request_queue: tokens in the channels of its requests.
+        prefetch, through_cache: whether fibers are fetched, and rows of Z stay in the FiberCache: 0 or 1.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    place: int = number(0, 0, 255)
+    radix: int = number(4, *merger.WAYS)
+    task_queue: int = number(2, *QUEUE)
+    row_reads: int = one_of(16, *prefetcher.WINDOWS)
+    buffer_lines: int = one_of(4, 2, 4, 8)
+    merge_queue: int = number(2, *QUEUE)
+    output_queue: int = number(4, *QUEUE)
+    pipeline_queue: int = number(2, *QUEUE)
+    finishing: int = number(8, 1, 64)
+    merger_stages: int = number(6, 1, merger.STAGES)
+    merger_latency: int = number(1, *DELAY)
+    multiplier_latency: int = number(4, *DELAY)
+    accumulator_latency: int = number(1, *DELAY)
+    prefetch: int = number(1, 0, 1)
+    through_cache: int = number(0, 0, 1)
+    line_bytes: int = one_of(64, 32, 64, 128)
+    element_bytes: int = one_of(8, 8, 16)
+    page_bytes: int = one_of(4096, *writer.PAGES)
+    request_queue: int = number(4, 2, 1024)
+
+    @property
+    def block_name(self) -> str:
+        """As messages have it."""
+        return "pe"
+
+    @property
+    def wires(self) -> list[Wire]:
+        """The channels between its units."""
+        return list(wires(self, self.elements.count + 1))
+
+    @property
+    def first_port(self) -> int:
+        """The number of its first port at the FiberCache's network."""
+        return len(UNITS) * self.place
+
+
+def matching(machine: Gamma, number: int) -> ElementParameters:
+    """Parameters that suit an element of a machine.
+
+    Raises:
+        ValueError: there is no such module.
+    """
+    given = machine.parameters
+    if machine.b_sizes != given.sizes:
+        raise ValueError("pe: B lies as values alone, which no module reads; set format.dense=none")
+    if given.format.pointer != prefetcher.POINTER_BYTES:
+        raise ValueError(f"pe: format.pointer must be {prefetcher.POINTER_BYTES}, not {given.format.pointer}")
+    pe = given.pe.model_dump(exclude={"count", "partial_queue"})
+    return ElementParameters(
+        **pe | {"prefetch": int(given.pe.prefetch)},
+        place=number,
+        through_cache=int(given.scheduler.output == "cache"),
+        line_bytes=given.fibercache.line,
+        element_bytes=given.format.element,
+        page_bytes=given.scheduler.output_page,
+        request_queue=given.network.queue,
+    )
+
+
+def parts(given: ElementParameters) -> dict[str, Part]:
+    """The units, by the names that they have in the machine."""
+    lines = {"line_bytes": given.line_bytes, "element_bytes": given.element_bytes}
+    port, bits = given.first_port, NUMBER_BITS
+    way = next(wire.capacity for wire in given.wires if wire.output == "ways[0]")
+    made: Mapping[str, tuple[Any, Parameters]] = {
+        "prefetcher": (
+            prefetcher.BLOCK,
+            prefetcher.PrefetcherParameters(
+                given.radix,
+                given.row_reads,
+                port=port,
+                queue=given.request_queue,
+                fetching=given.prefetch,
+                **lines,
+            ),
+        ),
+        "reader": (
+            reader.BLOCK,
+            reader.FiberReaderParameters(
+                given.radix, given.buffer_lines, way, port=port + 1, tensor=B, partial_tensor=PARTIAL, **lines
+            ),
+        ),
+        "merger": (
+            merger.BLOCK,
+            merger.MergerParameters(given.radix, bits, INDEX_BITS, bits, given.merger_stages, "whole", bits),
+        ),
+        "multiplier": (arithmetic.MULTIPLIER, arithmetic.MultiplierParameters(bits, INDEX_BITS, bits)),
+        "accumulator": (arithmetic.BLOCK, arithmetic.AccumulatorParameters(bits, bits, bits, INDEX_BITS)),
+        "writer": (
+            writer.BLOCK,
+            writer.FiberWriterParameters(
+                page_bytes=given.page_bytes,
+                finishing=given.finishing,
+                through_cache=given.through_cache,
+                port=port + 2,
+                **lines,
+            ),
+        ),
+    }
+    return {name: Part(block, parameters) for name, (block, parameters) in made.items()}
+
+
+def compose(given: ElementParameters) -> Composition:
+    """The units, joined as the machine joins them."""
+    units = parts(given)
+    links: list[Link] = []
+    for wire in given.wires:
+        links += _links(units, wire)
+    exports = {
+        _outer(unit, stream): f"{unit}.{stream.label}"
+        for unit in UNITS
+        for stream in units[unit].interface.streams
+        if not any(f"{unit}.{stream.label}" in (link.source, link.target) for link in links)
+    }
+    status = {shown: f"multiplier.{shown}" for shown in SHOWN}
+    return Composition("pe", units, tuple(links), exports, status)
+
+
+SHOWN = (arithmetic.MULTIPLIES, arithmetic.PASSES)  # by the multiplier
+
+
+def _links(units: dict[str, Part], wire: Wire) -> Iterator[Link]:
+    """A channel; none behind the reader's ways, which are buffers themselves."""
+    source, target = f"{wire.producer}.{wire.output}", f"{wire.consumer}.{wire.port}"
+    streams = [
+        one for one in units[wire.producer].interface.streams if one.label.partition(".")[0] == wire.output
+    ]
+    if wire.output.startswith("ways"):
+        yield Link(source, target, 0)
+    elif len(streams) == 1:
+        yield Link(source, target, wire.capacity, wire.latency)
+    else:
+        name = f"channel_at_{wire.consumer}_{wire.port}"
+        units[name] = Part(channel.OF_STREAM, carrying(streams[0], wire.capacity, wire.latency, len(streams)))
+        for i, stream in enumerate(streams):
+            yield Link(f"{wire.producer}.{stream.label}", f"{name}.in[{i}]", 0)
+        yield Link(f"{name}.out", target, 0)
+
+
+def _outer(unit: str, stream: Stream) -> str:
+    """What a port is called outside: those at the FiberCache's network are numbered."""
+    port, dot, lane = stream.label.partition(".")
+    return f"{port}[{UNITS.index(unit)}]{dot}{lane}" if port in ("requests", "replies") else stream.label
+
+
+class ElementStandIn(Adapter):
+    """Stands in for a processing element between the machine's stores."""
+
+    PORTS = ProcessingElement.PORTS
+    SERVED = ("tasks", "replies")
+    OBSERVED = ("requests[2]", "completions")
+    AWAITS = False
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self.done = dict.fromkeys(SHOWN, 0)
+        self.sums = 0  # in fibers that are finished
+        self.rows: deque[tuple[int, int]] = deque()  # of Z, that are finished: task and length
+        self.written: deque[Element] = deque()  # of Z, in the order of their lines
+
+    def given(self, machine: Gamma, number: int) -> None:  # type: ignore[override]
+        """Learn in which machine it is."""
+        self.machine, self.parameters = machine, matching(machine, number)
+        self.elements = self.parameters.elements
+
+    def beside(self, stream: Stream, token: Token) -> dict[str, int]:
+        """A task's fibers, or a line of memory."""
+        if stream.port[0] == "tasks":
+            bits = self._task(token.reference) if token.reference >= 0 else {}
+        else:
+            bits = {LINE: self._line(self.end(stream.label).first.channel.reference())}
+        return {stream.wire(field): number for field, number in bits.items()}
+
+    def _task(self, task: int) -> dict[str, int]:
+        table = self.machine.table
+        sources = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
+        partial = table.parents[task] != NO_PARENT
+        output = int(partial) << INDEX_BITS | table.output_starts[task]
+        return Tasks(self.parameters.radix).bits([self._input(source) for source in sources], output)
+
+    def _input(self, source: int) -> TaskInput:
+        machine = self.machine
+        if source < 0:
+            start = machine.table.output_starts[-1 - source]
+            return TaskInput(source, start, start + machine.table.output_lengths[-1 - source], 1)
+        return TaskInput(source, machine.a.coordinates[source], 0, self._whole(machine.a.values[source]))
+
+    def _whole(self, value: float) -> int:
+        most = 1 << NUMBER_BITS - 1
+        if not (float(value).is_integer() and -most <= value < most):
+            raise SimulationError(f"{self.name}: {value} is no whole number of {NUMBER_BITS} bits")
+        return int(value)
+
+    def _line(self, address: int) -> int:
+        """The line of memory at an address."""
+        tensor, offset = address >> TENSOR_SHIFT, address & (1 << TENSOR_SHIFT) - 1
+        if tensor == B_POINTERS:
+            first = offset // prefetcher.POINTER_BYTES
+            count = self.parameters.line_bytes // prefetcher.POINTER_BYTES
+            return joined(self.machine.b.pointers[first : first + count], INDEX_BITS)
+        fibers = self.machine.b if tensor == B else self.machine.partials
+        place = slice(offset // self.elements.element_bytes, None)
+        place = slice(place.start, place.start + self.elements.count)
+        pairs = zip(fibers.coordinates[place], fibers.values[place], strict=True)
+        return self.elements.packed([Element(one, self._whole(value)) for one, value in pairs])
+
+    def observe(self, moved: Mapping[str, Any]) -> None:
+        """Bring lines that are written, and the lengths of fibers, to the stores."""
+        if "requests[2]" in moved:
+            self._store(moved["requests[2]"].reference, self.payload("requests[2]", LINE))
+        if "completions" in moved:
+            self._complete(moved["completions"].reference, self.payload("completions", writer.LENGTH))
+        self._gather()
+
+    def _store(self, address: int, line: int) -> None:
+        elements = self.elements.unpacked(line)
+        if address >> TENSOR_SHIFT == Z:
+            self.written.extend(elements)
+            return
+        first = (address & (1 << TENSOR_SHIFT) - 1) // self.elements.element_bytes
+        self._put(self.machine.partials, first, elements)
+
+    def _complete(self, task: int, length: int) -> None:
+        table = self.machine.table
+        self.sums += length
+        if table.parents[task] == NO_PARENT:
+            self.rows.append((table.rows[task], length))
+            table.row_lengths[table.rows[task]] = length
+        else:
+            table.output_lengths[task] = length
+
+    def _gather(self) -> None:
+        """Put the rows of Z whose lines have been written where they belong."""
+        while self.rows and self.rows[0][1] <= len(self.written):
+            row, length = self.rows.popleft()
+            elements = [self.written.popleft() for _ in range(length)]
+            self._put(self.machine.product, self.machine.product.starts[row], elements)
+
+    def _put(self, store: PartialStore | ProductRows, first: int, elements: Sequence[Element]) -> None:
+        largest = max((element.coordinate for element in elements), default=0)
+        if first + len(elements) > len(store.values) or largest >> 31:
+            raise SimulationError(f"{self.name}: writes coordinates up to {largest} from element {first} on")
+        for place, element in enumerate(elements, first):
+            store.coordinates[place] = element.coordinate
+            store.values[place] = element.value
+
+    def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
+        """Count what the units do; else as of any module."""
+        for shown in SHOWN:
+            self.done[shown] += self.status[shown]
+        return super().account(now, moved, blocked)
+
+    def counters(self) -> dict[str, int]:
+        """What the machine counts of its units."""
+        scaled, passed = (self.done[shown] for shown in SHOWN)
+        merged = scaled + passed
+        return {"multiply": scaled, "merged_elements": merged, "add": merged - self.sums}
+
+
+BLOCK = replace(
+    composed(
+        "pe",
+        "processing element of Gamma: combines the fibers of a task into one",
+        ElementParameters,
+        compose,
+        ElementStandIn,
+    ),
+    matching=matching,
+)

@@ -1,0 +1,351 @@
+"""The prefetcher as RTL: the twin of ``fiberscope.accelerators.gamma.prefetcher.Prefetcher``.
+
+Row pointers are taken out of their lines as these come; of the line that was asked for last a copy is kept,
+for the rows behind it in the same line. A fiber that has an element moves up to the first free place, so that
+the reader has its ways side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.accelerators.gamma.layout import B_POINTERS, PARTIAL, B
+from fiberscope.accelerators.gamma.prefetcher import Prefetcher
+from fiberscope.hw.fibers.merge_rtl import WAYS
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT, OfLines, Tasks, line_offset
+from fiberscope.hw.memory.protocol import FETCH, READ, TENSOR_SHIFT
+from fiberscope.hw.rtl.kit.channel import PENDING
+from fiberscope.hw.rtl.kit.interface import Stream
+from fiberscope.hw.rtl.kit.memory_port import LINE
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+
+ENDS = ("firsts", "ends")  # the words of an input that its row's two pointers become
+POINTER_BYTES = 4  # of a row pointer: a number of an element
+WINDOWS = (2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class PrefetcherParameters(OfLines, Parameters):
+    """What a prefetcher is made for.
+
+    Args:
+        radix: fibers that a task may combine, 2 to 64.
+        pointer_lines: reads of row pointers in flight, a power of two from 2 to 32.
+        line_bytes, element_bytes: a line has 2 elements at the least.
+        port: number of the requests' port at the FiberCache's network.
+        queue: capacity of the requests' channel, whose emptiness the prefetcher sees.
+        fetching: whether to fetch at all, 0 or 1.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    radix: int = number(8, *WAYS)
+    pointer_lines: int = one_of(16, *WINDOWS)
+    line_bytes: int = one_of(64, 32, 64, 128)
+    element_bytes: int = one_of(8, 8, 16)
+    port: int = number(0, 0, 1023)
+    queue: int = number(4, 2, 1024)
+    fetching: int = number(1, 0, 1)
+
+    @property
+    def row_bits(self) -> int:
+        """Of a row's place among those of a line of pointers."""
+        return index_bits(self.line_bytes // POINTER_BYTES)
+
+    @property
+    def slot_bits(self) -> int:
+        """Of a slot of the window."""
+        return index_bits(self.pointer_lines)
+
+    @property
+    def sent_bits(self) -> int:
+        """Of the count of a task's lines of row pointers: two an input, at the most."""
+        return (2 * self.radix).bit_length()
+
+    @property
+    def drained(self) -> str:
+        """The lane of the requests that is never used: ready while their channel is empty."""
+        return f"requests.{self.queue - 1}"
+
+
+def carried(parameters: PrefetcherParameters) -> Carried:
+    """Tasks, with rows as the scheduler has them, and with fibers as the reader needs them."""
+    tasks = Tasks(parameters.radix).content
+    return {
+        "tasks": tasks,
+        "requests": parameters.memory.stream("requests", "output"),
+        parameters.drained: Stream(parameters.drained, "drained", "output", {}),
+        "replies": parameters.memory.tags("replies", "input"),
+        "prefetched": tasks,
+    }
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The line of row pointers asked for last: whether there is one, its number, its slot, its copy."""
+
+    asked: Signal
+    number: Signal
+    slot: Signal
+    is_here: Signal
+    copy: Signal
+
+
+class _Input:
+    """What is known of an input: its words, and which row pointers are still to come, in which slots."""
+
+    def __init__(self, parameters: PrefetcherParameters, index: int) -> None:
+        name = f"input_{index:02}"
+        self.index, self.row_bits = index, parameters.row_bits
+        self.words = {word: DataRegister(INDEX_BITS, f"{name}_{word}") for word in INPUT}
+        self.row: Signal = DataRegister(self.row_bits, f"{name}_row")  # its pointer's place in a line
+        self.needed: Signal = DataRegister(parameters.sent_bits, f"{name}_needed")  # lines, to be found
+        self.slots = {end: DataRegister(parameters.slot_bits, f"{name}_{end}_slot") for end in ENDS}
+        self.waits = {end: pyrtl.Register(1, f"{name}_{end}_waits") for end in ENDS}
+
+    def begin(self, working: Signal, word: dict[str, Signal]) -> None:
+        """Take its words from a task that begins."""
+        self.now = {name: pyrtl.select(working, self.words[name], word[name]) for name in INPUT}
+        self.now_row = pyrtl.select(working, self.row, word["firsts"][: self.row_bits])
+        self.row.next <<= self.now_row
+        self.is_partial = self.now["sources"][-1]
+        row = self.now["firsts"]
+        self.lines = row[self.row_bits :], (row + 1)[self.row_bits : INDEX_BITS]  # of its row's pointers
+
+    def receive(self, comes: Signal, slot: Signal, line: Signal) -> None:
+        """Take its row pointers out of a line that comes, if it waits for that."""
+        self.found = dict(self.now)
+        for end, pointer in zip(ENDS, self._pointers(line), strict=True):
+            takes = comes & self.waits[end] & (self.slots[end] == slot)
+            self.found[end] = pyrtl.select(takes, pointer, self.now[end])
+            self.waits[end] = _Waiting(self.waits[end], takes)
+
+    def _pointers(self, line: Signal) -> tuple[Signal, Signal]:
+        words = [line[low : low + INDEX_BITS] for low in range(0, len(line), INDEX_BITS)]
+        at = list(decoded(self.now_row, len(words)))
+        return chosen(at, words), chosen(at, [*words[1:], words[0]])
+
+    def locate(self, takes: dict[str, Signal], line: _Line, needed: tuple[Signal, Signal]) -> None:
+        """Take row pointers out of the line asked for last, or wait for it to come."""
+        self.needed.next <<= pyrtl.select(*needed, self.needed)
+        for end, pointer in zip(ENDS, self._pointers(line.copy), strict=True):
+            self.found[end] = pyrtl.select(takes[end] & line.is_here, pointer, self.found[end])
+            self.slots[end].next <<= pyrtl.select(takes[end], line.slot, self.slots[end])
+            self.waits[end].settle(takes[end] & ~line.is_here)
+
+    def keep(self, moves: Signal, words: dict[str, Signal]) -> None:
+        """Keep its words, or those of the input that moves here."""
+        for name, register in self.words.items():
+            register.next <<= pyrtl.select(moves, words[name], self.found[name])
+
+
+class _Waiting:
+    """Whether a row pointer is awaited."""
+
+    def __init__(self, register: Signal, comes: Signal) -> None:
+        self.register, self.comes = register, comes
+
+    def settle(self, begins: Signal) -> None:
+        """Wait from now on, or until it comes."""
+        self.register.next <<= begins | (self.register & ~self.comes)
+
+
+class _Window:
+    """Lines of row pointers in flight, in the slots of ``ReorderWindow``, as counted within a task."""
+
+    def __init__(self, parameters: PrefetcherParameters, comes: Signal, slot: Signal, ends: Signal) -> None:
+        size = parameters.pointer_lines
+        self.next_slot: Signal = pyrtl.Register(parameters.slot_bits, "next_slot")
+        oldest: Signal = pyrtl.Register(parameters.slot_bits, "oldest_slot")
+        self.sent: Signal = pyrtl.Register(parameters.sent_bits, "sent")
+        arrived: Signal = pyrtl.Register(parameters.sent_bits, "arrived")
+        self.ends = ends
+        flags: list[Signal] = [pyrtl.Register(1, f"here_{i:02}") for i in range(size)]
+        here = [flag | (comes & mine) for flag, mine in zip(flags, decoded(slot, size), strict=True)]
+        turned = pyrtl.shift_right_logical(pyrtl.concat_list(here + here), oldest)[:size]
+        passed = pyrtl.concat_list(all_up_to(list(turned)))
+        count = ones_of(passed)
+        behind = pyrtl.shift_left_logical(pyrtl.concat(pyrtl.Const(0, size), passed), oldest)
+        leaves = behind[:size] | behind[size:]
+        for flag, is_here, left in zip(flags, here, leaves, strict=True):
+            flag.next <<= is_here & ~left
+        oldest.next <<= (oldest + count)[: len(oldest)]
+        self.arrived = (arrived + count)[: len(arrived)]
+        arrived.next <<= unless(ends, self.arrived)
+        self.room = named("room", (self.sent - self.arrived)[: len(self.sent)] < size)
+
+    def send(self, sends: Signal) -> None:
+        """The next slot is taken, or not."""
+        self.next_slot.next <<= (self.next_slot + sends)[: len(self.next_slot)]
+        self.sent.next <<= unless(self.ends, (self.sent + sends)[: len(self.sent)])
+
+
+def design(parameters: PrefetcherParameters, between: Streams) -> None:
+    """A task in registers, inputs of which are located and then fetched, the first first."""
+    _Design(parameters, between).connect()
+
+
+class _Design:
+    """What a cycle does, in the order of the component's."""
+
+    def __init__(self, parameters: PrefetcherParameters, between: Streams) -> None:
+        self.given, self.between = parameters, between
+        self.inputs = [_Input(parameters, i) for i in range(parameters.radix)]
+        self.requests, self.memory = between.outputs["requests"], parameters.memory
+        count = parameters.radix.bit_length()
+        self.working: Signal = pyrtl.Register(1, "working")
+        self.places = {name: DataRegister(count, name) for name in ("located", "fetched", "ways")}
+        self.places |= {name: DataRegister(1, name) for name in ("known", "crosses", "asked")}
+
+    def connect(self) -> None:
+        """All of it."""
+        self._begin()
+        self._receive()
+        self._fetch()
+        self._locate()
+        self._request()
+        self._hand_on()
+        self.between.show(PENDING, self.working)
+
+    def _begin(self) -> None:
+        """The task in the registers, or the one that comes."""
+        tasks = self.between.inputs["tasks"]
+        tasks.accept(~self.working)
+        kept = {
+            name: DataRegister(len(tasks.fields[name]), f"task_{name}")
+            for name in ("reference", "count", OUTPUT)
+        }
+        self.task = {name: pyrtl.select(self.working, kept[name], tasks.fields[name]) for name in kept}
+        for name, register in kept.items():
+            register.next <<= self.task[name]
+        for one, word in zip(self.inputs, Tasks(self.given.radix).words(tasks.fields), strict=True):
+            one.begin(self.working, word)
+        self.now = {name: unless(~self.working, place) for name, place in self.places.items()}
+        self.active = named("active", self.working | tasks.valid)
+        finished = self.task["reference"][-1] | (self.now["fetched"] == self.task["count"])
+        self.ends = named("ends", self.active & finished)
+        self.runs = named("runs", self.active & ~finished)
+        self.goes = named("goes", self.runs & self.requests.ready)
+
+    def _receive(self) -> None:
+        """Note the line that comes."""
+        replies = self.between.inputs["replies"]
+        replies.accept(self.runs)
+        comes = named("comes", self.runs & replies.valid)
+        slot, line = replies.fields["coordinate"][: self.given.slot_bits], replies.fields[LINE]
+        self.window = _Window(self.given, comes, slot, self.ends)
+        for one in self.inputs:
+            one.receive(comes, slot, line)
+        given = self.given
+        self.number: Signal = DataRegister(INDEX_BITS - given.row_bits, "asked_line")
+        self.slot: Signal = DataRegister(given.slot_bits, "asked_slot")
+        is_here: Signal = DataRegister(1, "asked_here")
+        copy: Signal = DataRegister(8 * given.line_bytes, "asked_copy")
+        mine = comes & (slot == self.slot)
+        seen = pyrtl.select(mine, line, copy)
+        copy.next <<= seen
+        self.is_here = is_here
+        self.last = _Line(self.now["asked"], self.number, self.slot, is_here | mine, seen)
+
+    def _fetch(self) -> None:
+        """The next line of the first input that is not in full."""
+        now, low = self.now, self.given.elements.bits
+        at = list(decoded(now["fetched"], len(self.inputs)))
+        needed = chosen(at, [one.needed for one in self.inputs])
+        self.fetches = named("fetches", (now["fetched"] != now["located"]) & (needed <= self.window.arrived))
+        self.fiber = {name: chosen(at, [one.found[name] for one in self.inputs]) for name in INPUT}
+        line: Signal = DataRegister(INDEX_BITS - low, "line")
+        start, end = self.fiber["firsts"], self.fiber["ends"]
+        self.is_fiber = named("is_fiber", end > start)
+        self.line = pyrtl.select(now["known"], line, start[low:])
+        self.sends = self.fetches & self.is_fiber & self.given.fetching
+        is_last = ~self.sends | (self.line == (end - 1)[low:INDEX_BITS])
+        fetches = self.goes & self.fetches
+        line.next <<= (self.line + fetches)[: len(line)]
+        self.done = named("done", fetches & is_last)
+        self._note("known", pyrtl.select(fetches, ~is_last, now["known"]))
+        self._note("fetched", (now["fetched"] + self.done)[: len(now["fetched"])])
+        self._note("ways", (now["ways"] + (self.done & self.is_fiber))[: len(now["ways"])])
+
+    def _note(self, name: str, wire: Signal) -> None:
+        self.places[name].next <<= wire
+
+    def _locate(self) -> None:
+        """How far inputs are located, and which line of row pointers is asked for next."""
+        now, count, last = self.now, self.task["count"], self.last
+        is_before = [now["located"] > one.index for one in self.inputs]
+        found = [self._is_found(one) | before for one, before in zip(self.inputs, is_before, strict=True)]
+        done = all_up_to([flag & (count > i) for i, flag in enumerate(found)])
+        located = ones_of(pyrtl.concat_list(done))
+        self.locates = named("locates", self.runs & ~self.fetches & self.window.room)
+        self.asks = named("asks", self.locates & (located != count))
+        moves = self.locates & self.requests.ready
+        self._note("located", pyrtl.select(moves, located, now["located"]))
+        seeks = lowest([~flag for flag in done])
+        first, second = (chosen(seeks, [one.lines[end] for one in self.inputs]) for end in (0, 1))
+        crosses = named("crosses_here", last.asked & (first == last.number))
+        self.wanted = pyrtl.select(crosses, second, first)
+        asks = self.asks & self.requests.ready
+        self._note("crosses", pyrtl.select(moves, asks & crosses, now["crosses"]))
+        for one, flag, before, seek in zip(self.inputs, done, is_before, seeks, strict=True):
+            is_new = moves & flag & ~before & ~one.is_partial
+            begins = (is_new & ~self._crosses(one)) | (asks & crosses & seek)
+            one.locate({"firsts": begins, "ends": is_new}, last, (moves & flag & ~before, self.window.sent))
+            one.keep(self.done & self.is_fiber & (now["ways"] == one.index), self.fiber)
+
+    def _is_found(self, one: _Input) -> Signal:
+        """Whether all lines of an input's row pointers have been asked for, those before it given."""
+        return one.is_partial | self._crosses(one) | (self.last.asked & (one.lines[1] == self.last.number))
+
+    def _crosses(self, one: _Input) -> Signal:
+        """Whether it is the one whose second line was asked for behind the first."""
+        return self.now["crosses"] & (self.now["located"] == one.index)
+
+    def _request(self) -> None:
+        """Fetch, or read row pointers."""
+        memory, slot = self.memory, self.window.next_slot
+        asks = self.asks & self.requests.ready
+        self.window.send(asks)
+        self._note("asked", asks | self.now["asked"])
+        self.number.next <<= pyrtl.select(asks, self.wanted, self.number)
+        self.slot.next <<= pyrtl.select(asks, slot, self.slot)
+        self.is_here.next <<= ~asks & self.last.is_here
+        size = self.given.line_bytes
+        fetched, asked = line_offset(self.line, size), line_offset(self.wanted, size)
+        tensor = pyrtl.select(self.fiber["sources"][-1], self._tensor(PARTIAL), self._tensor(B))
+        address = pyrtl.select(
+            self.sends, pyrtl.concat(tensor, fetched), pyrtl.concat(self._tensor(B_POINTERS), asked)
+        )
+        operation = pyrtl.select(self.sends, memory.operation(FETCH), memory.operation(READ))
+        token = memory.token(operation, memory.tag(self.given.port, unless(self.sends, slot)), address)
+        self.requests.send((self.runs & self.sends) | self.asks, token)
+        self.between.outputs[self.given.drained].send(pyrtl.Const(0, 1), {})
+
+    def _tensor(self, number: int) -> Signal:
+        return pyrtl.Const(number, self.memory.address_bits - TENSOR_SHIFT)
+
+    def _hand_on(self) -> None:
+        """Pass the task on once the last fetch has left."""
+        prefetched, drained = self.between.outputs["prefetched"], self.between.outputs[self.given.drained]
+        words = {name: pyrtl.concat_list([one.now[name] for one in self.inputs]) for name in INPUT}
+        offers = self.ends & drained.ready
+        prefetched.send(offers, {**self.task, **words, "count": self.now["ways"]})
+        self.working.next <<= self.active & ~(offers & prefetched.ready)
+
+
+BLOCK = unit(
+    "prefetcher",
+    Prefetcher,
+    PrefetcherParameters,
+    carried,
+    design,
+    status=(PENDING,),
+    alone=False,
+    listed=False,
+)

@@ -1,0 +1,303 @@
+"""The fiber writer as RTL: the twin of ``fiberscope.accelerators.gamma.writer.FiberWriter``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyrtl
+
+from fiberscope.accelerators.gamma.layout import PARTIAL, Z
+from fiberscope.accelerators.gamma.writer import FiberWriter
+from fiberscope.hw.fibers.tasks_rtl import (
+    INDEX_BITS,
+    NUMBER,
+    NUMBER_BITS,
+    OUTPUT,
+    Elements,
+    OfLines,
+    Tasks,
+    line_offset,
+)
+from fiberscope.hw.memory.protocol import TENSOR_SHIFT, WRITE, WRITE_THROUGH, WRITE_UNREAD
+from fiberscope.hw.rtl.kit.channel import PENDING, following
+from fiberscope.hw.rtl.kit.interface import Content, Payload
+from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of
+from fiberscope.hw.rtl.kit.trees import chosen, decoded
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.unit import Carried, unit
+
+LENGTH = "length"  # the field beside a completion: elements of the fiber
+PAGES = tuple(1 << bits for bits in range(5, 21))  # bytes
+LINES_BITS = 16  # of the lines of a fiber that are not acknowledged
+
+
+@dataclass(frozen=True)
+class FiberWriterParameters(OfLines, Parameters):
+    """What a writer is made for.
+
+    Args:
+        line_bytes, element_bytes: a line has 2 elements at the least.
+        page_bytes: of a page of Z, a power of two from a line on.
+        finishing: tasks whose lines are not all acknowledged, 1 to 64.
+        through_cache: whether rows of Z stay in the FiberCache, 0 or 1.
+        port: number of the requests' port at the FiberCache's network.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+
+    line_bytes: int = one_of(64, 32, 64, 128)
+    element_bytes: int = one_of(8, 8, 16)
+    page_bytes: int = one_of(4096, *PAGES)
+    finishing: int = number(8, 1, 64)
+    through_cache: int = number(0, 0, 1)
+    port: int = number(2, 0, 1023)
+
+    def __post_init__(self) -> None:
+        """Refuse pages that hold no line."""
+        super().__post_init__()
+        check_range("fiber_writer", "page_bytes", self.page_bytes, self.line_bytes, 1 << 20)
+
+    @property
+    def page_lines_bits(self) -> int:
+        """Of a line's place in its page; at least one."""
+        return index_bits(self.page_bytes // self.line_bytes)
+
+
+def carried(parameters: FiberWriterParameters) -> Carried:
+    """Elements without a reference; a task says of its output whether it is partial and where it begins."""
+    task: Content = {"reference": INDEX_BITS}
+    return {
+        "output_tasks": {**task, **Tasks(2).output},
+        "elements": {"control": 1, "coordinate": NUMBER_BITS, "value": NUMBER},
+        "requests": parameters.memory.stream("requests", "output"),
+        "replies": parameters.memory.tags("replies", "input"),
+        "completions": {**task, LENGTH: Payload(INDEX_BITS)},
+        "page_requests": {"control": 1},
+        "pages": {"reference": INDEX_BITS},
+    }
+
+
+class _Pages:
+    """The page of Z that is written, and the one behind it."""
+
+    def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
+        self.between, pages = between, between.inputs["pages"]
+        pages.accept(pyrtl.Const(1, 1))
+        self.page, following_page = (DataRegister(INDEX_BITS, name) for name in ("page", "next_page"))
+        self.given: Signal = pyrtl.Register(1, "page_given")
+        self.asked: Signal = pyrtl.Register(1, "page_asked")
+        self.line: Signal = pyrtl.Register(parameters.page_lines_bits, "page_line")
+        self.turned: Signal = pyrtl.Register(1, "page_turned")  # the line is in the page that is written
+        self.next_page = pyrtl.select(pages.valid, pages.fields["reference"], following_page)
+        following_page.next <<= self.next_page
+        self.has_next = self.given | pages.valid
+        self.lines = parameters.page_bytes // parameters.line_bytes
+        self.has_page = named("has_page", self.turned | self.has_next)
+        self.now_page = pyrtl.select(self.turned, self.page, self.next_page)
+
+    def move(self, opens: Signal, sends: Signal, fills: Signal) -> None:
+        """Ask for a page when the first row is opened, and when a page is turned to."""
+        first, turns = opens & ~self.asked, named("turns", sends & ~self.turned)
+        self.between.outputs["page_requests"].send(first | turns, {"control": pyrtl.Const(0, 1)})
+        self.asked.next <<= self.asked | opens
+        self.given.next <<= self.has_next & ~turns
+        self.page.next <<= pyrtl.select(sends, self.now_page, self.page)
+        moved = sends & fills
+        self.line.next <<= pyrtl.select(moved, following(self.line, self.lines), self.line)
+        is_last = self.line == self.lines - 1
+        self.turned.next <<= pyrtl.select(sends, ~(fills & is_last), self.turned)
+
+
+class _Packer:
+    """The line that elements join, one behind the other."""
+
+    def __init__(self, elements: Elements, name: str) -> None:
+        self.elements, self.name = elements, name
+        self.place: Signal = pyrtl.Register(elements.bits, f"{name}_place")
+        self.held = [
+            DataRegister(8 * elements.element_bytes, f"{name}_{i:02}") for i in range(elements.count - 1)
+        ]
+
+    def move(self, place: Signal, takes: Signal, element: Signal) -> None:
+        """Take an element in this place."""
+        self.place.next <<= (place + takes)[: len(self.place)]
+        for i, register in enumerate(self.held):
+            register.next <<= pyrtl.select(takes & (place == i), element, register)
+
+
+class _Finishing:
+    """Tasks in order, with the lines of each that are not acknowledged."""
+
+    def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
+        self.count, bits = parameters.finishing, index_bits(parameters.finishing)
+        self.between = between
+        self.first: Signal = pyrtl.Register(bits, "first_finishing")
+        self.next_place: Signal = pyrtl.Register(bits, "next_finishing")
+        self.last: Signal = DataRegister(bits, "last_finishing")
+        self.held: Signal = pyrtl.Register(self.count.bit_length(), "finishing")
+        self.finished = [pyrtl.Register(1, f"finished_{i:02}") for i in range(self.count)]
+        self.lines = [pyrtl.Register(LINES_BITS, f"unacknowledged_{i:02}") for i in range(self.count)]
+        self.tasks, self.lengths = (
+            [DataRegister(INDEX_BITS, f"{name}_{i:02}") for i in range(self.count)]
+            for name in ("task", "fiber_length")
+        )
+        replies = between.inputs["replies"]
+        replies.accept(pyrtl.Const(1, 1))
+        tag = replies.fields["coordinate"][: self.count.bit_length()]
+        answered = [replies.valid & (tag == i) for i in range(self.count)]
+        self.now_lines = [
+            (lines - here)[:LINES_BITS] for lines, here in zip(self.lines, answered, strict=True)
+        ]
+        self._announce()
+
+    def _announce(self) -> None:
+        """Announce the oldest task once it is finished and all its lines are acknowledged."""
+        completions = self.between.outputs["completions"]
+        at = list(decoded(self.first, self.count))
+        is_done = chosen(at, self.finished) & (chosen(at, self.now_lines) == 0) & (self.held != 0)
+        fields = {"reference": chosen(at, self.tasks), LENGTH: chosen(at, self.lengths)}
+        completions.send(is_done, fields)
+        self.announces = named("announces", is_done & completions.ready)
+        self.first.next <<= pyrtl.select(self.announces, following(self.first, self.count), self.first)
+        self.room = named("room", (self.held - self.announces)[: len(self.held)] != self.count)
+
+    def move(
+        self, opens: Signal, task: Signal, place: Signal, sends: Signal, closes: Signal, length: Signal
+    ) -> None:
+        """A task is opened, a line of the one at a place sent, or that closed."""
+        self.held.next <<= (self.held + opens - self.announces)[: len(self.held)]
+        self.next_place.next <<= pyrtl.select(opens, following(self.next_place, self.count), self.next_place)
+        self.last.next <<= place
+        for i in range(self.count):
+            here, opened = place == i, opens & (self.next_place == i)
+            leaves = self.announces & (self.first == i)
+            self.finished[i].next <<= (self.finished[i] & ~leaves & ~opened) | (closes & here)
+            self.tasks[i].next <<= pyrtl.select(opened, task, self.tasks[i])
+            self.lengths[i].next <<= pyrtl.select(closes & here, length, self.lengths[i])
+            lines = unless(opened, self.now_lines[i])  # the last answer may be that to the task before
+            self.lines[i].next <<= (lines + (sends & here))[:LINES_BITS]
+
+
+def design(parameters: FiberWriterParameters, between: Streams) -> None:
+    """A task at a time into one of two lines, that of its partial fiber or that of Z."""
+    _Design(parameters, between).connect()
+
+
+class _Design:
+    """What a cycle does, in the order of the component's."""
+
+    def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
+        self.given, self.between = parameters, between
+        self.requests, self.elements = between.outputs["requests"], between.inputs["elements"]
+        self.finishing = _Finishing(parameters, between)
+        self.pages = _Pages(parameters, between)
+        self.partial, self.z = (_Packer(parameters.elements, name) for name in ("partial", "z"))
+        self.working: Signal = pyrtl.Register(1, "working")
+
+    def connect(self) -> None:
+        """All of it."""
+        self._begin()
+        self._write()
+        self._send()
+        self._move()
+        self.between.show(PENDING, self.working | (self.finishing.held != 0))
+
+    def _begin(self) -> None:
+        """The task in the registers, or the one that comes."""
+        tasks, pool = self.between.inputs["output_tasks"], self.finishing
+        may = ~self.working & pool.room
+        tasks.accept(may)
+        begins = named("begins", may & tasks.valid)
+        names = ("is_end", "is_partial", "start", "length")
+        widths = (1, 1, INDEX_BITS, INDEX_BITS)
+        self.kept = {name: DataRegister(width, name) for name, width in zip(names, widths, strict=True)}
+        task, output = tasks.fields["reference"], tasks.fields[OUTPUT]
+        fresh = (task[-1], output[-1], output[:-1], pyrtl.Const(0, INDEX_BITS))
+        self.now = {
+            name: pyrtl.select(self.working, self.kept[name], wire)
+            for name, wire in zip(names, fresh, strict=True)
+        }
+        self.opens = named("opens", begins & ~task[-1])
+        self.task = task
+        self.active = named("active", self.working | begins)
+        place = pyrtl.select(self.opens, pool.next_place, pool.last)
+        self.place = place
+        self.partial_place = unless(self.opens, self.partial.place)
+
+    def _write(self) -> None:
+        """What is to be done: an element stored, a task closed, or Z's last line flushed."""
+        now, elements = self.now, self.elements
+        is_end, is_partial = now["is_end"], now["is_partial"]
+        self.of_partial = named("of_partial", is_partial & ~is_end)
+        at = pyrtl.select(self.of_partial, self.partial_place, self.z.place)
+        self.at = at
+        element = self.active & ~is_end & elements.valid
+        stop = elements.fields["control"]
+        fills = at == self.given.elements.count - 1
+        begun = at != 0
+        stores = element & ~stop
+        closes = element & stop
+        flushes = self.active & is_end
+        self.fills = named("fills", stores & fills)
+        wants = named("wants", self.fills | (closes & is_partial & begun) | (flushes & begun))
+        self.sends = named("sends", wants & (self.of_partial | self.pages.has_page))
+        moves = named("moves", ~wants | (self.sends & self.requests.ready))
+        self.stores, self.closes = stores & moves, named("closes", closes & moves)
+        self.ends = named("ends", (closes | flushes) & moves)
+        elements.accept(self.active & ~is_end & moves)
+
+    def _send(self) -> None:
+        """The line that is written: what is held, the element that comes, and zeros."""
+        memory, pages, given = self.given.memory, self.pages, self.given
+        self.element = given.elements.lane(self.elements.fields["coordinate"], self.elements.fields["value"])
+        held = [
+            pyrtl.select(self.of_partial, one, other)
+            for one, other in zip(self.partial.held, self.z.held, strict=True)
+        ]
+        lanes = [unless(~(self.at > i), lane) for i, lane in enumerate(held)]
+        line = pyrtl.concat_list([*lanes, unless(~self.fills, self.element)])
+        low = given.elements.bits
+        number = (self.now["start"][low:] + self.now["length"][low:])[: INDEX_BITS - low]
+        to_partial = line_offset(number, given.line_bytes)
+        page_line = pages.line if pages.lines > 1 else None
+        of_page = pages.now_page if page_line is None else pyrtl.concat(pages.now_page, page_line)
+        to_z = line_offset(of_page, given.line_bytes)
+        upper = memory.address_bits - TENSOR_SHIFT
+        address = pyrtl.select(
+            self.of_partial,
+            pyrtl.concat(pyrtl.Const(PARTIAL, upper), to_partial),
+            pyrtl.concat(pyrtl.Const(Z, upper), to_z),
+        )
+        z_operation = WRITE_UNREAD if given.through_cache else WRITE_THROUGH
+        operation = pyrtl.select(self.of_partial, memory.operation(WRITE), memory.operation(z_operation))
+        tag_bits = given.finishing.bit_length()
+        tag = pyrtl.select(
+            self.of_partial, self.place.zero_extended(tag_bits), pyrtl.Const(given.finishing, tag_bits)
+        )
+        self.requests.send(self.sends, memory.token(operation, memory.tag(given.port, tag), address, line))
+
+    def _move(self) -> None:
+        """What is kept for the next cycle."""
+        sent = self.sends & self.requests.ready
+        of_partial = self.of_partial
+        self.partial.move(self.partial_place, self.stores & of_partial, self.element)
+        self.z.move(self.z.place, self.stores & ~of_partial, self.element)
+        self.pages.move(self.opens & ~self.now["is_partial"], sent & ~of_partial, self.fills)
+        length = (self.now["length"] + self.stores)[:INDEX_BITS]
+        self.finishing.move(self.opens, self.task, self.place, sent & of_partial, self.closes, length)
+        for name, register in self.kept.items():
+            register.next <<= length if name == "length" else self.now[name]
+        self.working.next <<= self.active & ~self.ends
+
+
+BLOCK = unit(
+    "fiber_writer",
+    FiberWriter,
+    FiberWriterParameters,
+    carried,
+    design,
+    status=(PENDING,),
+    alone=False,
+    listed=False,
+)

@@ -1,0 +1,15 @@
+"""Gamma's processing element as Verilog, in HDL simulators, in the event model's place."""
+
+import pytest
+from whole_matrices import SMALL, written
+
+from fiberscope.rtl.loop import compare
+from fiberscope.rtl.order import Loop
+
+
+@pytest.mark.parametrize("simulator", ["icarus", pytest.param("verilator", marks=pytest.mark.slow)])
+def test_its_verilog_is_the_event_model(simulator, tmp_path):
+    loop = Loop(("pe",), "gamma", written(tmp_path, 1, 20, 0.2), settings=SMALL)
+    outcome = compare(loop, simulator, tmp_path)
+    assert outcome.differences() == []
+    assert outcome.rtl.verification.passed
