@@ -19,11 +19,21 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["TOLERANCE", "Comparison", "compare", "entries_compared", "largest_error", "ones_of", "overflow"]
+__all__ = [
+    "TOLERANCE",
+    "Comparison",
+    "allowed",
+    "compare",
+    "entries_compared",
+    "largest_error",
+    "ones_of",
+    "overflow",
+]
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
 
-TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double
+TOLERANCE = 1e-12  # a few thousand unit roundoffs of a double,
+DOUBLE_ROUNDOFF = 2.0**-53  # and one
 PRODUCTS_A_BLOCK = 1 << 18  # so the reference is never held in full, and checking takes little memory
 
 
@@ -47,6 +57,19 @@ class Comparison:
     def passed(self) -> bool:
         """Whether all entries are there, no others, and all values within the tolerance."""
         return self.missing == 0 and self.extra == 0 and self.max_relative_error <= self.tolerance
+
+
+def allowed(terms: float, reads: int, roundoff: float) -> float:
+    """The largest relative error that rounding explains, of values that are no doubles as they come.
+
+    Args:
+        terms: of the longest sum, each of which is rounded as it is added; the reference, in doubles, too.
+        reads: of operands, which are rounded before, and in functions; 16 roundoffs each are room for both.
+        roundoff: the type's unit.
+
+    Source: Jeannerod and Rump, "Improved error bounds for inner products in floating-point arithmetic", 2013.
+    """
+    return (terms + 16 * reads) * (roundoff + DOUBLE_ROUNDOFF)
 
 
 def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:

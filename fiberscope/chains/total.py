@@ -91,7 +91,7 @@ def _verification(last: Report, comparison: Comparison | None) -> parts.Verifica
     reference = f"{last.verification.reference}, and the whole chain"
     if comparison is None:
         return verification(reference, [])
-    return verification(reference, [comparison], comparison.tolerance)
+    return verification(reference, [comparison])
 
 
 def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:

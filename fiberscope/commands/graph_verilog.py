@@ -85,9 +85,11 @@ def rtl(
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.models.graphs.cosim import area_table, cosimulated
     from fiberscope.models.graphs.drawn import drawn
+    from fiberscope.models.graphs.execution import configured
 
-    given = tensors_by_name(tensors) or drawn(graph)
-    asked, sizes = parse_settings(settings or []), {"value_bits": value_bits, "points": points}
+    asked = {name: one.value for name, one in parse_settings(settings or []).items()}
+    sizes = {"value_bits": value_bits, "points": points}
+    given = tensors_by_name(tensors) or drawn(graph, whole=not configured(asked).value_type.floats)
     try:
         done = cosimulated(name, graph, given, asked, **sizes, simulator=simulator, folder=output)
         tables = [area_table(done.verilog)] if area else []

@@ -63,7 +63,14 @@ def workload(operands: Iterable[object]) -> parts.Workload:
 def verification(
     reference: str, comparisons: Sequence[Comparison], tolerance: float = TOLERANCE
 ) -> parts.Verification:
-    """How all came out that was compared with a reference; nothing has neither passed nor failed."""
+    """How all came out that was compared with a reference; nothing has neither passed nor failed.
+
+    Args:
+        reference: what that was.
+        comparisons: of each, with its tolerance.
+        tolerance: of none.
+    """
+    tolerance = max((one.tolerance for one in comparisons), default=tolerance)
     if not comparisons:
         return parts.Verification(reference=reference, passed=None, tolerance=tolerance)
     error = max(one.max_relative_error for one in comparisons)

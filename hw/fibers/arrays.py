@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["coordinates_of", "integers_of", "values_of"]
+from fiberscope.hw.value_type import DOUBLE, INTEGER, ValueType
+
+__all__ = ["coordinates_of", "integers_of", "rounded_to", "values_of"]
 
 
 def integers_of(numbers: npt.ArrayLike) -> memoryview[int]:
@@ -24,3 +26,20 @@ def values_of(numbers: npt.ArrayLike) -> memoryview[float]:
     """Doubles; the array itself where it is one of those, contiguous and writable, else a copy."""
     doubles: memoryview[Any] = np.require(numbers, np.float64, ["C", "W"]).data
     return doubles
+
+
+def rounded_to(value_type: ValueType, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Doubles as numbers of a type, the array itself where it is of those.
+
+    Raises:
+        ValueError: naming the first that is none, nor near one.
+    """
+    if value_type is DOUBLE:
+        return values
+    found = np.fromiter(map(value_type.rounded, values.tolist()), np.float64, len(values))
+    fits = (
+        found == np.trunc(found) if value_type.name == INTEGER else np.isfinite(found) | ~np.isfinite(values)
+    )
+    if not fits.all():
+        raise ValueError(f"{values[~fits][0]:g} is no {value_type.name}; --set value names another type")
+    return found

@@ -137,7 +137,7 @@ class Accumulator(StreamBlock):
             if outer not in self.table:
                 self.table[outer] = Sums()
             self.sums_outer, self.sums = outer, self.table[outer]
-        hits = self.sums.add(inner, value)
+        hits = self.sums.add(inner, value, self.value_type)
         self.points += 1
         self.elements += hits == 1
         self.held += hits == 1

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.interface import Field, Interface, Payload, Stream
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.interface import Interface, Payload, Stream
+from fiberscope.hw.rtl.kit.parameters import check_range, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -39,25 +40,22 @@ ADDS = "adds"  # status: a point is added up
 
 
 @dataclass(frozen=True)
-class _AccumulatorParameters(Parameters):
+class _AccumulatorParameters(SummingParameters):
     """What every accumulator is made for.
 
     Args:
         points: that differ and are held at once, 2 to 256; also those that are complete and wait.
         coordinate_bits: 4 to 55.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
         sum_bits: of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        values: their type.
     """
 
     points: int = number(32, 2, MOST_POINTS)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
     sum_bits: int = number(48, 1, WHOLE_BITS)
-
-    def __post_init__(self) -> None:
-        """Refuse sums that are narrower than what is added up."""
-        super().__post_init__()
-        check_range("accumulator", "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+    values: str = value_type()
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class SparseAccumulatorParameters(_AccumulatorParameters):
     """What an accumulator of pairs of coordinates is made for.
 
     Args:
-        points, coordinate_bits, value_bits, sum_bits: of every accumulator.
+        points, coordinate_bits, value_bits, sum_bits, values: of every accumulator.
         order: 1, which adds up a row at a time, or 2, a whole matrix.
 
     Raises:
@@ -80,7 +78,7 @@ class TensorAccumulatorParameters(_AccumulatorParameters):
     """What an accumulator of points of any number of coordinates is made for.
 
     Args:
-        points, coordinate_bits, value_bits, sum_bits: of every accumulator.
+        points, coordinate_bits, value_bits, sum_bits, values: of every accumulator.
         ways: coordinates of a point, 1 to 8.
         kept: of these that come sorted, from the outermost on; fewer than there are.
         flushes: 1 where points come as tasks, of which each is complete with its stop, else 0.
@@ -120,10 +118,10 @@ def _carried(parameters: _AccumulatorParameters, inputs: Sequence[str], outputs:
     point = Payload(len(inputs) * parameters.coordinate_bits)
     return {
         **{label: Stream(label, wire, "input", coordinates) for label, wire in wires.items()},
-        "in_val": tokens.values(parameters.value_bits),
+        "in_val": tokens.values(parameters.value_field),
         **{port: tokens.sink(port, coordinates) for port in outputs},
-        "out_val": tokens.values(parameters.sum_bits),
-        OVERFLOW: {"coordinates": point, "value": Field("value", parameters.sum_bits, "whole")},
+        "out_val": tokens.values(parameters.sum_field),
+        OVERFLOW: {"coordinates": point, "value": parameters.sum_field},
     }
 
 
@@ -168,8 +166,8 @@ class _Points:
         *crds, val = (Head.of(stream) for stream in between.inputs.values())
         self._bits, self._ways, self._kept = parameters.coordinate_bits, len(crds), kept
         self.key = named("key", pyrtl.concat(*(head.payload for head in crds)))
-        self._value = unless(val.is_empty, val.payload).sign_extended(parameters.sum_bits)
-        self.sums = SortedSums(parameters.points, self.key, self._value)
+        self._value = unless(val.is_empty, val.payload).sign_extended(parameters.sum_field.width)
+        self.sums = SortedSums(parameters.points, self.key, self._value, parameters)
         self.ended: Signal = pyrtl.Register(1, "ended")
         self.group: Signal = DataRegister(kept * self._bits, "group") if kept else pyrtl.Const(0, 1)
         points = [*(head.is_data for head in crds), val.is_data | val.is_empty]

@@ -84,18 +84,20 @@ class Arithmetic(StreamBlock):
         self.operations += 1
         code = self.code  # C: long
         if code == MULTIPLY:
-            return one * other
+            return self.value_type.multiply(one, other)
         if code == ADD:
-            return one + other
+            return self.value_type.add(one, other)
         if code == SUBTRACT:
-            return one - other
+            return self.value_type.add(one, -other)
         if code == MAXIMUM:
             return other if other > one else one
         if code == MINIMUM:
             return other if other < one else one
+        if code == TAKE:
+            return other
         if code == DIVIDE:
-            return one / other if other != 0.0 else 0.0
-        return other if code == TAKE else _function(code, one)
+            return self.value_type.rounded(one / other) if other != 0.0 else 0.0
+        return self.value_type.rounded(_function(code, one))
 
 
 def _function(code: int, operand: float) -> float:  # C: cdef
@@ -297,6 +299,5 @@ class UnaryAlu(Arithmetic):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _computed(self, value: float) -> float:
-        return (
-            self.compute(self.constant, value) if self.constant_first else self.compute(value, self.constant)
-        )
+        constant = self.value_type.rounded(self.constant)
+        return self.compute(constant, value) if self.constant_first else self.compute(value, constant)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
@@ -45,6 +46,7 @@ class StreamBlock(Component):
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name)
         self.quirks = quirks
+        self.value_type: ValueType = DOUBLE  # C: public ValueType; of all values it computes
         self.done = False
         self.first_input = NEVER_YET
         self.done_cycle = NEVER_YET

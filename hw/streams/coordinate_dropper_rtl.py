@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
+from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -28,13 +29,14 @@ COORDINATES, VALUES = INNER = ("coordinates", "values")
 
 
 @dataclass(frozen=True)
-class CoordinateDropperParameters(Parameters):
+class CoordinateDropperParameters(ValueParameters):
     """What a dropper is made for.
 
     Args:
         inner: what the inner stream is of, ``coordinates`` or ``values``.
         coordinate_bits: 4 to 55.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -43,12 +45,13 @@ class CoordinateDropperParameters(Parameters):
     inner: str = choice(COORDINATES, INNER)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
 
 
 def carried(parameters: CoordinateDropperParameters) -> Carried:
     """Outer coordinates; inner ones, or values."""
     outer = tokens.numbers(parameters.coordinate_bits)
-    inner = outer if parameters.inner == COORDINATES else tokens.values(parameters.value_bits)
+    inner = outer if parameters.inner == COORDINATES else tokens.values(parameters.value_field)
     return {"in_outer": outer, "in_inner": inner, "out_outer": outer, "out_inner": inner}
 
 

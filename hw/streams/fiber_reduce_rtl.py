@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SumParameters(Parameters):
+class SumParameters(SummingParameters):
     """What sums of values with coordinates are made for.
 
     Args:
         coordinate_bits: 4 to 55.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
         sum_bits: of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -40,11 +42,7 @@ class SumParameters(Parameters):
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
     sum_bits: int = number(48, 1, WHOLE_BITS)
-
-    def __post_init__(self) -> None:
-        """Refuse sums that are narrower than what is added up."""
-        super().__post_init__()
-        check_range(self.block_name, "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+    values: str = value_type()
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class FiberReducerParameters(SumParameters):
     """What a reducer of fibers is made for.
 
     Args:
-        coordinate_bits, value_bits, sum_bits: as of ``SumParameters``.
+        coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.
         marks: 1 where an empty fiber gives N, else 0.
 
     Raises:
@@ -65,8 +63,11 @@ class FiberReducerParameters(SumParameters):
 def carried(parameters: FiberReducerParameters) -> Carried:
     """Coordinates, whose lists say which fibers are empty, and values."""
     coordinates = tokens.numbers(parameters.coordinate_bits)
-    values, sums = tokens.values(parameters.value_bits), tokens.values(parameters.sum_bits)
-    return {"in_crd": coordinates, "in_val": values, "out_val": sums}
+    return {
+        "in_crd": coordinates,
+        "in_val": tokens.values(parameters.value_field),
+        "out_val": tokens.values(parameters.sum_field),
+    }
 
 
 def design(parameters: FiberReducerParameters, between: Streams) -> None:
@@ -89,7 +90,7 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
     ends_both = named("ends_both", acts & fiber_open & ends_list & crd.shown)
     between.inputs["in_crd"].accept(opens | passes | ends_both)
     between.inputs["in_val"].accept(passes | takes | ends_both)
-    begun, result = reduction("sum", val, takes | ends_both, parameters.sum_bits)
+    begun, result = reduction(parameters, "sum", val, takes | ends_both)
 
     closes = named("closes", ends_both | (takes & val.is_stop))
     fiber_open.next <<= (fiber_open | opens) & ~closes

@@ -69,10 +69,9 @@ def level_words(fibers: int, elements: int, coordinate_bits: int) -> Content:
     }
 
 
-def value_words(entries: int, bits: int) -> Content:
+def value_words(entries: int, value: Field) -> Content:
     """Fields of a port to a memory of values."""
-    address = Field("coordinate", index_bits(entries), "unsigned")
-    return {"address": address, "word": Field("value", bits, "whole")}
+    return {"address": Field("coordinate", index_bits(entries), "unsigned"), "word": value}
 
 
 def fill(backend: Backend, interface: Interface, loads: Mapping[str, Iterable[Token]]) -> Backend:

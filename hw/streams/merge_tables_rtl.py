@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.interface import Content, Field, Payload
-from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.interface import Content, Payload
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.merge_lists import Lists
@@ -30,7 +31,7 @@ POINTS = 2  # the area of a task's last fiber: none
 
 
 @dataclass(frozen=True)
-class TablesParameters(Parameters):
+class TablesParameters(ValueParameters):
     """What both ends of a merger are made for; widths in bits.
 
     Args:
@@ -38,7 +39,8 @@ class TablesParameters(Parameters):
         partials: elements of all partial fibers of a round, 2 to 65536.
         carried: references that travel along with a list.
         coordinate_bits, reference_bits: of coordinates and references, which also hold the number of a list.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
+        values: their type.
     """
 
     lists: int = number(64, 2, 1 << 16)
@@ -47,16 +49,16 @@ class TablesParameters(Parameters):
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
 
     @property
     def element(self) -> Content:
         """Fields of an element, as a merger takes it."""
-        value = Field("value", self.value_bits, "whole")
         return {
             "control": 1,
             "coordinate": self.coordinate_bits,
             "reference": self.reference_bits,
-            "value": value,
+            "value": self.value_field,
         }
 
 
@@ -65,7 +67,7 @@ class WaysParameters(TablesParameters):
     """What the ways of a merger are made for.
 
     Args:
-        lists, partials, carried, coordinate_bits, reference_bits, value_bits: of both ends of a merger.
+        lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.
         radix: ways, 2 to 64.
         fibers: of the level, 1 to 65536.
         elements: of all its fibers, 1 to 65536.
@@ -112,5 +114,5 @@ def partials_written(parameters: TablesParameters) -> Content:
         "area": Payload(1),
         "coordinate": Payload(parameters.coordinate_bits),
         "reference": Payload(parameters.reference_bits),
-        "value": Payload(parameters.value_bits),
+        "value": Payload(parameters.value_field.width),
     }

@@ -34,7 +34,7 @@ class MergedPointsParameters(TablesParameters):
     """What stands behind a merger is made for.
 
     Args:
-        lists, partials, carried, coordinate_bits, reference_bits, value_bits: of both ends of a merger.
+        lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.
 
     Raises:
         ValueError: for a number out of its range.
@@ -54,7 +54,7 @@ def carried(parameters: TablesParameters) -> Carried:
         Stream("partials", "partials", "output", tokens.signals()),
         tokens.sink("out_outer", coordinates),
         tokens.sink("out_inner", coordinates),
-        tokens.sink("out_val", tokens.values(parameters.value_bits)),
+        tokens.sink("out_val", tokens.values(parameters.value_field)),
         *along,
         Stream(STORED, STORED, "output", partials_written(parameters)),
     )

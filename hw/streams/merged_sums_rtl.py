@@ -12,9 +12,10 @@ from operator import and_
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
-from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import merged_points_rtl as merged_points
@@ -39,7 +40,7 @@ TARGET: Content = {"control": tokens.KIND_BITS, "area": Field("coordinate", AREA
 def _points_and_sums(parameters: TablesParameters) -> Carried:
     sent = dict(merged_points.carried(parameters))
     del sent["partials"], sent[STORED]
-    out_sum = tokens.sink("out_sum", tokens.values(parameters.value_bits))
+    out_sum = tokens.sink("out_sum", tokens.values(parameters.value_field))
     return {**sent, "targets": Stream("targets", "targets", "output", TARGET), out_sum.label: out_sum}
 
 
@@ -66,21 +67,23 @@ def _design_points(parameters: TablesParameters, between: Streams) -> None:
 
 
 @dataclass(frozen=True)
-class EitherParameters(Parameters):
+class EitherParameters(ValueParameters):
     """What joins fibers of which one is empty is made for.
 
     Args:
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
     """
 
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
 
 
 def _either(parameters: EitherParameters) -> Carried:
-    return dict.fromkeys(("in_first", "in_second", "out_val"), tokens.values(parameters.value_bits))
+    return dict.fromkeys(("in_first", "in_second", "out_val"), tokens.values(parameters.value_field))
 
 
 def _design_either(_parameters: EitherParameters, between: Streams) -> None:
@@ -102,7 +105,7 @@ def _design_either(_parameters: EitherParameters, between: Streams) -> None:
 
 def _fiber_sums(parameters: TablesParameters) -> Carried:
     coordinates = tokens.numbers(parameters.coordinate_bits)
-    values = tokens.values(parameters.value_bits)
+    values = tokens.values(parameters.value_field)
     return {
         "in_crd": coordinates,
         "in_val": values,

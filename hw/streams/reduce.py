@@ -106,8 +106,8 @@ class ScalarReduce(StreamBlock):
         if self.count == 0:
             result = value
         elif self.code == SUM:
-            result += value
-        elif (value > result) == (self.code == MAXIMUM):
+            result = self.value_type.add(result, value)
+        elif value > result if self.code == MAXIMUM else value < result:
             result = value
         self.result = result
         self.count += 1

@@ -77,7 +77,7 @@ class RunSum(StreamBlock):
 
     def _add(self, coordinate: int, value: float) -> None:
         self.additions += self.open
-        self.sum = self.sum + value if self.open else value
+        self.sum = self.value_type.add(self.sum, value) if self.open else value
         self.open, self.coordinate = True, coordinate
 
     def _send(self) -> None:

@@ -27,7 +27,7 @@ class RunSumParameters(SumParameters):
     """What sums of runs are made for.
 
     Args:
-        coordinate_bits, value_bits, sum_bits: as of ``SumParameters``.
+        coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.
 
     Raises:
         ValueError: for a number out of its range.
@@ -39,9 +39,9 @@ def carried(parameters: RunSumParameters) -> Carried:
     coordinates = tokens.numbers(parameters.coordinate_bits)
     return {
         "in_crd": coordinates,
-        "in_val": tokens.values(parameters.value_bits),
+        "in_val": tokens.values(parameters.value_field),
         "out_crd": coordinates,
-        "out_val": tokens.values(parameters.sum_bits),
+        "out_val": tokens.values(parameters.sum_field),
     }
 
 
@@ -51,13 +51,14 @@ def design(parameters: RunSumParameters, between: Streams) -> None:
     acts = named("acts", tokens.room_in(between) & crd.shown & val.shown)
     is_open: Signal = pyrtl.Register(1, "open")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "coordinate")
-    total: Signal = DataRegister(parameters.sum_bits, "sum")
+    bits = parameters.sum_field.width
+    total: Signal = DataRegister(bits, "sum")
     ends = named("ends", is_open & (~crd.is_data | (crd.payload != coordinate)))
     takes = named("takes", acts & (crd.is_data | ~ends))
     for stream in between.inputs.values():
         stream.accept(takes)
-    value = unless(~val.is_data, val.payload).sign_extended(parameters.sum_bits)
-    added = pyrtl.signed_add(total, value)[: parameters.sum_bits]
+    value = unless(~val.is_data, val.payload).sign_extended(bits)
+    added = parameters.added(total, value)
     counts = named("counts", takes & crd.is_data)
     is_open.next <<= pyrtl.select(acts, crd.is_data, is_open)
     coordinate.next <<= pyrtl.select(counts, crd.payload, coordinate)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import SummingParameters
 from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, named
 
@@ -26,12 +27,14 @@ class SortedSums:
         points: how many there is room for, at least 2.
         key: what the order is by, of the point that shows.
         value: of that point, as wide as a sum.
+        parameters: of the block, which say how values are added up.
 
     Attributes are the ``first``, the ``second`` and the ``last`` entry, and whether the sum of the point that
     shows ``is_there``.
     """
 
-    def __init__(self, points: int, key: Signal, value: Signal) -> None:
+    def __init__(self, points: int, key: Signal, value: Signal, parameters: SummingParameters) -> None:
+        self._parameters = parameters
         self._new = {FULL: pyrtl.Const(1, 1), KEY: key, SUM: value}
         self._entries = [_registers(place, self._new) for place in range(points)]
         self._before = [
@@ -68,7 +71,7 @@ class SortedSums:
     def _added(self, takes: Signal) -> Sequence[Entry]:
         """The entries, that of the point that is taken with its value added."""
         found = named("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
-        total = (found + self._new[SUM])[: len(found)]
+        total = self._parameters.added(found, self._new[SUM])
         return [
             {**entry, SUM: pyrtl.select(takes & equal, total, entry[SUM])}
             for entry, equal in zip(self._entries, self._equal, strict=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
+from fiberscope.hw.rtl.kit.parameters import choice, number
 from fiberscope.hw.rtl.kit.twin import Streams
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -23,13 +24,14 @@ COORDINATES, VALUES = CARRIES = ("coordinates", "values")
 
 
 @dataclass(frozen=True)
-class StopDropperParameters(Parameters):
+class StopDropperParameters(ValueParameters):
     """What a dropper of stops is made for.
 
     Args:
         carries: ``coordinates`` or ``values``.
         coordinate_bits: 4 to 55.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
+        values: their type.
         kept: level from which on stops stay; of 16 there are none.
 
     Raises:
@@ -39,12 +41,13 @@ class StopDropperParameters(Parameters):
     carries: str = choice(COORDINATES, CARRIES)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
     kept: int = number(NEVER, 0, NEVER)
 
 
 def carried(parameters: StopDropperParameters) -> Carried:
     """Coordinates, or values."""
-    content = tokens.values(parameters.value_bits)
+    content = tokens.values(parameters.value_field)
     if parameters.carries == COORDINATES:
         content = tokens.numbers(parameters.coordinate_bits)
     return {"in_stream": content, "out_stream": content}

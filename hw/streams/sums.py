@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from array import array
 
+from fiberscope.hw.value_type import ValueType
+
 FIRST_ROOM = 16
 
 
@@ -25,14 +27,14 @@ class Sums:  # C: final
         self._sums = array("d", bytes(8 * room))
         self._room = room
 
-    def add(self, coordinate: int, value: float) -> int:
-        """Add to the sum of a coordinate; how many values that has had now."""
+    def add(self, coordinate: int, value: float, value_type: ValueType) -> int:
+        """Add to the sum of a coordinate, as the type has it; how many values that has had now."""
         place = self.behind(coordinate - 1)
         if place == self.count or self.coordinate(place) != coordinate:
             self._insert(place, coordinate, value)
             return 1
         element = self._order[place]
-        self._sums[element] += value
+        self._sums[element] = value_type.add(self._sums[element], value)
         self._elements[2 * element + 1] += 1
         return self._elements[2 * element + 1]
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -23,14 +24,15 @@ MOST_WAYS = 4
 
 
 @dataclass(frozen=True)
-class TaskPointsParameters(Parameters):
+class TaskPointsParameters(ValueParameters):
     """What a dropper of all but points is made for.
 
     Args:
         ways: coordinates of a point, 0 to 4.
         level: of the stop behind a task, 0 to 15.
         coordinate_bits: 4 to 55.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -40,12 +42,13 @@ class TaskPointsParameters(Parameters):
     level: int = number(1, 0, (1 << tokens.LEVEL_BITS) - 1)
     coordinate_bits: int = number(32, tokens.LEVEL_BITS, 55)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
 
 
 def carried(parameters: TaskPointsParameters) -> Carried:
     """Coordinates of points, and their values."""
     contents = {str(way): tokens.numbers(parameters.coordinate_bits) for way in range(parameters.ways)}
-    contents["val"] = tokens.values(parameters.value_bits)
+    contents["val"] = tokens.values(parameters.value_field)
     ports = (
         *(tokens.source(f"in_{name}", content) for name, content in contents.items()),
         *(tokens.sink(f"out_{name}", content) for name, content in contents.items()),

@@ -260,7 +260,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
             self._meet(point, instance)
         if point in self.sums:
             self.additions += 1
-            self.sums[point] += value
+            self.sums[point] = self.value_type.add(self.sums[point], value)
         else:
             self.elements += 1
             self.sums[point] = value

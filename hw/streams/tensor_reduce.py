@@ -146,8 +146,11 @@ class TensorReduce(StreamBlock):
                 self._refuse(now, f"comes behind {self.group}, and its first {self.kept} must increase")
             self._complete()
             self.group = group
-        self.elements += coordinates not in self.sums
-        self.sums[coordinates] = self.sums.get(coordinates, 0.0) + value
+        if coordinates in self.sums:
+            value = self.value_type.add(self.sums[coordinates], value)
+        else:
+            self.elements += 1
+        self.sums[coordinates] = value
         self.points += 1
 
     def _complete(self) -> None:

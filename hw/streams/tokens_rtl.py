@@ -26,10 +26,9 @@ def numbers(bits: int) -> Content:
     return {"control": KIND_BITS, "payload": Field("coordinate", bits, "unsigned")}
 
 
-def values(bits: int) -> Content:
-    """Fields of a stream of values, which are whole numbers in two's complement."""
-    level = Field("coordinate", LEVEL_BITS, "unsigned")
-    return {"control": KIND_BITS, "level": level, "value": Field("value", bits, "whole")}
+def values(value: Field) -> Content:
+    """Fields of a stream of values."""
+    return {"control": KIND_BITS, "level": Field("coordinate", LEVEL_BITS, "unsigned"), "value": value}
 
 
 def signals() -> Content:

@@ -1,19 +1,17 @@
-"""What works on values, as RTL: ``ArrayLoad``, ``Alu`` and ``ScalarReduce`` of ``fiberscope.hw.streams``.
-
-Values are whole numbers: the kit has wires for floating point, but no logic that adds or multiplies it.
-"""
+"""What works on values, as RTL: ``ArrayLoad``, ``Alu`` and ``ScalarReduce`` of ``fiberscope.hw.streams``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number
+from fiberscope.hw.rtl.kit.parameters import check_range, choice, number
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
@@ -28,26 +26,20 @@ from fiberscope.hw.streams.tokens_rtl import Head
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
-OPERATIONS: Mapping[str, Callable[[Signal, Signal], Signal]] = {
-    "mul": pyrtl.signed_mult,
-    "add": pyrtl.signed_add,
-    "sub": pyrtl.signed_sub,
-    "max": lambda left, right: pyrtl.select(pyrtl.signed_lt(left, right), right, left),
-    "min": lambda left, right: pyrtl.select(pyrtl.signed_lt(right, left), right, left),
-    "take": lambda _left, right: right,
-}
-REDUCTIONS = {"sum": OPERATIONS["add"], "max": OPERATIONS["max"], "min": OPERATIONS["min"]}
+OPERATIONS = ("mul", "add", "sub", "max", "min", "take")
+REDUCTIONS = {"sum": "add", "max": "max", "min": "min"}
 EMPTY_FIBERS = KEEP, DROP, MARK = ("keep", "drop", "mark")
 
 
 @dataclass(frozen=True)
-class ArrayParameters(Parameters):
+class ArrayParameters(ValueParameters):
     """What an array is made for.
 
     Args:
         entries: its values, 1 to 65536.
         reference_bits: of a place: enough for all.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -56,6 +48,7 @@ class ArrayParameters(Parameters):
     entries: int = number(512, 1, 1 << 16)
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
 
     def __post_init__(self) -> None:
         """Refuse references that cannot tell all places."""
@@ -64,32 +57,35 @@ class ArrayParameters(Parameters):
 
 
 @dataclass(frozen=True)
-class AluParameters(Parameters):
+class AluParameters(ValueParameters):
     """What an ALU is made for.
 
     Args:
         operation: of its two operands.
-        value_bits: of an operand, in two's complement, 1 to 53.
+        value_bits: of an operand that is a whole number, 1 to 53.
         result_bits: of a result, 1 to 53; what does not fit is for the sender to avoid.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
     """
 
-    operation: str = choice("mul", tuple(OPERATIONS))
+    operation: str = choice("mul", OPERATIONS)
     value_bits: int = number(24, 1, WHOLE_BITS)
     result_bits: int = number(48, 1, WHOLE_BITS)
+    values: str = value_type()
 
 
 @dataclass(frozen=True)
-class ScalarReducerParameters(Parameters):
+class ScalarReducerParameters(SummingParameters):
     """What a scalar reducer is made for.
 
     Args:
         operation: ``sum``, ``max`` or ``min``.
         empty_fibers: ``keep``, which gives a zero for each, ``mark``, an N, or ``drop``.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
         sum_bits: of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -99,19 +95,15 @@ class ScalarReducerParameters(Parameters):
     empty_fibers: str = choice(KEEP, EMPTY_FIBERS)
     value_bits: int = number(32, 1, WHOLE_BITS)
     sum_bits: int = number(48, 1, WHOLE_BITS)
-
-    def __post_init__(self) -> None:
-        """Refuse sums that are narrower than what is added up."""
-        super().__post_init__()
-        check_range("scalar_reducer", "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+    values: str = value_type()
 
 
 def array_carried(parameters: ArrayParameters) -> Carried:
     """``load`` writes a value."""
     return {
         "in_ref": tokens.numbers(parameters.reference_bits),
-        LOAD: value_words(parameters.entries, parameters.value_bits),
-        "out_val": tokens.values(parameters.value_bits),
+        LOAD: value_words(parameters.entries, parameters.value_field),
+        "out_val": tokens.values(parameters.value_field),
     }
 
 
@@ -119,7 +111,7 @@ def array_design(parameters: ArrayParameters, between: Streams) -> None:
     """A memory; a reference that is empty loads zero."""
     head, room, load = Head.of(between.inputs["in_ref"]), tokens.room_in(between), between.inputs[LOAD]
     load.accept(pyrtl.Const(1, 1))
-    words = Memory("words", parameters.entries, parameters.value_bits)
+    words = Memory("words", parameters.entries, parameters.value_field.width)
     words.write(load.fields["address"], load.fields["word"], load.valid)
     between.inputs["in_ref"].accept(room)
     kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
@@ -130,8 +122,8 @@ def array_design(parameters: ArrayParameters, between: Streams) -> None:
 def alu_carried(parameters: AluParameters) -> Carried:
     """Two operands."""
     return {
-        "in_val": Each(tokens.values(parameters.value_bits), 2),
-        "out_val": tokens.values(parameters.result_bits),
+        "in_val": Each(tokens.values(parameters.value_field), 2),
+        "out_val": tokens.values(parameters.field(parameters.result_bits)),
     }
 
 
@@ -141,16 +133,15 @@ def alu_design(parameters: AluParameters, between: Streams) -> None:
     acts = named("acts", left.shown & right.shown & tokens.room_in(between))
     for side in range(2):
         between.inputs[f"in_val[{side}]"].accept(acts)
-    operands = (unless(head.is_empty, head.payload) for head in (left, right))
-    result = OPERATIONS[parameters.operation](*operands)
-    fitted = result.sign_extended(max(len(result), parameters.result_bits))[: parameters.result_bits]
+    one, other = (unless(head.is_empty, head.payload) for head in (left, right))
+    result = parameters.computed(parameters.operation, one, other, parameters.result_bits)
     kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
-    tokens.send(between.outputs["out_val[0]"], acts, kind, left.level, fitted)
+    tokens.send(between.outputs["out_val[0]"], acts, kind, left.level, result)
 
 
 def reducer_carried(parameters: ScalarReducerParameters) -> Carried:
     """Values, and what each fiber of them is reduced to."""
-    return {"in_val": tokens.values(parameters.value_bits), "out_val": tokens.values(parameters.sum_bits)}
+    return {"in_val": tokens.values(parameters.value_field), "out_val": tokens.values(parameters.sum_field)}
 
 
 def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> None:
@@ -160,7 +151,7 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
     takes = named("takes", room & ~follows & head.shown)
     between.inputs["in_val"].accept(room & ~follows)
-    begun, result = reduction(parameters.operation, head, takes, parameters.sum_bits)
+    begun, result = reduction(parameters, parameters.operation, head, takes)
 
     empty = named("empty", head.is_stop & ~begun)
     drops = named("drops", empty & (parameters.empty_fibers == DROP))
@@ -176,13 +167,16 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
     tokens.send(between.outputs["out_val[0]"], room & sends, kind, sent, result)
 
 
-def reduction(operation: str, head: Head, takes: Signal, bits: int) -> tuple[Signal, Signal]:
+def reduction(
+    parameters: SummingParameters, operation: str, head: Head, takes: Signal
+) -> tuple[Signal, Signal]:
     """Whether the fiber whose values and stop are taken has had a value, and what its values make, else 0."""
+    bits = parameters.sum_field.width
     begun: Signal = pyrtl.Register(1, "begun")
     result: Signal = DataRegister(bits, "result")
     counts = named("counts", takes & ~head.is_control)
     value = unless(head.is_empty, head.payload).sign_extended(bits)
-    combined = REDUCTIONS[operation](result, value)[:bits]
+    combined = parameters.computed(REDUCTIONS[operation], result, value, parameters.sum_bits)
     result.next <<= pyrtl.select(counts, pyrtl.select(begun, combined, value), result)
     begun.next <<= pyrtl.select(takes, counts, begun)
     return begun, unless(~begun, result)

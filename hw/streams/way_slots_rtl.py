@@ -28,7 +28,7 @@ class LevelMemory:
         load.accept(pyrtl.Const(1, 1))
         self.segments = Memory("segments", given.fibers + 1, given.elements.bit_length())
         self.coordinates = Memory("coordinates", given.elements, given.coordinate_bits, ports)
-        self.values = Memory("values", given.elements, given.value_bits, ports)
+        self.values = Memory("values", given.elements, given.value_field.width, ports)
         kind, place = load.fields["control"], load.fields["address"]
         self.segments.write(place, load.fields["word"], load.valid & (kind == SEGMENT))
         self.coordinates.write(place, load.fields["word"], load.valid & (kind == COORDINATE))
@@ -41,7 +41,7 @@ class PartialStore:
     def __init__(self, given: WaysParameters, between: Streams) -> None:
         stored, ports = between.inputs[STORED], given.radix
         stored.accept(pyrtl.Const(1, 1))
-        self._parts = given.coordinate_bits, given.reference_bits, given.value_bits
+        self._parts = given.coordinate_bits, given.reference_bits, given.value_field.width
         self.elements = Memory("partial_elements", 2 * given.partials, sum(self._parts), ports)
         self.ends = Memory("partial_ends", 2 * given.lists, given.partials.bit_length(), ports + 1)
         self._counts = [_counter(given.partials, f"elements_of_{area}") for area in range(2)]

@@ -32,7 +32,7 @@ def carried(parameters: WaysParameters) -> Carried:
         "control": 2,
         "address": Field("coordinate", address, "unsigned"),
         "word": Field("reference", word, "unsigned"),
-        "value": Field("value", parameters.value_bits, "whole"),
+        "value": parameters.value_field,
     }
     along = {"in_carried": Each(references, parameters.carried)} if parameters.carried else {}
     return {

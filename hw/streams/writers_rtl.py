@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, unless
@@ -22,12 +23,13 @@ from fiberscope.hw.streams.writers import CompressedWriter, ValuesWriter
 
 
 @dataclass(frozen=True)
-class ValuesWriterParameters(Parameters):
+class ValuesWriterParameters(ValueParameters):
     """What a writer of values is made for.
 
     Args:
         entries: of the memory, 1 to 65536; more are for the sender to avoid.
-        value_bits: of a value, in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -35,6 +37,7 @@ class ValuesWriterParameters(Parameters):
 
     entries: int = number(512, 1, 1 << 16)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,8 @@ class CompressedWriterParameters(Parameters):
 
 def values_carried(parameters: ValuesWriterParameters) -> Carried:
     """``store`` is a value and its address."""
-    store = value_words(parameters.entries, parameters.value_bits)
-    return {"in_val": tokens.values(parameters.value_bits), STORE: store}
+    store = value_words(parameters.entries, parameters.value_field)
+    return {"in_val": tokens.values(parameters.value_field), STORE: store}
 
 
 def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:

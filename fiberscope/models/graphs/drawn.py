@@ -1,4 +1,4 @@
-"""Tensors for a graph that nobody gave any: small, of whole numbers, the same every time."""
+"""Tensors for a graph that nobody gave any: small, the same every time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,18 @@ __all__ = ["drawn"]
 SCALAR = "3"
 
 
-def drawn(graph: Graph, size: int = 8) -> dict[str, str]:
-    """For each operand a tensor of this size in each dimension, half of it zeros, as commands name it."""
+def drawn(graph: Graph, size: int = 8, *, whole: bool = True) -> dict[str, str]:
+    """For each operand a tensor of this size in each dimension, half of it zeros, as commands name it.
+
+    Args:
+        graph: that reads them.
+        size: of each dimension.
+        whole: whether values are whole numbers, or real ones.
+    """
     given = {}
     for seed, (name, format) in enumerate(formats_given(graph, operands_of(graph)).items()):
-        shape = "x".join([str(size)] * len(format.order))
-        given[name] = f"sam-random:shape={shape},sparsity=0.5,seed={seed}" if shape else SCALAR
+        shape, half = "x".join([str(size)] * len(format.order)), size ** len(format.order) // 2
+        real = f"tensor:shape={shape},nonzeros={half}"
+        kind = f"sam-random:shape={shape},sparsity=0.5" if whole else real
+        given[name] = f"{kind},seed={seed}" if shape else SCALAR
     return given

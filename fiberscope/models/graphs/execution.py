@@ -13,13 +13,21 @@ from fiberscope.memory_trace import tracing
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import joined_tensor
 from fiberscope.models.graphs.deadlock import advice
-from fiberscope.models.graphs.expression import Assignment, Unreadable, expressions_of
+from fiberscope.models.graphs.expression import Assignment, Unreadable, accesses_in, expressions_of
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.operands import Operand, load_operands, sizes_of
 from fiberscope.models.graphs.read import read_gv
 from fiberscope.models.graphs.report import Ran, report
-from fiberscope.models.graphs.result import Written, carried, compare, reference
+from fiberscope.models.graphs.result import (
+    Rounding,
+    Written,
+    carried,
+    compare,
+    counted,
+    ones_at,
+    reference,
+)
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.graphs.write import gv_text
@@ -36,7 +44,7 @@ from fiberscope.waveform import Waveform, recording
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import Comparison
+from fiberscope.workloads.verification import Comparison, allowed
 
 __all__ = ["configured", "prepare", "roots_of", "run"]
 
@@ -203,6 +211,7 @@ class _Runs:
         self._meant: dict[str, SparseTensor | Points] = {
             name: operand.entries() for name, operand in self.ready.operands.items()
         }
+        self._terms = {name: ones_at(tensor) for name, tensor in self._meant.items()}
         ended = Run(True, "done", 0, 0, 0.0)
         simulating = 0.0
         for phase in self.ready.graph.phases:
@@ -288,7 +297,18 @@ class _Runs:
                 expected = self._meant[name] = reference(assignment, self._meant, self.ready.sizes)
                 if written.values is not None:
                     asked = assignment.result, expected, self.ready.sizes, self.ready.graph.splits
-                    self.comparisons[name] = compare(written, found, *asked)
+                    self.comparisons[name] = compare(written, found, *asked, self._rounding(assignment))
+
+    def _rounding(self, assignment: Assignment) -> Rounding:
+        """What rounding may do to a result."""
+        kind, sizes = self.parameters.value_type, self.ready.sizes
+        if not kind.floats:
+            return Rounding()
+        terms = self._terms[assignment.result.tensor] = counted(assignment, self._terms, sizes)
+        reads = len(accesses_in(self.ready.meant))
+        return Rounding(
+            allowed(terms.sizes.max(initial=1.0), reads, kind.roundoff), kind.least / kind.roundoff
+        )
 
     def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
         """What was written, in whole dimensions."""

@@ -24,7 +24,7 @@ from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.result import Written
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.models.graphs.splits import cut_variables
-from fiberscope.models.graphs.storage import StoredTensor, stops_below
+from fiberscope.models.graphs.storage import StoredTensor, of_type, stops_below
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.workloads.canonical import Integers
 
@@ -67,12 +67,14 @@ class GraphMachine:
         self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
         self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
         self._capacity = parameters.capacity
-        context = Context(graph, tensors, parameters.mask)
+        context = Context(graph, of_type(parameters.value_type, tensors), parameters.mask)
         names = block_names(self.nodes)
         self.blocks: dict[str, StreamBlock] = {
             node.name: self.kernel.add(node.primitive.make(f"{self.NAME}.{names[node.name]}", node, context))
             for node in self.nodes
         }
+        for block in self.blocks.values():
+            block.value_type = parameters.value_type
         self._loop = self._scratchpad(parameters)
         self._producers = {
             node.name: self._loop.behind(node, block) if self._loop else block

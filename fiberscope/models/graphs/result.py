@@ -12,7 +12,7 @@ compared as what it is, lists: its coordinates of the last level and its values 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,9 +27,22 @@ from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import Comparison, largest_error
+from fiberscope.workloads.verification import TOLERANCE, Comparison, largest_error
 
-__all__ = ["Written", "carried", "compare", "reference"]
+__all__ = ["Rounding", "Written", "carried", "compare", "counted", "ones_at", "reference"]
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What rounding may do to a value.
+
+    Args:
+        tolerance: error that passes, relative to the size of what was added up,
+        floor: and to this, for what was too small for the type.
+    """
+
+    tolerance: float = TOLERANCE
+    floor: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,19 @@ def reference(
     return Points(columns, points.values, points.sizes)
 
 
+def ones_at(tensor: SparseTensor | Points) -> SparseTensor | Points:
+    """The entries of a tensor, each of which is one term."""
+    return replace(tensor, values=np.ones_like(tensor.values))
+
+
+def counted(
+    assignment: Assignment, terms: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
+) -> Points:
+    """Of how many terms each entry of a result is, by those of what it reads."""
+    found = reference(assignment, terms, sizes)
+    return Points(found.columns, found.sizes, found.sizes)
+
+
 def compare(
     written: Written,
     found: SparseTensor | None,
@@ -89,6 +115,7 @@ def compare(
     expected: Points,
     sizes: Mapping[str, int],
     splits: Splits,
+    rounding: Rounding = Rounding(),
 ) -> Comparison:
     """Compare what was written with what should have been.
 
@@ -99,15 +126,19 @@ def compare(
         expected: what should have been.
         sizes: of the index variables.
         splits: those in chunks.
+        rounding: what is no fault.
     """
+    if rounding.floor:
+        expected = replace(expected, sizes=expected.sizes + rounding.floor)
     if found is None:
-        return _compare_lists(written, result, expected, sizes, splits)
-    variables = result.variables
-    columns = dict(zip(variables, found.coordinates, strict=True))
-    keys = keys_of(Points(columns, found.values, found.values), variables, sizes)
-    wanted = keys_of(expected, variables, sizes)
-    order = np.argsort(wanted)
-    return _compare_keyed(keys, found.values, wanted[order], expected.at(order))
+        compared = _compare_lists(written, result, expected, sizes, splits)
+    else:
+        columns = dict(zip(result.variables, found.coordinates, strict=True))
+        keys = keys_of(Points(columns, found.values, found.values), result.variables, sizes)
+        wanted = keys_of(expected, result.variables, sizes)
+        order = np.argsort(wanted)
+        compared = _compare_keyed(keys, found.values, wanted[order], expected.at(order))
+    return replace(compared, tolerance=rounding.tolerance)
 
 
 def _compare_keyed(keys: Integers, values: Values, wanted: Integers, expected: Points) -> Comparison:

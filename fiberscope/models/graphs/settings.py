@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from fiberscope.accelerators.configuration import Bytes, Configuration, Hertz
 from fiberscope.hw.streams import quirks as known
+from fiberscope.hw.value_type import TYPES, ValueName, ValueType
 
 __all__ = ["SHIPPED", "GraphParameters", "ScratchpadParameters"]
 
@@ -35,6 +36,7 @@ class GraphParameters(Configuration):
     timing: Literal["machine", "sam"]
     depth: int = Field(ge=0, le=2**24)
     quirks: str
+    value: ValueName
     scratchpad: ScratchpadParameters
 
     @field_validator("quirks", mode="before")
@@ -59,6 +61,11 @@ class GraphParameters(Configuration):
                 "public simulator has no memory"
             )
         return self
+
+    @property
+    def value_type(self) -> ValueType:
+        """The type of its values."""
+        return TYPES[self.value]
 
     @property
     def capacity(self) -> int | None:

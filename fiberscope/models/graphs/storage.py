@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from fiberscope.errors import InputError
+from fiberscope.hw.fibers.arrays import rounded_to
+from fiberscope.hw.value_type import ValueType
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["StoredTensor", "elements_of", "fitted", "scalar", "stops_below", "store"]
+__all__ = ["StoredTensor", "elements_of", "fitted", "of_type", "scalar", "stops_below", "store"]
 
 Flags: TypeAlias = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
@@ -97,6 +99,21 @@ def fitted(shape: Sequence[int], format: Format, levels: Sequence[Level], values
     if len(values) != count:
         raise InputError(f"{len(values)} values for {count} positions of the last level")
     return StoredTensor(tuple(shape), format, tuple(levels), values)
+
+
+def of_type(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[str, StoredTensor]:
+    """Tensors by name, their values rounded to a type.
+
+    Raises:
+        InputError: naming the first value that is none of it.
+    """
+    found = {}
+    for name, tensor in tensors.items():
+        try:
+            found[name] = replace(tensor, values=rounded_to(value_type, tensor.values))
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from None
+    return found
 
 
 def stops_below(levels: Sequence[Level]) -> Flags:

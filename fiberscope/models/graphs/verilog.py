@@ -14,8 +14,9 @@ from pkgutil import iter_modules
 from fiberscope.errors import InputError
 from fiberscope.hw import streams as stream_blocks
 from fiberscope.hw.fibers import merge_rtl
+from fiberscope.hw.rtl.kit.arithmetic import carried_as
 from fiberscope.hw.rtl.kit.block import RtlBlock
-from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.rtl.kit.interface import Field, Token, float_bits
 from fiberscope.hw.rtl.kit.wrapper import Composition, Part, hierarchical
 from fiberscope.hw.rtl.kit.wrapper import Link as Wire
 from fiberscope.hw.streams.arrays import ArrayLoad
@@ -30,6 +31,7 @@ from fiberscope.hw.streams.netlist_rtl import netlist
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
 from fiberscope.hw.streams.ways import FiberWays
+from fiberscope.hw.value_type import INTEGER, ValueType
 from fiberscope.models.graphs.execution import Prepared
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Node
@@ -65,13 +67,15 @@ class Sizes:
 
     Args:
         payload: bits of all coordinates and references.
-        value: bits of all values.
+        value: bits of all values, if they are whole numbers.
         points: that an accumulator holds.
+        type: of all values.
     """
 
     payload: int
     value: int
     points: int
+    type: ValueType
 
     def part(self, twin: RtlBlock, block: Component) -> Part:
         """The twin of a block.
@@ -84,11 +88,17 @@ class Sizes:
             **dict.fromkeys(("value_bits", "sum_bits", "result_bits"), self.value),
             **dict.fromkeys(("entries", "fibers", "elements"), WRITTEN),
             "points": self.points,
-            "values": "whole",
+            "values": self._values,
+            **(carried_as(self._values, self.value) if twin is merge_rtl.BLOCK else {}),
             **twin.instance(block),
         }
         known = [one.name for one in fields(twin.parameters)]
         return Part(twin, twin.parameters(**{name: sizes[name] for name in known}))
+
+    @property
+    def _values(self) -> str:
+        """What twins call the type."""
+        return self.type.name if self.type.floats else INTEGER
 
     def whole(self, node: Node, value: float) -> float:
         """A value that fits.
@@ -96,6 +106,8 @@ class Sizes:
         Raises:
             InputError: it does not.
         """
+        if self.type.floats:
+            return value
         most = 1 << self.value - 1
         if value != int(value) or not -most <= value < most:
             raise InputError(
@@ -134,10 +146,17 @@ class GraphVerilog:
         return "".join(f"{line}\n" for line in ("port,control,address,word", *self._words()))
 
     def _words(self) -> Iterator[str]:
+        streams = {stream.label: stream for stream in self.composition.interface().streams}
         for port, tokens in self.loads.items():
+            field = next((one for one in streams[port].fields.values() if one.part == "value"), None)
             for token in tokens:
-                word = token.reference if not token.value else int(token.value)
+                word = token.reference or (_word(field, token.value) if field else 0)
                 yield f"{port},{token.control},{token.coordinate},{word}"
+
+
+def _word(field: Field, value: float) -> int:
+    """A value as a number that is written: of floating point its bits."""
+    return int(value) if field.kind == "whole" else field.codec.encode(float_bits(value))
 
 
 def machine_of(ready: Prepared, parameters: GraphParameters) -> GraphMachine:
@@ -177,7 +196,8 @@ def verilog_of(
         )
     nodes = {plain(machine.blocks[node.name]): node for node in machine.nodes}
     blocks = {plain(block): block for block in (*machine.blocks.values(), *machine.droppers.values())}
-    sizes = Sizes(payload_bits(machine.nodes, machine.blocks), value_bits, points)
+    payload = payload_bits(machine.nodes, machine.blocks)
+    sizes = Sizes(payload, value_bits, points, machine.parameters.value_type)
     return Hardware(module, blocks, nodes, machine.kernel.wiring.connections, sizes).verilog()
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import (
     Bundle,
@@ -182,6 +183,8 @@ def unit(
         component = partial(_component, kind, arguments)
     stand_in = _stand_in(kind, base, counters or {}, flags)
     interface = partial(_interface, name, stand_in, carried, status)
+    if component is not None and issubclass(parameters, ValueParameters):
+        component = partial(_typed, component)
     said = name, _summary(kind), parameters, matching, interface, design, stand_in, component
     instance = instance or partial(_as_it_is, arguments)
     return RtlBlock(*said, kinds=(kind,), listed=listed, instance=instance, connected=connected)
@@ -233,6 +236,13 @@ def _component(
     kind: type[Component], arguments: Sequence[str], name: str, parameters: Parameters
 ) -> Component:
     return kind(name, **{known: getattr(parameters, known) for known in arguments})
+
+
+def _typed(make: Callable[..., Component], name: str, parameters: ValueParameters) -> Component:
+    """A component that computes with values of a type."""
+    made: Any = make(name, parameters)
+    made.value_type = parameters.value_type
+    return made  # type: ignore[no-any-return]  # mypy does not know which component it is
 
 
 def _summary(kind: type[Component]) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fiberscope.hw.streams.queue import Queue
 from fiberscope.hw.streams.sums import Sums
+from fiberscope.hw.value_type import DOUBLE
 
 COORDINATES = st.integers(0, 60) | st.integers(0, 2**40)
 
@@ -20,7 +21,7 @@ def test_sums_leave_in_the_order_of_their_coordinates(points: list[tuple[int, in
     for coordinate, value in points:
         model[coordinate] = model.get(coordinate, 0.0) + value
         hits[coordinate] += 1
-        assert sums.add(coordinate, value) == hits[coordinate]
+        assert sums.add(coordinate, value, DOUBLE) == hits[coordinate]
     read = [(sums.coordinate(place), sums.sum(place)) for place in range(sums.count)]
     assert read == sorted(model.items())
     for coordinate in [-1, *model]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nested import DONE_TOKEN, EMPTY_TOKEN, coordinates, mapped, nested, number, stop, stream, value
 from stream_base import LEAVES, StreamScenario
-from stream_values_scenario import summed_bits, values_of
+from stream_values_scenario import number_of, summed_bits, values_of
 
 from fiberscope.hw.streams.accumulators_rtl import SparseAccumulatorParameters, TensorAccumulatorParameters
 from fiberscope.hw.streams.fiber_reduce_rtl import FiberReducerParameters
@@ -27,7 +27,7 @@ def _fibers(generator: random.Random, given: FiberReducerParameters) -> dict[str
     depth = generator.randint(0, 2)
     lists = nested(generator, depth + 1, LEAVES, 9)
     outer = mapped(lists, depth + 1, lambda _: number(generator.randrange(1 << given.coordinate_bits)))
-    values = values_of(generator, depth + 1, lists, summed_bits(given, 9))
+    values = values_of(generator, depth + 1, lists, given, summed_bits(given, 9))
     return {
         "in_crd": stream(outer, depth),
         "in_val": [EMPTY_TOKEN if t[0] == DATA and generator.random() < 0.05 else t for t in values],
@@ -42,7 +42,7 @@ def _with_stops(generator: random.Random, given: StopDropperParameters) -> dict[
     depth = generator.randint(0, 3)
     lists = nested(generator, depth, LEAVES, 9)
     if given.carries == VALUES:
-        tokens = values_of(generator, depth, lists, given.value_bits)
+        tokens = values_of(generator, depth, lists, given, given.value_bits)
     else:
         tokens = stream(
             mapped(
@@ -88,15 +88,12 @@ def _points(
 
 
 def _of_points(
-    generator: random.Random, labels: list[str], points: list[tuple[int, ...]], bits: int
+    generator: random.Random, labels: list[str], points: list[tuple[int, ...]], given: _Accumulator
 ) -> dict[str, list[Token]]:
     """A stream for each coordinate, and one of values, now and then an N."""
-    most = 1 << bits >> 1
+    bits = summed_bits(given, 10)
     values = [
-        EMPTY_TOKEN
-        if generator.random() < 0.05
-        else value(float(generator.randrange(-most, most) if most else 0))
-        for _ in points
+        EMPTY_TOKEN if generator.random() < 0.05 else value(number_of(generator, given, bits)) for _ in points
     ]
     crds = {
         label: [*(number(point[way]) for point in points), DONE_TOKEN] for way, label in enumerate(labels)
@@ -114,7 +111,7 @@ def _pairs(
     generator: random.Random, given: SparseAccumulatorParameters, count: int = 120
 ) -> dict[str, list[Token]]:
     points = _points(generator, 2, 2 - given.order, given, count)
-    return _of_points(generator, ["in_crd_outer", "in_crd_inner"], points, summed_bits(given, 10))
+    return _of_points(generator, ["in_crd_outer", "in_crd_inner"], points, given)
 
 
 def _tensor(generator: random.Random) -> TensorAccumulatorParameters:
@@ -145,7 +142,7 @@ def _tuples(
 ) -> dict[str, list[Token]]:
     points = _points(generator, given.ways, given.kept, given, count)
     labels = [f"in_crd[{way}]" for way in range(given.ways)]
-    inputs = _of_points(generator, labels, points, summed_bits(given, 10))
+    inputs = _of_points(generator, labels, points, given)
     return _in_tasks(generator, inputs) if given.flushes else inputs
 
 
@@ -164,7 +161,7 @@ def _runs(generator: random.Random, given: RunSumParameters) -> dict[str, list[T
         few = coordinates(generator, 1 + len(leaves) // generator.choice([1, 2, 5]), bits)
         return [number(crd) for crd in sorted(generator.choice(few) for _ in leaves)]
 
-    values = values_of(generator, depth, lists, summed_bits(given, 9))
+    values = values_of(generator, depth, lists, given, summed_bits(given, 9))
     return {
         "in_crd": stream(mapped(lists, depth, fiber), depth),
         "in_val": [EMPTY_TOKEN if t[0] == DATA and generator.random() < 0.05 else t for t in values],

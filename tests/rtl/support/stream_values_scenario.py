@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from typing import Any
@@ -22,18 +23,28 @@ from fiberscope.hw.streams.values_rtl import (
 )
 from fiberscope.hw.streams.writers import ValuesWriter
 from fiberscope.hw.streams.writers_rtl import ValuesWriterParameters
+from fiberscope.hw.value_type import INTEGER
 from fiberscope.sim import Input
 from fiberscope.sim.testing import Token
 
+EXTREMES = (0.0, -0.0, math.inf, -math.inf, math.nan, 1e-40, 1e-310, 3e38)
 
-def values_of(generator: random.Random, depth: int, lists: Any, bits: int) -> list[Token]:
-    """A stream of whole numbers of so many bits, of both signs."""
-    most = 1 << bits >> 1
 
-    def leaf(_nothing: None) -> Token:
-        return value(float(generator.randrange(-most, most) if most else 0))
+def number_of(generator: random.Random, given: Any, bits: int) -> float:
+    """A value of the type: an integer of so many bits, of any sign; or a float, whose sums often cancel."""
+    if given.values == INTEGER:
+        most = 1 << bits >> 1
+        return float(generator.randrange(-most, most) if most else 0)
+    if generator.random() < 0.05:
+        return given.value_type.rounded(generator.choice(EXTREMES))
+    few = generator.choice([1, 3, 8, given.value_field.width])
+    significand = generator.choice([-1, 1]) * (generator.getrandbits(few) + generator.choice([0, 1, 1 << 8]))
+    return given.value_type.rounded(math.ldexp(significand, generator.randint(-12, 4)))
 
-    return stream(mapped(lists, depth + 1, leaf), depth)
+
+def values_of(generator: random.Random, depth: int, lists: Any, given: Any, bits: int) -> list[Token]:
+    """A stream of such values."""
+    return stream(mapped(lists, depth + 1, lambda _: value(number_of(generator, given, bits))), depth)
 
 
 def summed_bits(given: Any, spare: int) -> int:
@@ -50,7 +61,9 @@ class WriterOfValues(ValuesWriter):
 def _written(generator: random.Random, given: Any) -> dict[str, list[Token]]:
     depth = generator.randint(0, 3) if given.entries >= LEAVES else 0
     leaves = min(LEAVES, given.entries)
-    return {"in_val": values_of(generator, depth, nested(generator, depth, leaves, 9), given.value_bits)}
+    return {
+        "in_val": values_of(generator, depth, nested(generator, depth, leaves, 9), given, given.value_bits)
+    }
 
 
 VALUES_WRITER = FilledScenario(
@@ -78,6 +91,8 @@ def _factors(generator: random.Random, given: AluParameters) -> dict[str, list[T
     signed = generator.random() < 0.5 and most > 1
 
     def operand(_leaf: None) -> Token:
+        if given.values != INTEGER:
+            return EMPTY_TOKEN if generator.random() < 0.1 else value(number_of(generator, given, 0))
         if signed:
             return value(float(generator.choice([-1, 1]) * generator.randint(1, most - 1)))
         return EMPTY_TOKEN if generator.random() < 0.1 else value(float(generator.randrange(most)))
@@ -94,7 +109,8 @@ def _reducer(generator: random.Random) -> ScalarReducerParameters:
 def _summands(generator: random.Random, given: ScalarReducerParameters) -> dict[str, list[Token]]:
     depth = generator.randint(0, 3)
     lists = nested(generator, depth, LEAVES, 9)
-    tokens = values_of(generator, depth, lists, given.value_bits)
+    bits = summed_bits(given, 9) if given.operation == "sum" else given.value_bits
+    tokens = values_of(generator, depth, lists, given, bits)
     return {"in_val": [EMPTY_TOKEN if t[0] == DATA and generator.random() < 0.05 else t for t in tokens]}
 
 
@@ -125,8 +141,7 @@ def _places(generator: random.Random, given: ArrayParameters) -> dict[str, list[
 
 
 def _words(generator: random.Random, given: ArrayParameters) -> list[float]:
-    most = 1 << given.value_bits - 1
-    return [float(generator.randrange(-most, most)) for _ in range(given.entries)]
+    return [number_of(generator, given, given.value_bits) for _ in range(given.entries)]
 
 
 ARRAY = FilledScenario(

@@ -149,7 +149,7 @@ def _outer_and_inner(
 
     outer = stream(mapped(lists, depth, fiber), depth)
     if given.inner == VALUES:
-        inner = values_of(generator, depth + 1, lists, given.value_bits)
+        inner = values_of(generator, depth + 1, lists, given, given.value_bits)
     else:
         inner = stream(mapped(lists, depth + 1, fiber), depth + 1)
     return {"in_outer": outer, "in_inner": inner}

@@ -11,6 +11,7 @@ pytest.importorskip("pyrtl")
 
 from fiberscope import cli
 from fiberscope.errors import InputError
+from fiberscope.hw.rtl.kit import arithmetic
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat
@@ -178,9 +179,11 @@ def in_letters(formats, letter):
     return re.sub(r":[sd]+", lambda found: ":" + letter * (len(found[0]) - 1), formats)
 
 
-def transcripts(text, formats, **options):
+def transcripts(text, formats, value="auto", **options):
     compiled = compile_expression(text, [formats], **options)
-    model = machine_of(prepare(compiled.graph, drawn_for(compiled.graph)), configured({}))
+    settings = configured({"value": value})
+    given = drawn_for(compiled.graph, whole=not settings.value_type.floats)
+    model = machine_of(prepare(compiled.graph, given), settings)
     graph = verilog_of(model, "graph_kernel")
     expected = of_machine(model)
     found, _stored = of_module(graph, backend(graph, 1), model.kernel.cycle + 20)
@@ -192,6 +195,24 @@ def test_dense_levels_move_their_tokens_in_the_cycles_of_the_model(kernel):
     found, expected = transcripts(kernel.text, in_letters(kernel.formats, "d"))
     assert found == expected
     assert sum(map(len, found.values())) > 500
+
+
+@pytest.mark.parametrize("value", ["float32", "float64", "bfloat16"])
+def test_floats_are_rounded_in_the_module_as_in_the_model(value):
+    found, expected = transcripts(
+        "X(i,j) = B(i,j) * C(i,k) * D(j,k) + E(i,j)", "X:ss,B:ss,C:ss,D:ss,E:ss", value
+    )
+    assert found == expected
+    written = {token[3] for token in found["fiberwrite_X_vals.in_val"]}
+    assert sum(value != int(value) for value in written) > 20
+
+
+def test_planted_products_that_are_cut_off_are_found(monkeypatch):
+    as_it_is = arithmetic._rounded
+    cut = lambda form, *parts: as_it_is(form, *parts) & 0xFFFFFFFE  # noqa: E731
+    monkeypatch.setattr(arithmetic, "_rounded", cut)
+    found, expected = transcripts("X(i,j) = B(i,j) * C(i,j)", "X:ss,B:ss,C:ss", "float32")
+    assert found != expected
 
 
 @pytest.mark.slow
@@ -213,11 +234,12 @@ def test_products_of_matrices_do_so_in_every_order_of_their_loops(order, formats
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("letter", ["s", "d"])
+@pytest.mark.parametrize(("letter", "value"), [("s", "auto"), ("d", "auto"), ("s", "float32")])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_every_kernel_goes_all_the_way(kernel, letter, tmp_path, capsys):
+def test_every_kernel_goes_all_the_way(kernel, letter, value, tmp_path, capsys):
     formats = in_letters(kernel.formats, letter)
-    code = cli.run(["graph", "rtl", kernel.text, "--format", formats, "--no-area", "-o", str(tmp_path)])
+    given = [kernel.text, "--format", formats, "--set", f"value={value}", "--no-area", "-o", str(tmp_path)]
+    code = cli.run(["graph", "rtl", *given])
     shown = capsys.readouterr()
     refused = "runs in phases after one another" if (kernel.name, letter) == PHASES else ""
     assert code == (2 if refused else 0), shown.err

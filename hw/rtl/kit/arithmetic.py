@@ -1,0 +1,240 @@
+"""Values as twins have them: their fields, and the logic that adds, multiplies and compares them.
+
+Floating point is rounded to nearest, ties to even, in one place, behind sums and products; subnormals count
+as zeros of their sign, and what is no number is the one quiet NaN: as ``fiberscope.hw.value_type`` computes.
+PyRTL's own adder (``pyrtl.rtllib.float`` of 1.0.3) is off where a difference lies behind the last bit of both
+operands, or where the lesser one is a power of two of which a tie is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+import pyrtl
+from pyrtl.rtllib.muxes import prioritized_mux
+
+from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
+from fiberscope.hw.rtl.kit.interface import Field
+from fiberscope.hw.rtl.kit.parameters import CHOICES, Parameters, check_range
+from fiberscope.hw.rtl.kit.twin import Signal, named, unless
+from fiberscope.hw.value_type import INTEGER, TYPES, ValueType
+
+__all__ = [
+    "VALUES",
+    "Operation",
+    "SummingParameters",
+    "ValueParameters",
+    "carried_as",
+    "operations",
+    "value_type",
+]
+
+Operation: TypeAlias = Callable[[Signal, Signal], Signal]
+
+
+class _Form(NamedTuple):
+    """Bits of the exponent and of the fraction, and how a field carries the number."""
+
+    exponent: int
+    fraction: int
+    kind: str
+
+    @property
+    def bits(self) -> int:
+        """All of them, with the sign."""
+        return 1 + self.exponent + self.fraction
+
+
+_FORMS = {
+    "float32": _Form(8, 23, "float"),
+    "float64": _Form(11, 52, "float"),
+    "bfloat16": _Form(8, 7, "bfloat"),
+}
+VALUES = (INTEGER, *_FORMS)
+
+
+def value_type() -> str:
+    """The parameter that says of what type values are: ``integer``, in two's complement, or a float."""
+    given: str = field(default=INTEGER, metadata={CHOICES: VALUES}, kw_only=True)
+    return given
+
+
+def carried_as(values: str, bits: int) -> dict[str, object]:
+    """Parameters of a block that passes values on as they are: their kind and bits."""
+    carried = _field(values, bits)
+    return {"values": carried.kind, "value_bits": carried.width}
+
+
+def _field(values: str, bits: int) -> Field:
+    """The field of a value, of so many bits if it is a whole number."""
+    if values == INTEGER:
+        return Field("value", bits, "whole")
+    form = _FORMS[values]
+    return Field("value", form.bits, form.kind)
+
+
+class ValueParameters(Parameters):
+    """Base of the parameters of what has values; ``values`` is a ``value_type``."""
+
+    values: str
+    value_bits: int
+
+    @property
+    def value_type(self) -> ValueType:
+        """The type as event models have it."""
+        return TYPES[self.values]
+
+    @property
+    def value_field(self) -> Field:
+        """The field of a value."""
+        return self.field(self.value_bits)
+
+    def field(self, bits: int) -> Field:
+        """The field of such a value, of so many bits if it is a whole number."""
+        return _field(self.values, bits)
+
+    def computed(self, operation: str, one: Signal, other: Signal, bits: int) -> Signal:
+        """What an operation gives of two values; of a whole number so many bits, the lowest."""
+        result, width = operations(self.values)[operation](one, other), self.field(bits).width
+        return result.sign_extended(max(len(result), width))[:width]
+
+
+class SummingParameters(ValueParameters):
+    """Base of the parameters of what adds values up.
+
+    Raises:
+        ValueError: for sums that are narrower than what is added up.
+    """
+
+    sum_bits: int
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
+        check_range(self.block_name, "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+
+    @property
+    def sum_field(self) -> Field:
+        """The field of a sum."""
+        return self.field(self.sum_bits)
+
+    def added(self, one: Signal, other: Signal) -> Signal:
+        """The sum of two."""
+        return self.computed("add", one, other, self.sum_bits)
+
+
+def operations(values: str) -> Mapping[str, Operation]:
+    """What is computed of two values of a type, by name; of whole numbers with the bits that it takes."""
+    less = pyrtl.signed_lt if values == INTEGER else partial(_less, _FORMS[values])
+    return {
+        "max": lambda one, other: pyrtl.select(less(one, other), other, one),
+        "min": lambda one, other: pyrtl.select(less(other, one), other, one),
+        "take": lambda _one, other: other,
+        **(_OF_INTEGERS if values == INTEGER else _floating(_FORMS[values])),
+    }
+
+
+_OF_INTEGERS: Mapping[str, Operation] = {
+    "mul": pyrtl.signed_mult,
+    "add": pyrtl.signed_add,
+    "sub": pyrtl.signed_sub,
+}
+
+
+def _floating(form: _Form) -> Mapping[str, Operation]:
+    return {
+        "mul": lambda one, other: _product(_Float(form, one), _Float(form, other)),
+        "add": lambda one, other: _sum(form, one, other),
+        "sub": lambda one, other: _sum(form, one, pyrtl.concat(~other[-1], other[:-1])),
+    }
+
+
+class _Float:
+    """The parts of a number, the leading bit of its significand among them, and what it is if none."""
+
+    def __init__(self, form: _Form, word: Signal) -> None:
+        self.form = form
+        self.sign, self.exponent = word[-1], word[form.fraction : -1]
+        self.is_zero = self.exponent == 0  # or subnormal
+        self.significand = unless(self.is_zero, pyrtl.concat(pyrtl.Const(1, 1), word[: form.fraction]))
+        self.is_infinite = word[:-1] == _infinite(form)
+        self.is_nan = word[:-1] > _infinite(form)
+
+
+def _infinite(form: _Form) -> int:
+    """The bits of infinity, without a sign: more than those of any number, less than those of no number."""
+    return ((1 << form.exponent) - 1) << form.fraction
+
+
+def _sum(form: _Form, one: Signal, other: Signal) -> Signal:
+    """The lesser significand is shifted to the greater one, with three bits more; the last of them sticks."""
+    swaps = one[:-1] < other[:-1]
+    large = _Float(form, pyrtl.select(swaps, other, one))
+    small = _Float(form, pyrtl.select(swaps, one, other))
+    subtracts = large.sign != small.sign
+    most, least = (pyrtl.concat(part.significand, pyrtl.Const(0, 3)) for part in (large, small))
+    apart = large.exponent - small.exponent
+    shifted = pyrtl.shift_right_logical(least, apart)
+    lost = pyrtl.shift_left_logical(shifted, apart) != least
+    shifted = pyrtl.concat(shifted[1:], shifted[0] | lost)
+    total = pyrtl.select(subtracts, most - shifted, most + shifted)
+    zeros = _leading_zeros(total)
+    exponent = pyrtl.signed_sub(_positive(large.exponent + 1), _positive(zeros))
+    nan = large.is_nan | (large.is_infinite & small.is_infinite & subtracts)
+    sign = large.sign & ~(subtracts & (total == 0))
+    normal = pyrtl.shift_left_logical(total, zeros)
+    return _rounded(form, sign, exponent, normal, nan, large.is_infinite)
+
+
+def _product(one: _Float, other: _Float) -> Signal:
+    """Of significands from 1 to less than 2 the product is less than 4."""
+    form = one.form
+    product = named("multiplicand", one.significand) * named("factor", other.significand)
+    above = product[-1]
+    bias = (1 << form.exponent - 1) - 1
+    exponent = pyrtl.signed_sub(
+        _positive(one.exponent + other.exponent + above), _positive(pyrtl.Const(bias))
+    )
+    infinite = one.is_infinite | other.is_infinite
+    nan = one.is_nan | other.is_nan | (infinite & (one.is_zero | other.is_zero))
+    normal = pyrtl.select(above, product, pyrtl.concat(product[:-1], pyrtl.Const(0, 1)))
+    return _rounded(form, one.sign ^ other.sign, exponent, normal, nan, infinite)
+
+
+def _rounded(
+    form: _Form, sign: Signal, exponent: Signal, normal: Signal, nan: Signal, infinite: Signal
+) -> Signal:
+    """A number whose significand begins with a one, or is zero, of as many bits as there are."""
+    kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
+    rounded = kept + (half & ((rest != 0) | kept[0]))
+    exponent = pyrtl.signed_add(exponent, _positive(rounded[-1]))
+    beyond = pyrtl.signed_ge(exponent, pyrtl.Const((1 << form.exponent) - 1, form.exponent + 1))
+    vanishes = pyrtl.signed_le(exponent, pyrtl.Const(0, 1)) | ~normal[-1]
+    number = pyrtl.concat(exponent[: form.exponent], rounded[: form.fraction])
+    limit = pyrtl.Const(_infinite(form), form.bits - 1)
+    number = pyrtl.select(infinite | beyond, limit, unless(vanishes, number))
+    quiet = pyrtl.Const(_infinite(form) | 1 << form.fraction - 1, form.bits)
+    return pyrtl.select(nan, quiet, pyrtl.concat(sign, number))
+
+
+def _positive(number: Signal) -> Signal:
+    """A number without a sign as one with it."""
+    return number.zero_extended(len(number) + 1)
+
+
+def _leading_zeros(word: Signal) -> Signal:
+    """How many there are before the first one; of zero one less than bits."""
+    counts = [pyrtl.Const(zeros, len(word).bit_length()) for zeros in range(len(word))]
+    return prioritized_mux(list(word[::-1]), counts)
+
+
+def _less(form: _Form, one: Signal, other: Signal) -> Signal:
+    """Whether one value is less than another, as IEEE 754 has it: zeros are equal, and no NaN is in order."""
+    left, right = one[:-1], other[:-1]
+    numbers = (left <= _infinite(form)) & (right <= _infinite(form))
+    of_one_sign = pyrtl.select(one[-1], right < left, left < right)
+    of_two = one[-1] & ((left != 0) | (right != 0))
+    return numbers & pyrtl.select(one[-1] == other[-1], of_one_sign, of_two)

@@ -1,0 +1,193 @@
+"""Floating point: event models and twins compute the same bits, those of exact arithmetic rounded once."""
+
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pyrtl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyrtl.rtllib import float as logic
+
+from fiberscope.hw.rtl.kit import arithmetic
+from fiberscope.hw.rtl.kit.codec import Codec
+from fiberscope.hw.rtl.kit.interface import float_bits, float_of
+from fiberscope.hw.value_type import TYPES
+
+FORMS = {  # what a field is, bits of the fraction, the largest exponent of a number
+    "float32": ("float", 32, 23, 127),
+    "float64": ("float", 64, 52, 1023),
+    "bfloat16": ("bfloat", 16, 7, 127),
+}
+NUMPY = {"float32": np.float32, "float64": np.float64}
+COMPUTED = ("mul", "add", "sub", "max", "min", "take")
+
+
+@cache
+def hardware(name):
+    """The logic of a type, of two operands all that is computed."""
+    bits = FORMS[name][1]
+    block = pyrtl.Block()
+    with pyrtl.set_working_block(block):
+        one, other = pyrtl.Input(bits, "one"), pyrtl.Input(bits, "other")
+        for operation, computed in arithmetic.operations(name).items():
+            result = pyrtl.Output(bits, operation)
+            result <<= computed(one, other)
+    return pyrtl.FastSimulation(tracer=None, block=block)
+
+
+def computed(name, one, other):
+    """The bits of all results of two operands, given as bits."""
+    simulation = hardware(name)
+    simulation.step({"one": one, "other": other})
+    return {operation: simulation.inspect(operation) for operation in COMPUTED}
+
+
+def modelled(name, one, other):
+    """The same by the arithmetic of event models."""
+    kind, codec = TYPES[name], Codec(*reversed(FORMS[name][:2]))
+    a, b = (float_of(codec.decode(bits)) for bits in (one, other))
+    results = {"mul": kind.multiply(a, b), "add": kind.add(a, b), "sub": kind.add(a, -b)}
+    results |= {"max": b if b > a else a, "min": b if b < a else a, "take": b}
+    return {operation: codec.encode(float_bits(results[operation])) for operation in COMPUTED}
+
+
+def decoded(name, *words):
+    """The numbers that these bits are."""
+    codec = Codec(*reversed(FORMS[name][:2]))
+    return [float_of(codec.decode(bits)) for bits in words]
+
+
+def exactly(name, operation, one, other):
+    """A product or sum of two numbers, worked out exactly and rounded once, to the nearest, ties to even."""
+    _kind, _bits, fraction, largest = FORMS[name]
+    least = Fraction(2) ** (1 - largest)
+    a, b = (math.copysign(0.0, value) if abs(value) < least else value for value in (one, other))
+    exact = Fraction(a) * Fraction(b) if operation == "mul" else Fraction(a) + Fraction(b)
+    if exact == 0:
+        return a * b if operation == "mul" else a + b  # a zero and its sign, by IEEE 754
+    exponent = math.floor(math.log2(abs(exact.numerator))) - math.floor(math.log2(exact.denominator))
+    exponent -= abs(exact) < Fraction(2) ** exponent
+    step = Fraction(2) ** (exponent - fraction)
+    rounded = round(exact / step) * step
+    sign = 1 if exact > 0 else -1
+    if abs(rounded) < least:
+        return sign * 0.0
+    return sign * math.inf if abs(rounded) >= Fraction(2) ** (largest + 1) else float(rounded)
+
+
+def related(name, one, other, way, step):
+    """Two operands as bits: any two, or two whose difference cancels, is about a bit, or whose product is."""
+    _kind, bits, fraction, largest = FORMS[name]
+    most, sign = 2 * largest + 1, 1 << bits - 1
+    exponent = one >> fraction & most
+    ends = (0, 1 << fraction, most << fraction, most << fraction | 1 << fraction - 1)
+    to = (largest, 1, 0)[step % 3]  # the exponent of the product
+    opposite = (largest - exponent + to & most) << fraction | other & (1 << fraction) - 1
+    chosen = (
+        other,
+        (one ^ sign) + step,
+        one + step,
+        (one ^ sign) + (step << fraction),
+        opposite,
+        ends[step % 4],
+    )
+    return (ends[way] if step == 5 and way < 4 else one), chosen[way] & (1 << bits) - 1
+
+
+def pairs(name):
+    """Some pairs of operands."""
+    patterns = st.integers(0, (1 << FORMS[name][1]) - 1)
+    drawn = st.tuples(patterns, patterns, st.integers(0, 5), st.integers(-60, 60))
+    return st.lists(drawn.map(lambda given: related(name, *given)), min_size=12, max_size=12)
+
+
+PAIRS = {name: pairs(name) for name in FORMS}
+
+
+def worked_out(name, operation):
+    """What a numpy of that type gives."""
+    functions = {"mul": np.multiply, "add": np.add, "sub": np.subtract}
+    return lambda one, other: float(functions[operation](NUMPY[name](one), NUMPY[name](other)))
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(data=st.data())
+def test_a_twin_computes_the_bits_of_the_event_model(name, data):
+    for one, other in data.draw(PAIRS[name]):
+        assert computed(name, one, other) == modelled(name, one, other)
+
+
+def signed(numbers):
+    """Numbers as text, by which -0.0 is not 0.0 and one NaN is as another."""
+    return [float(number).hex() for number in numbers]
+
+
+@pytest.mark.parametrize("operation", ["mul", "add"])
+@pytest.mark.parametrize("name", FORMS)
+@given(data=st.data())
+def test_both_are_exact_arithmetic_rounded_once(name, operation, data):
+    drawn = [(bits, decoded(name, *bits)) for bits in data.draw(PAIRS[name])]
+    finite = [(bits, numbers) for bits, numbers in drawn if all(map(math.isfinite, numbers))]
+    found = [decoded(name, modelled(name, *bits)[operation])[0] for bits, _numbers in finite]
+    assert signed(found) == signed(exactly(name, operation, *numbers) for _bits, numbers in finite)
+
+
+@pytest.mark.parametrize("operation", ["mul", "add", "sub"])
+@pytest.mark.parametrize("name", NUMPY)
+@given(data=st.data())
+def test_both_are_numpy_where_nothing_is_subnormal(name, operation, data):
+    drawn = [(bits, decoded(name, *bits)) for bits in data.draw(PAIRS[name])]
+    with np.errstate(all="ignore"):
+        expected = [(bits, numbers, worked_out(name, operation)(*numbers)) for bits, numbers in drawn]
+    least = TYPES[name].least
+    normal = [
+        (bits, result)
+        for bits, numbers, result in expected
+        if not any(0 < abs(number) <= least for number in (*numbers, result))
+    ]
+    found = [decoded(name, modelled(name, *bits)[operation])[0] for bits, _result in normal]
+    assert signed(found) == signed(result for _bits, result in normal)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_worked_examples(name):
+    _kind, _bits, fraction, largest = FORMS[name]
+    kind, unit = TYPES[name], 2.0 ** -(FORMS[name][2] + 1)
+    assert kind.roundoff == unit
+    assert kind.add(1.0, unit) == 1.0  # a tie, to the even one
+    assert kind.add(1.0, 1.5 * unit) == kind.add(1.0, 3 * unit / 2) == 1.0 + 2 * unit
+    assert kind.multiply(2.0**largest, 2.0) == math.inf
+    assert kind.multiply(-kind.least, 0.5) == 0.0
+    assert math.copysign(1, kind.multiply(-kind.least, 0.5)) == -1
+    assert kind.add(kind.least, -kind.least * (1 + 2.0**-fraction)) == 0.0
+    assert math.isnan(kind.add(math.inf, -math.inf))
+    assert kind.rounded(kind.most * (1 + 2 * unit)) == math.inf
+    assert kind.rounded(kind.most * (1 + unit / 2)) == kind.most
+
+
+def test_doubles_as_they_come_keep_what_is_subnormal():
+    assert TYPES["auto"].multiply(2.0**-1000, 2.0**-60) == 2.0**-1060
+    assert TYPES["float64"].multiply(2.0**-1000, 2.0**-60) == 0.0
+
+
+OFF = {  # of two numbers, of which the second is subtracted: the bits, and those of the difference
+    "float32": (0x3F800000, 0x3F7FFFFF, 0x33800000),
+    "bfloat16": (0x0500, 0x0080, 0x0500),
+}
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_pyrtls_own_adder_is_off_there_and_ours_is_not(name):
+    one, other, expected = OFF[name]
+    wires = {"float32": logic.Float32, "bfloat16": logic.BFloat16}[name]
+    with pyrtl.set_working_block(pyrtl.Block()):
+        a, b = (pyrtl.Input(FORMS[name][1], operand) for operand in "ab")
+        theirs = pyrtl.Output(FORMS[name][1], "theirs")
+        theirs <<= pyrtl.as_wires(logic.sub(*(wires(**{wires.__name__: operand}) for operand in (a, b))))
+        simulation = pyrtl.FastSimulation(tracer=None)
+    simulation.step({"a": one, "b": other})
+    assert computed(name, one, other)["sub"] == modelled(name, one, other)["sub"] == expected
+    assert simulation.inspect("theirs") != expected
