@@ -170,8 +170,7 @@ def unit(
         counters: the class's, by what moves at the ports; those of ``base`` come behind them.
         base: the stand-in, where ports alone do not say how it accounts for its cycles. It declares ports
             only if they are others than the class's.
-        matching, component, instance: as of ``RtlBlock``, where arguments and parameters do not go by the
-            same names.
+        matching, component, instance: of ``RtlBlock``, where arguments and parameters have other names.
         alone: whether the class can be made of parameters alone, and not only with what it is to read.
         listed, connected: as of ``RtlBlock``.
         flags: class attributes of the stand-in, in lower case: ``events``, ``fibers``, ``through``, ...
@@ -179,8 +178,7 @@ def unit(
 
     design = design or partial(_without_logic, name)
     matching = matching or partial(_matching, parameters, arguments, as_made or {})
-    if component is None and alone:
-        component = partial(_component, kind, arguments)
+    component = component or (partial(_component, kind, arguments) if alone else None)
     stand_in = _stand_in(kind, base, counters or {}, flags)
     interface = partial(_interface, name, stand_in, carried, status)
     if component is not None and issubclass(parameters, ValueParameters):
