@@ -168,8 +168,7 @@ def unit(
             an argument, what they are of its value.
         status: the module's status outputs, or what gives them for some parameters.
         counters: the class's, by what moves at the ports; those of ``base`` come behind them.
-        base: the stand-in, where ports alone do not say how it accounts for its cycles. It declares ports
-            only if they are others than the class's.
+        base: the stand-in, where ports do not say how it accounts; it declares none but other ports.
         matching, component, instance: of ``RtlBlock``, where arguments and parameters have other names.
         alone: whether the class can be made of parameters alone, and not only with what it is to read.
         listed, connected: as of ``RtlBlock``.
