@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from fiberscope.hw.networks.benes import DOUBLE, check_lanes, columns
 from fiberscope.sim.errors import SimulationError
 
-STEP_CAP = 20_000  # paths that a search lays before it begins anew
-RESTARTS = 1000  # after which a pattern counts as one that cannot be routed
+STEP_CAP = 512  # paths that a search lays before it begins anew: few, as an order that leads on does so at once
+RESTARTS = 20_000  # after which a pattern counts as one that cannot be routed
 FREE = -1  # instead of a source: a wire that carries none, an output that wants none
 
 
@@ -21,7 +21,7 @@ class MulticastRouter:  # C: final
     the source's row become those of the middle row, from there on the high bits become the output's. Two
     paths may share a wire only if they come from one source. Outputs are routed in order, each by the first
     middle row that goes; where none does, the path before is taken back. After ``step_cap`` paths laid the
-    search begins anew with the outputs in a random order.
+    search begins anew with the outputs in a random order, those of one source together.
 
     Args:
         lanes: of the network, a power of two from 2 to 256.
@@ -188,3 +188,15 @@ class MulticastRouter:  # C: final
             held = self._order[place]
             self._order[place] = self._order[other]
             self._order[other] = held
+        self._gather()
+
+    def _gather(self) -> None:  # C: noexcept
+        """Bring the outputs of one source together, behind the first of them."""
+        for place in range(self._wanted - 1):
+            source = self._sources[self._order[place]]
+            for other in range(place + 1, self._wanted):
+                if self._sources[self._order[other]] == source:
+                    held = self._order[other]
+                    self._order[other] = self._order[place + 1]
+                    self._order[place + 1] = held
+                    break

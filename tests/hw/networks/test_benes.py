@@ -91,6 +91,17 @@ class TestRouting:
                 sources += [k for k in range(128) if generator.random() < density]
             assert sources_of(DOUBLE, router.route(sources[:128])) == sources[:128]
 
+    def test_patterns_of_a_band_are_found_soon(self):
+        """Rows that begin one behind the other share most of their sources: the hardest met so far."""
+        generator = random.Random(5)
+        router = MulticastRouter(128)
+        for _ in range(10):
+            sources = []
+            for row in range(45, 128):
+                sources += sorted(generator.sample(range(row, min(row + 17, 128)), k=min(5, 128 - row)))
+            assert sources_of(DOUBLE, router.route(sources[:128])) == sources[:128]
+        assert router.steps < 10 * 200_000
+
     @pytest.mark.slow
     def test_every_multicast_of_8_lanes(self):
         """All 16,777,216 can be routed; that the settings do it, one in a hundred."""
