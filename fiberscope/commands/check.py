@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+_Explain = Annotated[
+    bool,
+    typer.Option(help="Run the machine again without each cost of its ladder, and say where cycles go."),
+]
 
 
 def check(
@@ -27,12 +31,13 @@ def check(
     b: SecondMatrix = None,
     settings: Settings = None,
     exact: Exact = False,
+    explain: _Explain = True,
     quiet: _Quiet = False,
 ) -> None:
     """Solve a problem by a machine's components and by its specification, and lay the two side by side.
 
     Counts without a reason must be equal, and no run can be faster than the trace's bound; else the exit code
-    is 3.
+    is 3. Then the cycles are told by what takes them, so that the parts add up to all.
 
     \b
     Examples:
@@ -49,12 +54,20 @@ def check(
     check_factors(factors)
     given = parse_settings(settings or [])
     with watched(quiet) as tell:
-        done = checked(accelerator, *factors, tensors=tensors, settings=given, exact=exact, progress=tell)
+        done = checked(
+            accelerator,
+            *factors,
+            tensors=tensors,
+            settings=given,
+            exact=exact,
+            explain=explain,
+            progress=tell,
+        )
     compared = [_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)]
     show([table for table in compared if table.rows], markdown=False)
     print(_bound(done))
     for where, cycles in done.parts.items():
-        print(f"  {cycles:>12,} cycles {where}")
+        print(f"  {cycles:>12,} cycles, {cycles / done.event.cycles:4.0%}: {where}")
     for component, reason in done.beyond.items():
         print(f"the bound leaves out {component}: {reason}")
     if not done.right:

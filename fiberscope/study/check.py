@@ -26,7 +26,7 @@ __all__ = ["Check", "Row", "check"]
 
 FILE = "check.yaml"
 OF_SPECIFICATIONS = Path(mapped.__file__).parent
-IDEAL = "timing.memory"
+WITHOUT = "without work for any of these: fill, drain, what comes before, between and after"
 LINES = "lines of other bytes; instances that fetch for themselves"
 
 
@@ -42,6 +42,15 @@ class _Rule(BaseModel):
     unless: str = ""
 
 
+class _Rung(BaseModel):
+    """What costs time in a machine, and the settings that have it cost none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    part: str
+    settings: dict[str, str | int]
+
+
 class _Rules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,6 +58,9 @@ class _Rules(BaseModel):
     traffic: tuple[_Rule, ...]
     designs: dict[str, str] = {}  # by the parameter ``design``, where there is one: its specification
     beyond: dict[str, str] = {}  # components of the trace that take longer than the machine's, and why
+    ladder: tuple[_Rung, ...] = ()  # each beside those before it
+    # Of each phase the families that may bound it; the machine's workers if there is none.
+    phases: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,7 +93,7 @@ class Check:
         counts, traffic: the comparisons.
         bound: seconds that something of the machine takes, by the trace.
         beyond: components that the bound leaves out as they take longer than the machine's, and why.
-        parts: of the machine's cycles by where they go, which add up to all; empty where it has one instance.
+        parts: of the machine's cycles by where they go, which add up to all; empty if that was not asked for.
     """
 
     event: Report
@@ -111,9 +123,14 @@ def check(
     tensors: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
+    explain: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Check:
     """Solve a problem on the machine and by its specification; the arguments are ``simulate``'s.
+
+    Args:
+        accelerator, a, b, tensors, settings, exact, progress: as there.
+        explain: run the machine again for each rung of its ladder, and say where its cycles go.
 
     Raises:
         InputError: the accelerator does not say what is to be compared, or specifies no such design.
@@ -130,9 +147,13 @@ def check(
     trace = model(specification, *factors, **{**given, "settings": of_trace})
     beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
     parts: Mapping[str, int] = {}
-    if built:
-        ideal = {**given, "settings": {**(settings or {}), IDEAL: "ideal"}}
-        parts = _parts(kind, event, simulate(accelerator, a, b, **ideal))
+    if explain:
+
+        def run(changed: Mapping[str, object]) -> Report:
+            return simulate(accelerator, a, b, **{**given, "settings": {**(settings or {}), **changed}})
+
+        climbed = _climbed(event, rules.ladder, run)
+        parts = _parts(rules.phases or ((kind.workers,),), *climbed)
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(
         event,
@@ -160,22 +181,41 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
     return found | dict.fromkeys(shared(read), "an instance has one for each of an Einsum's operations")
 
 
-def _parts(kind: Accelerator[Any], event: Report, ideal: Report) -> dict[str, int]:
-    """Where the cycles of a machine of instances go: in whole cycles, which add up.
+def _climbed(
+    event: Report, ladder: Sequence[_Rung], run: Callable[[Mapping[str, object]], Report]
+) -> tuple[dict[str, int], Report]:
+    """What each rung takes off a run's cycles, and the run from which all of them are taken."""
+    saved: dict[str, int] = {}
+    settings: dict[str, object] = {}
+    for rung in ladder:
+        settings |= rung.settings
+        next_run = run(settings)
+        saved[rung.part] = event.cycles - next_run.cycles
+        event = next_run
+    return saved, event
+
+
+def _parts(phases: Sequence[Sequence[str]], saved: Mapping[str, int], last: Report) -> dict[str, int]:
+    """Where the cycles of a machine go, in whole cycles that add up to all of them.
 
     Args:
-        kind: of the machine.
-        event: the run.
-        ideal: the same with a memory that costs nothing.
+        phases: one after the other, of each the families that may bound it: the one with the busiest member.
+        saved: cycles by what was made to cost nothing, one after the other.
+        last: the run in which all of that costs nothing, whose own cycles are those of the busiest.
     """
-    busy = [one.busy for one in members(kind.workers, ideal.components)]
-    mean = sum(busy) // len(busy)
-    return {
-        f"{kind.workers} works, on average": mean,
-        "and the busiest longer: imbalance": max(busy) - mean,
-        "in which that one waits, begins or has ended: dependences, fill and drain": ideal.cycles - max(busy),
-        "more with memory and networks than without": event.cycles - ideal.cycles,
-    }
+    parts: dict[str, int] = {}
+    idle = last.cycles
+    for phase in phases:
+        workers = {family: members(family, last.components) for family in phase}
+        busiest = {family: max(found, key=lambda one: one.busy) for family, found in workers.items()}
+        family = max(phase, key=lambda name: busiest[name].busy)
+        most, mean = busiest[family], sum(one.busy for one in workers[family]) // len(workers[family])
+        parts[f"{family} works, on average"] = mean
+        parts[f"and the busiest {family} longer: imbalance"] = most.busy - mean
+        parts[f"in which that {family} waits for what it works on: dependences"] = most.input_stall
+        parts[f"or that {family} waits for space behind it"] = most.output_stall
+        idle -= most.busy + most.input_stall + most.output_stall
+    return {**parts, WITHOUT: idle, **saved}
 
 
 def _specification(

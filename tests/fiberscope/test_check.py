@@ -1,6 +1,7 @@
 """``fiberscope check``: components and loops count the same, and the machine keeps to the bound."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,3 +75,56 @@ def test_a_design_without_a_specification_is_refused(capsys: pytest.CaptureFixtu
     assert cli.run(["check", "graphicionado", OPERAND, "-q", "--set", "design=graphdyns"]) == 2
     said = "graphicionado has no specification of the design graphdyns; it has those of graphicionado and"
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("accelerator", ["gamma", "outerspace", "sigma", "extensor", "graphicionado"])
+def test_where_cycles_go_adds_up_to_all_of_them(accelerator: str) -> None:
+    done = check(accelerator, OPERAND, explain=True)
+    assert sum(done.parts.values()) == done.event.cycles
+    assert any("memory" in part for part in done.parts)
+    assert done.parts[study.WITHOUT] >= 0
+    for part, cycles in done.parts.items():
+        assert cycles >= 0 or part.startswith(("memory", "networks", "queues")), "work is never below zero"
+
+
+def worker(busy: int, waits: int, held: int) -> SimpleNamespace:
+    return SimpleNamespace(busy=busy, input_stall=waits, output_stall=held)
+
+
+def test_a_machine_of_two_phases_by_hand() -> None:
+    """100 cycles, of which two rungs take 40: 24 and 16 of work, 3 and 2 of imbalance, 8 of waiting."""
+    components = {
+        "m.a0": worker(21, 0, 9),
+        "m.a1": worker(27, 4, 1),
+        "m.b0": worker(18, 2, 1),
+        "m.b1": worker(14, 0, 0),
+        "m.c0": worker(17, 0, 9),  # one that does not bound its phase
+    }
+    last = SimpleNamespace(cycles=60, components=components)
+    parts = study._parts([["a"], ["c", "b"]], {"memory": 45, "networks": -5}, last)
+    assert list(parts.values()) == [24, 3, 4, 1, 16, 2, 2, 1, 7, 45, -5]
+    assert sum(parts.values()) == 100
+
+
+def test_each_rung_stands_on_those_before_it() -> None:
+    asked: list[dict[str, object]] = []
+
+    def run(settings: dict[str, object]) -> SimpleNamespace:
+        asked.append(dict(settings))
+        return SimpleNamespace(cycles=100 - 30 * len(settings))
+
+    ladder = [
+        study._Rung(part="first", settings={"x": 1}),
+        study._Rung(part="second", settings={"y": 2, "z": 3}),
+    ]
+    saved, last = study._climbed(SimpleNamespace(cycles=100), ladder, run)
+    assert asked == [{"x": 1}, {"x": 1, "y": 2, "z": 3}]
+    assert saved == {"first": 30, "second": 60}
+    assert last.cycles == 10
+
+
+def test_the_command_says_where_cycles_go_unless_told_not_to(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["check", "gamma", OPERAND, "-q"]) == 0
+    assert " works, on average" in capsys.readouterr().out
+    assert cli.run(["check", "gamma", OPERAND, "-q", "--no-explain"]) == 0
+    assert "works, on average" not in capsys.readouterr().out
