@@ -75,7 +75,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: layers help first sim convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
+.PHONY: layers help first sim validation convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -153,6 +153,9 @@ test-all: $(READY) $(VENV)/dev $(VENV)/rtl ## Run all tests.
 
 layers: $(READY) ## Run the layers of docs/chains.md on all machines, and print their table.
 	@$(PY) benchmarks/layers.py
+
+validation: $(READY) $(VENV)/rtl ## Run all that has published figures, and write the tables of docs/validation.md.
+	@$(VENV)/bin/fiberscope compare validation --write docs/validation.md
 
 mutants: $(READY) $(VENV)/dev $(VENV)/rtl ## Plant faults in the RTL, one at a time: the default tests must find each.
 	@$(PY) -m pytest -q -n auto --dist worksteal tests/rtl/test_mutants.py

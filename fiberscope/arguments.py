@@ -88,6 +88,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     # of ``ablate`` and ``compare``
     "matrices": (_are_names, 'a list of names, as in ["wiki-Vote"]'),
     "surrogates": (_is_truth, "True or False"),
+    "models": (_are_names, 'a list of names, as in ["simple"]'),
     "tell": (callable, "a function of a line"),
     # of a ``Waveform``
     "path": (lambda value: isinstance(value, str | Path), "the path of a file to write"),

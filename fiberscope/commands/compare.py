@@ -51,7 +51,8 @@ def compare(
     machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
     ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper; ``mint``
     counts the gates of the format converter's variants, by Yosys; ``tiles`` puts ways to tile side by side,
-    by traffic and on ExTensor; ``costs`` lays areas, powers and energies beside published ones.
+    by traffic and on ExTensor; ``costs`` lays areas, powers and energies beside published ones;
+    ``validation`` has every published figure on file in one report.
 
     \b
     Examples:
@@ -63,6 +64,7 @@ def compare(
       fiberscope compare sparseloop
       fiberscope compare sam 12 14
       fiberscope compare tiles wiki-Vote
+      fiberscope compare validation sparseloop
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
@@ -191,6 +193,27 @@ def _costs(_name: str, machines: Sequence[str], options: Mapping[str, Any]) -> t
     return [{**asdict(row), "error": row.error} for row in rows], [table]
 
 
+def _validation(
+    _name: str, parts: Sequence[str], options: Mapping[str, Any]
+) -> tuple[list[Any], list[Table]]:
+    """Every published figure, or those of some parts."""
+    from fiberscope.accelerators.configuration import load
+    from fiberscope.commands.validation_tables import validation_tables
+    from fiberscope.converters.mint import MINT
+    from fiberscope.converters.sage.configuration import sage_parameters
+    from fiberscope.rtl.choice import known
+    from fiberscope.study import validation as study
+
+    if options["parts"] or options["settings"]:
+        raise InputError("validation is of machines as they ship: no --set and no --part")
+    known()
+    mint = load(MINT.configuration, MINT.shipped, name=MINT.name)
+    rows = study.validation(parts, mint, sage_parameters({}), options["tell"])
+    claims = study.claims(parts, options["tell"])
+    data = [{**asdict(row), "known": row.known} for row in rows] + [asdict(claim) for claim in claims]
+    return data, validation_tables(rows, claims)
+
+
 def _published(
     kind: Kind[Any], matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
@@ -283,4 +306,5 @@ STUDIES: Final[Mapping[str, Study]] = {
     "sam": _sam,
     "sparseloop": _sparseloop,
     "tiles": _tiles,
+    "validation": _validation,
 }

@@ -17,7 +17,7 @@ from fiberscope.report.document import Report
 from fiberscope.study.tables import found_workload, read_table, run
 from fiberscope.workloads import is_gemm
 
-__all__ = ["Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
+__all__ = ["Elsewhere", "Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
 
 
 class _Row(BaseModel):
@@ -29,7 +29,9 @@ class Figures(_Row):
 
     ``traffic`` is in bytes, or in the unit in which the algorithmic minimum of all traffic is ``minimum``;
     it is empty where nothing is said of it, and ``cycles`` are none. ``settings`` are options of this run
-    alone, ``models`` those it is compared with, all if none is named.
+    alone, ``models`` those it is compared with, all if none is named. ``settled`` says what of ours was
+    chosen after a run had been held to these figures, by model or of all; ``held`` that they were not known
+    to us until the machine was as it is.
     """
 
     matrix: str
@@ -39,7 +41,26 @@ class Figures(_Row):
     models: tuple[str, ...] = ()
     traffic: dict[str, float] = Field(default_factory=dict)
     minimum: float | None = Field(default=None, gt=0)
+    settled: str | dict[str, str] = ""
+    held: bool = False
     source: str = Field(min_length=20)
+
+    def settled_with(self, model: str) -> str:
+        """What was chosen after a run of this model had been held to the figures; empty if nothing was."""
+        return self.settled if isinstance(self.settled, str) else self.settled.get(model, "")
+
+
+class Elsewhere(_Row):
+    """A run of ours on a matrix that does not come with Fiberscope, where it could be fetched.
+
+    ``commit`` is what ran; ``cycles`` are none where only the ``error`` against the reported was told.
+    """
+
+    matrix: str
+    model: str
+    cycles: int | None = Field(default=None, gt=0)
+    error: float
+    commit: str
 
 
 class Draws(_Row):
@@ -59,13 +80,17 @@ class Published(_Row):
 
     ``settings`` are those of the published runs, ``models`` the models (of memory, or what else differs) that
     are compared, each by its settings. ``draws`` are the matrices that are drawn, by name; those of which no
-    source says anything are predicted.
+    source says anything are predicted. ``elsewhere`` are runs on matrices that are not at hand everywhere.
+    ``as_published`` names the models whose errors judge the machine, all if none is named; the others show
+    what the published runs left out.
     """
 
     settings: dict[str, str | int]
     models: dict[str, dict[str, str | int]] = Field(min_length=1)
     draws: dict[str, Draws] = Field(default_factory=dict)
     figures: list[Figures]
+    elsewhere: list[Elsewhere] = Field(default_factory=list)
+    as_published: tuple[str, ...] = ()
 
     @property
     def matrices(self) -> list[str]:
@@ -142,6 +167,7 @@ def compare(
     settings: Mapping[str, object] | None = None,
     parts: Mapping[str, PartFactory] | None = None,
     surrogates: bool = False,
+    models: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Run]:
     """Run the published matrices, with the options of the published runs.
@@ -152,6 +178,7 @@ def compare(
         settings: parameters over those of the published runs.
         parts: blocks of one's own, as ``simulate`` takes them.
         surrogates: take a surrogate for a matrix that is not at hand.
+        models: those to compare, by name; all by default.
         tell: called with a line about each run that begins, and each matrix left out.
 
     Raises:
@@ -172,6 +199,8 @@ def compare(
             for text in texts
         ]
         for model, chosen in known.runs(name).items() if all(found) else ():
+            if models and model not in models:
+                continue
             tell(f"{name}, {model} memory")
             options = {"settings": {**chosen, **(settings or {})}, "parts": parts}
             reports = [run(kind, workload, **options) for workload in found]

@@ -17,7 +17,8 @@ from fiberscope.costs.scaling import area_factor
 from fiberscope.models.trace.api import model
 from fiberscope.report.document import Report
 from fiberscope.study.mint import PUBLISHED_MM2, twins
-from fiberscope.study.tables import read_table, run
+from fiberscope.study.tables import found_workload, read_table, run
+from fiberscope.workloads import is_gemm
 
 __all__ = ["Cost", "costs"]
 
@@ -80,12 +81,16 @@ def costs(machines: Iterable[str], mint: MintParameters, tell: Callable[[str], N
     """The figures of some machines, of all if none is named; ``mint`` are the variants of a converter."""
     wanted = set(machines)
     figures = read_table(FILE, Figures, "study").figures
-    rows = [_run(one, tell) for one in figures if not wanted or one.machine in wanted]
+    rows = [row for one in figures if not wanted or one.machine in wanted for row in _run(one, tell)]
     return [*rows, *(_variants(mint) if not wanted or "mint" in wanted else ())]
 
 
-def _run(figure: Figure, tell: Callable[[str], None]) -> Cost:
+def _run(figure: Figure, tell: Callable[[str], None]) -> Iterator[Cost]:
+    """The figure beside ours; nothing if its matrix is not at hand, as a stand-in's energy is another's."""
     operands = " ".join(figure.operands)
+    known = is_gemm(operands) or found_workload(operands, surrogates=False, demanded=False, tell=tell)
+    if not known:
+        return
     tell(f"{figure.machine}: {operands}")
     ran = run if figure.machine in accelerators.names() else model
     report = ran(figure.machine, *figure.operands)
@@ -93,7 +98,7 @@ def _run(figure: Figure, tell: Callable[[str], None]) -> Cost:
     assert report.energy is not None
     without = report.area.without if figure.what == "area, mm2" else report.energy.without
     ours = _OURS[figure.what](report)
-    return Cost(figure.machine, figure.what, operands, figure.published, ours, len(without), figure.source)
+    yield Cost(figure.machine, figure.what, operands, figure.published, ours, len(without), figure.source)
 
 
 def _variants(given: MintParameters) -> Iterator[Cost]:

@@ -1,0 +1,166 @@
+"""``fiberscope compare validation``, and its page: errors and means are those of its own numbers."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from fiberscope import accelerators, cli
+from fiberscope.commands.validation_tables import validation_tables
+from fiberscope.study.sparseloop import sparseloop
+from fiberscope.study.validation import HERE, Held, Row, machine_rows, validation
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "validation.md"
+README = ROOT / "README.md"
+TABLE = re.compile(r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", re.MULTILINE)
+PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop"}
+QUOTED = re.compile("(<!-- validation: begin -->\n)(.*?)(<!-- validation: end -->)", re.DOTALL)
+TINY = """%%MatrixMarket matrix coordinate real general
+4 4 6
+1 1 2.0
+1 3 1.0
+2 2 3.0
+3 1 1.0
+4 3 2.0
+4 4 5.0
+"""
+
+
+def tables(text):
+    """The tables of a page by their titles, each row a mapping from column to cell."""
+    found = {}
+    for title, head, body in re.findall(
+        r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", text, re.MULTILINE
+    ):
+        columns, *rows = [
+            [cell.strip() for cell in line[1:-1].split(" | ")] for line in (head, *body.splitlines())
+        ]
+        found[title] = [dict(zip(columns, row, strict=True)) for row in rows]
+    return found
+
+
+def number(cell):
+    return float(cell.replace(",", "").rstrip("%"))
+
+
+SHOWN = tables(PAGE.read_text(encoding="utf-8"))
+MEANS = next(iter(SHOWN.values()))
+FIGURES = [(title, row) for title, rows in SHOWN.items() for row in rows if "Published" in row]
+
+
+def test_the_page_has_figures_of_every_part():
+    assert {title for title, _row in FIGURES} >= PARTS
+    assert len(FIGURES) > 60
+    assert any("said of its figures" in title for title in SHOWN)
+
+
+@pytest.mark.parametrize(("title", "row"), FIGURES)
+def test_an_error_of_the_page_is_ours_over_the_published(title, row):
+    if not row["Ours"]:
+        assert "run elsewhere" in row["Run"]
+        return
+    published, ours = number(row["Published"]), number(row["Ours"])
+    digits = 0.06 if min(published, ours) >= 1000 else 0.2  # as rounded there, in percent
+    assert number(row["Error"]) == pytest.approx(100 * (ours / published - 1), abs=digits), title
+
+
+@pytest.mark.parametrize("mean", MEANS, ids=lambda mean: " ".join(list(mean.values())[:4]))
+def test_a_mean_of_the_page_is_of_all_its_rows(mean):
+    errors = [
+        abs(number(row["Error"]))
+        for title, row in FIGURES
+        if (title, row["Figure"], row["Settings"]) == (mean["Of"], mean["Figure"], mean["Settings"])
+        and mean["Known"] in (row["Known"], "all")
+    ]
+    assert len(errors) == int(mean["Figures"])
+    assert number(mean["Mean error"]) == pytest.approx(sum(errors) / len(errors), abs=0.101)
+    assert number(mean["Largest"]) == pytest.approx(max(errors), abs=0.001)
+
+
+def test_every_choice_that_a_row_speaks_of_is_said():
+    said = {(row["Of"], row["After"]) for row in SHOWN["Settled after"]}
+    for title, row in FIGURES:
+        if row["Known"] == "settled after it":
+            name = row["Run"].split(", run elsewhere")[0]
+            assert any(of == title and (name in after or "runs" in after) for of, after in said), row
+
+
+def test_the_readme_quotes_the_page():
+    """With FIBERSCOPE_UPDATE_DOCS=1 it is written anew: the means of cycles."""
+    lines = PAGE.read_text(encoding="utf-8").split("Means of errors", 1)[1].splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("| Of |"))
+    wanted = [line for line in lines[head + 2 :] if re.match(r"\| \w+ \| cycles \|", line)]
+    text = "\n".join(["", *lines[head : head + 2], *wanted, "", ""])
+    readme = README.read_text(encoding="utf-8")
+    if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
+        README.write_text(QUOTED.sub(lambda found: found[1] + text + found[3], readme), encoding="utf-8")
+        return
+    found = QUOTED.search(readme)
+    assert found
+    assert found[2] == text
+
+
+def test_the_page_is_what_the_command_gives_of_what_takes_no_time():
+    rows = validation(["sparseloop"], None, None, print)
+    shown = [table.markdown() for table in validation_tables(rows, [])][1]
+    assert shown in PAGE.read_text(encoding="utf-8")
+    assert len(rows) == len(sparseloop())
+
+
+def row(error, settled="", held=False, public=None):
+    return Row("toy", "cycles", "tiny", "plain", 100, 100 * (1 + error), error, public, held, settled)
+
+
+def test_means_are_of_rows_alike_and_of_all_of_them():
+    rows = [row(0.1, public=-0.5), row(-0.3, public=0.1), row(0.5, "a choice"), row(0.02, held=True)]
+    plain, settled, held, every = Held.of(rows)
+    assert (plain.known, plain.count, plain.largest) == ("nothing settled after it", 2, 0.3)
+    assert (plain.error, plain.public) == pytest.approx((0.2, 0.3))
+    assert (settled.known, settled.error, settled.public) == ("settled after it", 0.5, None)
+    assert (held.known, held.error) == ("held back", 0.02)
+    assert (every.known, every.count, every.error, every.largest) == ("all", 4, pytest.approx(0.23), 0.5)
+
+
+@pytest.fixture
+def at_hand(tmp_path, monkeypatch):
+    (tmp_path / "tiny.mtx").write_text(TINY)
+    monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_a_matrix_that_is_not_at_hand_has_the_row_of_a_run_elsewhere_and_else_its_own(toy, at_hand):
+    kind = accelerators.find(toy)
+    rows = machine_rows(kind, print)
+    elsewhere = [one for one in rows if one.ran != HERE]
+    assert [(one.run, one.ran, one.error) for one in elsewhere] == [("not-at-hand", "1234567", 0.25)]
+    assert elsewhere[0].held
+    assert {one.run for one in rows if one.ran == HERE} == {"tiny"}
+    (at_hand / "not-at-hand.mtx").write_text(TINY)
+    again = machine_rows(kind, print)
+    assert {one.ran for one in again} == {HERE}
+    assert {one.run for one in again} == {"tiny", "not-at-hand"}
+
+
+def test_rows_have_cycles_and_the_traffic_of_all_tensors(toy, at_hand):
+    rows = [one for one in machine_rows(accelerators.find(toy), print) if one.run == "tiny"]
+    assert {one.figure for one in rows} == {"cycles", "traffic, bytes"}
+    for one in rows:
+        assert one.error == pytest.approx(one.ours / one.published - 1)
+    by_model = {one.settings: one.settled for one in rows if one.figure == "cycles"}
+    assert by_model == {"plain": "", "slow": "how slow it is"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nosuch"], "nothing is validated of 'nosuch'"),
+        (["sam", "--set", "a=1"], "no --set and no --part"),
+    ],
+)
+def test_what_is_not_validated_is_refused(arguments, message, capsys):
+    assert cli.run(["compare", "validation", *arguments]) == 2
+    assert message in capsys.readouterr().err
