@@ -230,8 +230,10 @@ class ElementStandIn(Adapter):
         """A task's fibers, or a line of memory."""
         if stream.port[0] == "tasks":
             bits = self._task(token.reference) if token.reference >= 0 else {}
-        else:
+        elif LINE in stream.content:
             bits = {LINE: self._line(self.end(stream.label).first.channel.reference())}
+        else:
+            bits = {}
         return {stream.wire(field): number for field, number in bits.items()}
 
     def _task(self, task: int) -> dict[str, int]:

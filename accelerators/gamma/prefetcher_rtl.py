@@ -171,8 +171,8 @@ class _Window:
         turned = pyrtl.shift_right_logical(pyrtl.concat_list(here + here), oldest)[:size]
         passed = pyrtl.concat_list(all_up_to(list(turned)))
         count = ones_of(passed)
-        behind = pyrtl.shift_left_logical(pyrtl.concat(pyrtl.Const(0, size), passed), oldest)
-        leaves = behind[:size] | behind[size:]
+        back = (pyrtl.Const(0, len(oldest)) - oldest)[: len(oldest)]
+        leaves = pyrtl.shift_right_logical(pyrtl.concat(passed, passed), back)[:size]
         for flag, is_here, left in zip(flags, here, leaves, strict=True):
             flag.next <<= is_here & ~left
         oldest.next <<= (oldest + count)[: len(oldest)]
@@ -282,7 +282,7 @@ class _Design:
         is_before = [now["located"] > one.index for one in self.inputs]
         found = [self._is_found(one) | before for one, before in zip(self.inputs, is_before, strict=True)]
         done = all_up_to([flag & (count > i) for i, flag in enumerate(found)])
-        located = ones_of(pyrtl.concat_list(done))
+        located = ones_of(pyrtl.concat_list(done))[: len(count)]
         self.locates = named("locates", self.runs & ~self.fetches & self.window.room)
         self.asks = named("asks", self.locates & (located != count))
         moves = self.locates & self.requests.ready

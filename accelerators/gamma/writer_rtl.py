@@ -21,6 +21,7 @@ from fiberscope.hw.fibers.tasks_rtl import (
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.channel import PENDING, following
 from fiberscope.hw.rtl.kit.interface import Content, Payload
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of
 from fiberscope.hw.rtl.kit.trees import chosen, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
@@ -71,7 +72,7 @@ def carried(parameters: FiberWriterParameters) -> Carried:
         "output_tasks": {**task, **Tasks(2).output},
         "elements": {"control": 1, "coordinate": NUMBER_BITS, "value": NUMBER},
         "requests": parameters.memory.stream("requests", "output"),
-        "replies": parameters.memory.tags("replies", "input"),
+        "replies": MemoryPort().tags("replies", "input"),
         "completions": {**task, LENGTH: Payload(INDEX_BITS)},
         "page_requests": {"control": 1},
         "pages": {"reference": INDEX_BITS},
@@ -93,7 +94,8 @@ class _Pages:
         following_page.next <<= self.next_page
         self.has_next = self.given | pages.valid
         self.lines = parameters.page_bytes // parameters.line_bytes
-        self.has_page = named("has_page", self.turned | self.has_next)
+        may_ask = between.outputs["page_requests"].ready  # as it always may once the page before has come
+        self.has_page = named("has_page", self.turned | (self.has_next & may_ask))
         self.now_page = pyrtl.select(self.turned, self.page, self.next_page)
 
     def move(self, opens: Signal, sends: Signal, fills: Signal) -> None:
@@ -175,7 +177,8 @@ class _Finishing:
             self.finished[i].next <<= (self.finished[i] & ~leaves & ~opened) | (closes & here)
             self.tasks[i].next <<= pyrtl.select(opened, task, self.tasks[i])
             self.lengths[i].next <<= pyrtl.select(closes & here, length, self.lengths[i])
-            lines = unless(opened, self.now_lines[i])  # the last answer may be that to the task before
+            # The last answer may be that to the task before.
+            lines = named(f"lines_{i:02}", unless(opened, self.now_lines[i]))
             self.lines[i].next <<= (lines + (sends & here))[:LINES_BITS]
 
 

@@ -74,7 +74,7 @@ _At = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A component to replace; repeatable; the first by default."),
 ]
-_Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or merger,bank.")]
+_Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or merger,bank; or all.")]
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
 _LockStep = Annotated[
@@ -294,9 +294,12 @@ def compared(order: Loop, simulator: str, output: Path) -> int:
 def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
-    for name in names:
-        named(name, given["accelerator"])
     from fiberscope.rtl.order import Loop, verilog_of
+    from fiberscope.rtl.places import ALL
+
+    for name in names:
+        if name != ALL:
+            named(name, given["accelerator"])
     from fiberscope.waveform import files_of
 
     asked = Loop(

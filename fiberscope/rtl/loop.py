@@ -19,7 +19,7 @@ from fiberscope.report.files import check_outputs
 from fiberscope.report.parts import CIRCUMSTANCES
 from fiberscope.rtl.beside import Beside, TooLongError
 from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import Place, choose, makers
+from fiberscope.rtl.places import ALL, Place, choose, makers, outermost
 from fiberscope.rtl.runs import (
     RESULTS,
     TOP,
@@ -125,7 +125,8 @@ def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None 
     _check(loop, simulator)
     plain = replace(loop, waveform=None, lock_step=False)
     simulated(replace(plain, cycle_limit=1), noted)  # until the parts are made
-    places = choose(loop.accelerator, noted, loop.at, loop.module)
+    chosen, at = outermost(noted) if ALL in loop.blocks else (noted, loop.at)
+    places = choose(loop.accelerator, chosen, at, loop.module)
     if simulator != PYRTL:
         _check_folder(loop, places, folder)
     with Beside(lambda: simulated(plain, noted)) as component:
@@ -206,7 +207,7 @@ def _check(loop: Loop, simulator: str) -> None:
     """Refuse what cannot be run with RTL before the run without it."""
     if loop.module is not None and not loop.sources:
         raise InputError(f"--module {loop.module}: say by --verilog in which file it is")
-    if len(loop.blocks) > 1 and loop.sources:
+    if (len(loop.blocks) > 1 or ALL in loop.blocks) and loop.sources:
         raise InputError(f"--verilog is for one block, not for {' and '.join(loop.blocks)}")
     if simulator not in (*SIMULATORS, PYRTL):
         raise InputError(f"no simulator {simulator}; {nearest(simulator, (*SIMULATORS, PYRTL))}")

@@ -17,7 +17,9 @@ from fiberscope.rtl.units import units
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Maker", "Place", "choose", "makers"]
+__all__ = ["ALL", "Maker", "Place", "choose", "makers", "outermost"]
+
+ALL = "all"  # in the place of blocks: all parts that exist as RTL, at all places
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def makers(
 
     Args:
         accelerator: its name.
-        blocks: the parts that may be replaced.
+        blocks: the parts that may be replaced, or ``all`` of those that exist as RTL.
         rtl: what makes the component in the place of another, by instance name.
 
     Raises:
@@ -101,7 +103,7 @@ def makers(
     """
     kind, there = machine(accelerator), units(accelerator)
     known = {name for name, part in kind.parts.items() if name in there and _stands_in(there[name], part)}
-    for block in blocks:
+    for block in (blocks := sorted(known) if ALL in blocks and known else blocks):
         if block not in known:
             advice = nearest(block, known) if known else "none of its parts exists as RTL"
             raise InputError(f"{kind.name} has no part {block} to replace; {advice}")
@@ -114,6 +116,13 @@ def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
     theirs = getattr(part, "PORTS", ports)
     alone = [port for port in ports if port not in theirs]
     return all(port in ports for port in theirs) and all(port.optional for port in alone)
+
+
+def outermost(made: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
+    """Every instance that is not within another, and the makers of these."""
+    names = [name for maker in made.values() for name in maker.made]
+    outer = tuple(name for name in names if not any(name.startswith(f"{one}.") for one in names))
+    return {block: maker for block, maker in made.items() if maker.made.keys() & set(outer)}, outer
 
 
 def choose(

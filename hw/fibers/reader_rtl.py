@@ -190,7 +190,7 @@ class _Way:
         word = packed(self.row)
         self.rows = pyrtl.MemBlock(len(word), len(self.asked), f"{self.name}_rows", asynchronous=True)
         self.rows[self.asked] <<= pyrtl.MemBlock.EnabledWrite(word, asks)
-        self.more = unless(~asks, self.tokens)
+        self.more = named(f"{self.name}_more", unless(~asks, self.tokens))
 
     def give(self, way: OutputStream) -> Signal:
         """Show the oldest element that is here, or the stop behind it; says whether there is any."""
@@ -286,7 +286,8 @@ def _in_turn(begins: Signal, may: Sequence[Signal], ready: Signal) -> tuple[list
     """
     turn: Signal = pyrtl.Register(index_bits(len(may)), "turn")
     now = unless(begins, turn)
-    behind = [flag & (now <= i) for i, flag in enumerate(may)]
+    last = (1 << len(now)) - 1  # which every turn comes to
+    behind = [flag if i == last else flag & (now <= i) for i, flag in enumerate(may)]
     asks, none_behind = any_of("may_ask", may), ~any_of("behind", behind)
     first = [one | (none_behind & other) for one, other in zip(lowest(behind), lowest(may), strict=True)]
     following = [pyrtl.Const((i + 1) % len(may), len(turn)) for i in range(len(may))]

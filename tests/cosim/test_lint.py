@@ -9,13 +9,13 @@ import pytest
 from extremes import smallest
 from scenarios import SCENARIOS
 
-from fiberscope.accelerators.gamma import scheduler_rtl
+from fiberscope.accelerators.gamma import element_rtl, scheduler_rtl
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.axis import axis
 from fiberscope.hw.rtl.kit.checks import checked
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import SIMULATORS, HdlError
-from fiberscope.hw.rtl.tools.lint import PORT_WAIVERS, WAIVERS, lint
+from fiberscope.hw.rtl.tools.lint import PORT_WAIVERS, WAIVERS, Waiver, lint
 
 DRAWN = (1, 0)  # the first without status outputs
 PORTS = {
@@ -76,6 +76,41 @@ def test_the_verilog_is_clean(block, drawn, lint_of):
 )
 def test_so_is_a_scheduler(given, lint_of):
     lint_of(scheduler_rtl.BLOCK.verilog(scheduler_rtl.SchedulerParameters(**given)), "scheduler")
+
+
+ELEMENT = (
+    *WAIVERS,
+    Waiver("DECLFILENAME", "Filename 'pe' does not match MODULE name: 'pe_*", "a composition is one file"),
+    Waiver("UNUSEDSIGNAL", "*'replies_coordinate'*", "a unit needs its own part of a tag"),
+    Waiver("UNUSEDSIGNAL", "*'products_reference'*", "a sum has no scale"),
+    Waiver("PINCONNECTEMPTY", "*empty reference: *", "status outputs that nobody reads"),
+)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {
+            "radix": 3,
+            "buffer_lines": 2,
+            "finishing": 3,
+            "page_bytes": 64,
+            "row_reads": 4,
+            "element_bytes": 16,
+        },
+        {
+            "radix": 2,
+            "finishing": 1,
+            "page_bytes": 32,
+            "line_bytes": 32,
+            "element_bytes": 16,
+            "task_queue": 1,
+        },
+    ],
+)
+def test_so_is_a_processing_element(given, lint_of):
+    lint_of(element_rtl.BLOCK.verilog(element_rtl.ElementParameters(**given)), "pe", ELEMENT)
 
 
 @pytest.mark.parametrize("block", BLOCKS)

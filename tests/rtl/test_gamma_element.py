@@ -15,6 +15,7 @@ from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.rtl.kit.trees import lowest
 from fiberscope.rtl.loop import PYRTL, compare
 from fiberscope.rtl.order import Loop
+from fiberscope.rtl.places import ALL
 
 # Others than the small machine's, and what they are there for.
 MACHINES = {
@@ -111,3 +112,15 @@ def test_values_that_are_not_whole_are_refused(tmp_path):
     matrix.write_text(re.sub(r" (-?\d)(\.0)?$", r" \1.5", matrix.read_text(), count=1, flags=re.M))
     with pytest.raises(InputError, match=r"gamma\.pe0: .*\.5 is no whole number of 32 bits"):
         compared(tmp_path, str(matrix), ())
+
+
+@pytest.mark.parametrize("seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 13))])
+def test_the_whole_machine_but_its_memory_is_the_event_model(seed, tmp_path):
+    matrix = written(tmp_path, seed, 4 * seed, 0.3)
+    settings = (*SMALL, "pe.radix=8", "memory.channels=2")
+    outcome = compare(Loop((ALL,), "gamma", matrix, settings=settings), PYRTL, tmp_path)
+    assert outcome.differences() == []
+    components = {name.partition(".")[2] for name in outcome.component.components}
+    assert {name for name in components if not name.startswith(("memory.channel", "pe0.", "pe1."))} == {
+        at.partition(".")[2] for at in outcome.at if ".pe0" not in at and ".pe1" not in at
+    }
