@@ -72,7 +72,7 @@ _Lists = Annotated[
 ]
 _At = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="A component to replace; repeatable; the first by default."),
+    typer.Option(metavar="NAME", help="A component to replace, or all; repeatable; the first by default."),
 ]
 _Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or merger,bank; or all.")]
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]

@@ -21,6 +21,8 @@ __all__ = ["ALL", "Maker", "Place", "choose", "makers", "outermost"]
 
 ALL = "all"  # in the place of blocks: all parts that exist as RTL, at all places
 
+ALL = "all"  # in the place of instance names: every one
+
 
 @dataclass(frozen=True)
 class Place:
@@ -133,7 +135,7 @@ def choose(
     Args:
         accelerator: its name.
         made: makers that have noted all instances, by block.
-        at: instance names.
+        at: instance names, or ``ALL``.
         own_module: a module of the user's, the same at all places.
 
     Raises:
@@ -141,7 +143,7 @@ def choose(
     """
     block_of = {name: block for block, maker in made.items() for name in maker.made}
     for name in at:
-        if name not in block_of:
+        if name not in (ALL, *block_of):
             raise InputError(
                 f"{accelerator} has no {' or '.join(made)} named {name}; {nearest(name, block_of)}"
             )
@@ -149,7 +151,7 @@ def choose(
     for block, maker in made.items():
         if not maker.made:
             raise InputError(f"{accelerator} has no {block} in this run")
-        named = [name for name in maker.made if name in at]
+        named = [name for name in maker.made if name in at or ALL in at]
         for name in named or list(maker.made)[:1]:
             chosen.append((name, block, _parameters(maker.made[name])))
     return _with_modules(accelerator, chosen, own_module)

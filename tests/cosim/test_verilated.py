@@ -89,6 +89,15 @@ def test_a_module_that_stops_is_an_error_and_not_the_end_of_the_process(wide):
         backend.cycle()  # the edge that ends the cycle before
 
 
+def test_what_a_larger_module_has_left_in_the_folder_is_not_compiled(tmp_path):
+    (tmp_path / "wide.v").write_text(WIDE)
+    left = tmp_path / "verilated_wide" / "Vtop___024root__1.cpp"
+    left.parent.mkdir()
+    left.write_text("of a module in several files")
+    module = VerilatedModule([tmp_path / "wide.v"], INTERFACE, tmp_path)
+    assert cycled(VerilatedBackend(module), out_ready=1)["in_ready"] == 1
+
+
 def test_the_ports_are_checked_first(tmp_path):
     (tmp_path / "wide.v").write_text(WIDE.replace("in_ready", "in_rdy"))
     with pytest.raises(SimulationError, match="missing  output in_ready"):

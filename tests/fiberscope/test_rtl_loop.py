@@ -98,6 +98,16 @@ def test_the_report_is_the_same_in_every_entry(
     assert verdict.startswith("identical in all ")
 
 
+def test_all_of_several_kinds_are_replaced_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ("--set=pe.radix=4", "--set=memory.channels=2", "--set=scheduler.stream_lines=16")
+    code, out, _err = said(capsys, "--sim=pyrtl", "--at=all", *settings, block="scheduler,merger,crossbar")
+    title, *_others, verdict = out.splitlines()
+    networks = [f"{users}_{way}" for users in ("pe", "memory") for way in ("requests", "replies")]
+    names = ["scheduler", *(f"pe{i}.merger" for i in range(3)), *(f"network.{name}" for name in networks)]
+    assert title.endswith(f"RTL in pyrtl at {', '.join(f'gamma.{name}' for name in names)}")
+    assert (code, verdict.startswith("identical in all ")) == (0, True)
+
+
 ENTRIES = sorted((row, (row * step + step) % 12) for row in range(12) for step in (1, 5, 7))
 INTEGERS = f"%%MatrixMarket matrix coordinate integer general\n12 12 {len(ENTRIES)}\n" + "".join(
     f"{row + 1} {column + 1} {row + column + 1}\n" for row, column in ENTRIES

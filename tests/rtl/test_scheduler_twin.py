@@ -144,7 +144,7 @@ def test_the_twin_is_the_component_for_many_seeds(first):
     ids=str,
 )
 def test_so_it_is_at_large_sizes(given):
-    assert check_pair(pair(5, **{"rows": 60} | given)) > 60
+    assert check_pair(pair(9, **{"rows": 60} | given)) > 60
 
 
 def test_every_wait_and_every_kind_of_task_is_met():

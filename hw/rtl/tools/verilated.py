@@ -225,6 +225,8 @@ class VerilatedBackend:
 def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> Path:
     """The library, from Verilator's C++ and the wrapper."""
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("Vtop*"):  # a module of the same name may have been in more files
+        old.unlink()
     name, environment = module.interface.module, os.environ | Verilator().environment()
     options = ["--cc", "-O3", "--no-timing", "--x-initial", "unique", "-Wno-fatal", "--prefix", "Vtop"]
     options += ["--public-flat-rw", "--flatten"] if module.watched else []
