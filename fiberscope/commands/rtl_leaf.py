@@ -33,12 +33,14 @@ def export_leaf(
     known()
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
+    from fiberscope.hw.value_type import AUTO, INTEGER
     from fiberscope.report.files import make_folder
     from fiberscope.rtl.leaf import LeafOrder, check, drawn, export
 
     make_folder(folder)
-    given = tensors_by_name(tensors) or drawn(specification, folder)
     asked = {name: one.value for name, one in parse_settings(settings or []).items()}
+    whole = asked.get("value", AUTO) in (AUTO, INTEGER)
+    given = tensors_by_name(tensors) or drawn(specification, folder, whole=whole)
     order = LeafOrder(specification, level, given, asked, value_bits, points)
     exported = export(order, folder)
     for path in exported.files:

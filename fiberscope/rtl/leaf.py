@@ -99,8 +99,8 @@ class Exported:
     files: tuple[Path, ...]
 
 
-def drawn(specification: str, folder: Path) -> dict[str, str]:
-    """Small tensors of whole numbers of both signs, written as files; vectors are full."""
+def drawn(specification: str, folder: Path, *, whole: bool = True) -> dict[str, str]:
+    """Small tensors of ``whole`` numbers, or real ones, of both signs, written as files; vectors are full."""
     drafted = draft(specification_of(specification))
     outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
     ranks = dict.fromkeys(rank for name in outline.inputs for rank in outline.tensors[name].ranks)
@@ -111,7 +111,8 @@ def drawn(specification: str, folder: Path) -> dict[str, str]:
     for name in outline.inputs:
         shape = [sizes[rank] for rank in outline.tensors[name].ranks]
         there = generator.random(shape) < (1.0 if len(shape) < 2 else 0.4)
-        values = generator.integers(1, 9, shape) * generator.choice([-1, 1], shape)
+        magnitudes = generator.integers(1, 9, shape) if whole else generator.uniform(0.1, 9.0, shape)
+        values = magnitudes * generator.choice([-1, 1], shape)
         found[name] = str(folder / f"{name}.npy")
         np.save(found[name], values * there)
     return found
@@ -128,7 +129,7 @@ def export(order: LeafOrder, folder: Path) -> Exported:
     files = write_verilog(leaf.verilog, name, folder)
     streams, listed = folder / f"{name}_streams.csv", folder / f"{name}.f"
     lines = [
-        f"{port},{cycle},{token.control},{token.coordinate},{token.value:g}\n"
+        f"{port},{cycle},{token.control},{token.coordinate},{token.value:.17g}\n"
         for port, tokens in leaf.offers.items()
         for cycle, token in tokens
     ]

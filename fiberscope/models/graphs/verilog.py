@@ -92,7 +92,7 @@ class Sizes:
             **(carried_as(self._values, self.value) if twin is merge_rtl.BLOCK else {}),
             **twin.instance(block),
         }
-        known = [one.name for one in fields(twin.parameters)]
+        known = sizes.keys() & {one.name for one in fields(twin.parameters)}
         return Part(twin, twin.parameters(**{name: sizes[name] for name in known}))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from fiberscope.models.graphs.blocks import CARRIES, Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.machine import segments_of
 from fiberscope.models.graphs.netlist import Node, Stream
-from fiberscope.models.graphs.storage import elements_of
+from fiberscope.models.graphs.storage import elements_of, of_type
 from fiberscope.models.mapped.chains import Chains
 from fiberscope.models.mapped.leaf import Leaf
 from fiberscope.models.mapped.lowering import Lowered
@@ -56,6 +57,7 @@ class BuiltStage:
         prefix: str,
         before: BuiltStage | None,
     ) -> None:
+        graph = replace(graph, tensors=of_type(machine.value_type, graph.tensors))
         self.machine, self.stage, self.graph = machine, stage, graph
         context = Context(graph.graph, graph.tensors, 0)
         inside_has = {what: one.at_instances(stage.outer[-1]) for what, one in chains.items() if stage.outer}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.models.trace.api import Prepared, prepare
 from fiberscope.models.trace.evaluate import Outcome, run
 from fiberscope.models.trace.operands import tensor_of
@@ -15,19 +17,21 @@ from fiberscope.models.trace.reference import Computation
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import verify
 from fiberscope.workloads import Problem
+from fiberscope.workloads.expressions.expression import accesses
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import TOLERANCE, Comparison
+from fiberscope.workloads.verification import TOLERANCE, Comparison, allowed
 
 __all__ = ["Cascade", "Made"]
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a machine has made: by its specification, the outputs that it wrote by name."""
+    """What a machine has made: by its specification, the outputs that it wrote by name, of a type."""
 
     specification: Specification
     outputs: Mapping[str, FiberTree]
+    value_type: ValueType = DOUBLE
 
 
 class Cascade(Problem):
@@ -76,7 +80,7 @@ class Cascade(Problem):
         """Compare each output with an evaluation of its Einsum, of what the machine wrote before."""
         specification = answer.specification
         tensors = dict(self._ready.trees)
-        error = 0.0
+        error, terms, reads = 0.0, 0, 0
         for einsum in specification.einsums:
             written = answer.outputs.get(einsum.output)
             if written is None:
@@ -86,7 +90,12 @@ class Cascade(Problem):
             tensors[einsum.output] = written
             work = Computation(specification, einsum, tensors, shapes)
             error = max(error, verify(work, written).max_relative_error)
-        return Comparison(error, 0, 0)
+            summed = set(einsum.ranks) - set(work.equation.output.ranks)
+            terms += math.prod(shapes[rank] for rank in summed)
+            reads += len(list(accesses(work.equation.expression)))
+        kind = answer.value_type
+        tolerance = allowed(terms, reads, kind.roundoff) if kind.floats else TOLERANCE
+        return Comparison(error, 0, 0, tolerance)
 
     def solution(self, answer: Made) -> SparseTensor:
         """The last output, by the order in which its ranks are declared."""

@@ -16,6 +16,7 @@ from fiberscope.accelerators.configuration import Configuration, Hertz, leaf_key
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.yaml_layer import Entry, construct
+from fiberscope.hw.value_type import ValueName
 from fiberscope.models.mapped import PREFIX
 from fiberscope.models.mapped.build import graphs_of
 from fiberscope.models.mapped.cascade import Cascade
@@ -169,7 +170,7 @@ def _configuration(drafted: Draft, outline: Specification) -> type[Configuration
     symbols: dict[str, Any] = dict.fromkeys(drafted.given, (float | None, None))
     if drafted.machine is not None:
         base = drafted.machine[0].configuration
-        return create_model("Mapped", __base__=base, timing=(Timing, ...), **symbols)
+        return create_model("Mapped", __base__=base, timing=(Timing, ...), value=(ValueName, ...), **symbols)
     clocks = [one.clock_frequency for one in outline.configurations.values()]
     clock: Any = (Hertz, int(clocks[0]) if clocks else ONE_GIGAHERTZ)
     return create_model("Mapped", __base__=MappedParameters, clock=clock, **symbols)

@@ -12,8 +12,10 @@ from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.streams.alu import Alu
+from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.join import Intersect
 from fiberscope.hw.streams.run_sum import RunSum
+from fiberscope.hw.value_type import TYPES
 from fiberscope.models.mapped.ahead import work_ahead
 from fiberscope.models.mapped.built_stage import BuiltStage
 from fiberscope.models.mapped.cascade import Made
@@ -67,7 +69,7 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
     ) -> None:
         self.NAME = name  # type: ignore[misc] # it is a machine of its own
         super().__init__(parameters, parts, kernel or StandInKernel())
-        self.specification = specification
+        self.specification, self.value_type = specification, TYPES[parameters.value]
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.walking = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
         several = len(stages) > 1
@@ -80,6 +82,9 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
             prefix = f"{graph.name}." if several else ""
             before = self.stages[-1] if self.stages else None
             self.stages.append(BuiltStage(self, stage, graph, each, prefix, before))
+        for component in self.kernel.components:
+            if isinstance(component, StreamBlock):
+                component.value_type = self.value_type
         self.stores.build()
         if isinstance(self.kernel, StandInKernel) and not parts:
             work_ahead(
@@ -100,7 +105,8 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
 
     def result(self) -> Made:
         """The outputs as the instances wrote them."""
-        return Made(self.specification, {one.graph.einsum.output: one.output() for one in self.stages})
+        outputs = {one.graph.einsum.output: one.output() for one in self.stages}
+        return Made(self.specification, outputs, self.value_type)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions, steps of intersectors that skip, and elements merged."""

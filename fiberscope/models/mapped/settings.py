@@ -11,6 +11,7 @@ from fiberscope.accelerators.composition import Network
 from fiberscope.accelerators.configuration import Bytes, Configuration, within
 from fiberscope.accelerators.memory import ChannelParameters
 from fiberscope.hw.memory.cache_geometry import LIMITS
+from fiberscope.hw.value_type import ValueName
 
 __all__ = ["SHIPPED", "MappedParameters", "Timing", "is_own"]
 
@@ -50,6 +51,7 @@ class MappedParameters(Configuration):
     """The parameters of a machine that is built from a specification, if that refers to no machine."""
 
     timing: Timing
+    value: ValueName
     network: Network
     memory: ChannelParameters
 
@@ -58,4 +60,4 @@ def is_own(key: str, configuration: type[Configuration]) -> bool:
     """Whether a parameter, by dotted key, is none of those that the specification is read with."""
     section = key.partition(".")[0]
     alone = issubclass(configuration, MappedParameters)  # it has nothing of another machine's
-    return section == "timing" or (alone and section in ("clock", *MappedParameters.model_fields))
+    return section in ("timing", "value") or (alone and section in ("clock", *MappedParameters.model_fields))

@@ -9,7 +9,6 @@ from fiberscope.errors import InputError
 from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.streams.cut import TaskEnd
 from fiberscope.hw.streams.netlist_rtl import exported
-from fiberscope.hw.value_type import DOUBLE
 from fiberscope.models.graphs.transcript import Offers, Transcript, watched
 from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, payload_bits, plain
 from fiberscope.models.mapped.leaf import Leaf
@@ -63,7 +62,7 @@ def leaf_verilog(
         for link in machine.kernel.wiring.connections
         if inside & {id(link.producer.component), id(link.consumer.component)}
     ]
-    sizes = Sizes(payload_bits(leaf.nodes.values(), leaf.blocks), value_bits, points, DOUBLE)
+    sizes = Sizes(payload_bits(leaf.nodes.values(), leaf.blocks), value_bits, points, machine.value_type)
     hardware = Hardware(module, blocks, nodes, links, sizes)
     hardware.verilog()  # what has none is refused before a long run
     into = {f"{plain(link.consumer.component, instance)}.{link.consumer.label}": link for link in links}
