@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fiberscope.hw.networks.benes import DOUBLE, check_lanes, columns
 from fiberscope.sim.errors import SimulationError
 
-STEP_CAP = 512  # paths that a search lays before it begins anew: few, as an order that leads on does so at once
+STEP_CAP = 512  # paths laid before a search begins anew: few, as an order that leads on does so at once
 RESTARTS = 20_000  # after which a pattern counts as one that cannot be routed
 FREE = -1  # instead of a source: a wire that carries none, an output that wants none
 
