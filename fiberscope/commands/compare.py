@@ -50,16 +50,14 @@ def compare(
     Runs the published matrices with the options of the published runs, with both models of memory; of a
     machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
     ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper; ``mint``
-    counts the gates of the format converter's variants, by Yosys; ``tiles`` puts ways to tile side by side,
-    by traffic and on ExTensor; ``costs`` lays areas, powers and energies beside published ones;
-    ``validation`` has every published figure on file in one report.
+    counts the gates of the format converter's variants, by Yosys; ``tiles`` puts ways to tile side by side;
+    ``costs`` lays areas, powers, energies beside published ones; ``validation`` is of every published figure.
 
     \b
     Examples:
       fiberscope compare gamma
       fiberscope compare gamma wiki-Vote --set memory.refresh=off
       fiberscope compare gamma --write docs/accuracy.md
-      fiberscope compare graphicionado wiki-Vote
       fiberscope compare costs gamma
       fiberscope compare sparseloop
       fiberscope compare sam 12 14
