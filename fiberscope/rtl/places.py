@@ -19,9 +19,9 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["ALL", "Maker", "Place", "choose", "makers", "outermost"]
 
-ALL = "all"  # in the place of blocks: all parts that exist as RTL, at all places
-
-ALL = "all"  # in the place of instance names: every one
+ALL = (
+    "all"  # in the place of blocks: all parts that exist as RTL, at all places; of instance names: every one
+)
 
 
 @dataclass(frozen=True)
