@@ -191,3 +191,11 @@ def test_pyrtls_own_adder_is_off_there_and_ours_is_not(name):
     simulation.step({"a": one, "b": other})
     assert computed(name, one, other)["sub"] == modelled(name, one, other)["sub"] == expected
     assert simulation.inspect("theirs") != expected
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_of_zeros_the_first_is_the_largest_and_the_least(name):
+    sign = 1 << FORMS[name][1] - 1
+    for one, other in ((0, sign), (sign, 0)):
+        assert computed(name, one, other) == modelled(name, one, other)
+        assert computed(name, one, other)["max"] == computed(name, one, other)["min"] == one
