@@ -19,9 +19,7 @@ from fiberscope.workloads.errors import nearest
 
 __all__ = ["ALL", "Maker", "Place", "choose", "makers", "outermost"]
 
-ALL = (
-    "all"  # in the place of blocks: all parts that exist as RTL, at all places; of instance names: every one
-)
+ALL = "all"  # of blocks: those that exist as RTL, at all places; of instance names: every one
 
 
 @dataclass(frozen=True)
