@@ -10,7 +10,7 @@ import pyrtl
 from fiberscope.hw.memory.protocol import PORT_SHIFT
 from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.networks.crossbar_rtl import Turn
-from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number
 from fiberscope.hw.rtl.kit.trees import any_of, chosen
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, packed, unpacked
@@ -41,7 +41,7 @@ class ConcentratorParameters(Parameters):
     first_port: int = number(0, 0, (1 << 15) - 1)
     tag_bits: int = number(48, PORT_SHIFT + 1, 63)
     address_bits: int = number(48, 17, 64)
-    line_bits: int = number(0, 0, 4096)
+    line_bits: int = number(0, *LINE_BITS)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""

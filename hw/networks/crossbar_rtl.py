@@ -15,7 +15,7 @@ from fiberscope.hw.networks.routes import AddressRoute, PortRoute, Route
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.interface import Interface
-from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.memory_port import LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.trees import any_of, chosen, lowest, ones_of, remainder
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, named, packed, unpacked
@@ -54,7 +54,7 @@ class CrossbarParameters(Parameters):
     group: int = number(1, 1, 128)
     tag_bits: int = number(48, PORT_SHIFT + 1, 63)
     address_bits: int = number(48, 17, 64)
-    line_bits: int = number(0, 0, 4096)
+    line_bits: int = number(0, *LINE_BITS)
 
 
 def carried(parameters: CrossbarParameters) -> Carried:

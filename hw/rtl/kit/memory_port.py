@@ -10,11 +10,12 @@ from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT
 from fiberscope.hw.rtl.kit.interface import Content, Direction, Payload, Stream
 from fiberscope.hw.rtl.kit.twin import Signal
 
-__all__ = ["CONTROL_BITS", "LINE", "MemoryPort"]
+__all__ = ["CONTROL_BITS", "LINE", "LINE_BITS", "MemoryPort"]
 
 LINE = "line"  # the field of what is written or was read
 
 CONTROL_BITS = (len(OPERATIONS) - 1).bit_length()
+LINE_BITS = (0, 4096)  # that a network may carry beside a token
 
 
 @dataclass(frozen=True)
