@@ -29,6 +29,7 @@ from fiberscope.models.trace.operands import (
     matrix_ranks,
     names_of,
     trees,
+    warn_of_turned,
 )
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.report import Modelled, Solved, report
@@ -193,6 +194,8 @@ def prepare(
         return _solving(drafted, maker.load(a, b, exact, progress), options)
     check_names(specification, outline.inputs, named)
     operands = loaded(factors, tensors or {}, exact, lambda done, total: progress("loading", done, total))
+    declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
+    warn_of_turned(operands, declared, declared[outline.einsums[-1].output])
     if not drafted.missing:
         return Prepared(outline, operands, options, roots_of(drafted.source, options.energies))
     if not factors:

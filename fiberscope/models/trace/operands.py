@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,9 +15,21 @@ from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Given", "check_names", "inputs_of", "loaded", "matrix_ranks", "names_of", "tensor_of", "trees"]
+__all__ = [
+    "Given",
+    "check_names",
+    "inputs_of",
+    "loaded",
+    "matrix_ranks",
+    "names_of",
+    "tensor_of",
+    "trees",
+    "warn_of_turned",
+]
 
 Factor = Literal["left", "right"]
+SIDES: tuple[tuple[str, Factor], ...] = (("A", "left"), ("B", "right"))
+MATRIX = 2  # ranks
 
 
 @dataclass(frozen=True)
@@ -73,9 +86,8 @@ def loaded(
     found = [
         open_tensor(one, name, exact=exact, progress=progress) for name, one in _factors(factors).items()
     ]
-    sides: tuple[tuple[str, Factor], ...] = (("A", "left"), ("B", "right"))
     both = [found[0], found[-1]] if found else []
-    return {name: Given(name, one, side) for (name, side), one in zip(sides, both, strict=False)}
+    return {name: Given(name, one, side) for (name, side), one in zip(SIDES, both, strict=False)}
 
 
 def _factors(factors: Sequence[object]) -> dict[str, object]:
@@ -116,6 +128,28 @@ def check_names(specification: str, inputs: Sequence[str], given: Iterable[str])
         if name not in given:
             wanted = " ".join(f"{one}=FILE" for one in inputs)
             raise InputError(f"{specification} reads tensor {name}, which is not given; give {wanted}")
+
+
+def warn_of_turned(
+    operands: Mapping[str, Given], declared: Mapping[str, Sequence[str]], output: Sequence[str]
+) -> None:
+    """Warn of a square A or B by name whose rows are another rank than a factor's: it runs all the same."""
+    for name, side in SIDES:
+        given, ranks = operands.get(name), tuple(declared.get(name, ()))
+        if (
+            given is None
+            or given.factor
+            or len(ranks) != MATRIX
+            or len(given.workload.tensor.shape) != MATRIX
+        ):
+            continue
+        rows, columns = given.workload.tensor.shape
+        if rows == columns and matrix_ranks(replace(given, factor=side), ranks, output) != ranks:
+            warnings.warn(
+                f"{name}: by name its rows are rank {ranks[0]}, the first that it is declared with; "
+                f"as a factor of the product, given in order, they are rank {ranks[1]}",
+                stacklevel=2,
+            )
 
 
 def matrix_ranks(given: Given, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:

@@ -203,3 +203,18 @@ def test_what_cannot_be_costs_a_line(
     error = capsys.readouterr().err
     assert error.startswith(f"fiberscope: {says}")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["model", "sim"])
+def test_a_square_operand_by_name_that_is_read_transposed_is_warned_of(command, capsys):
+    """Gamma declares A as [K, M]; a matrix that is not square would not fit, and tells by that."""
+    square, other = "uniform:rows=12,cols=12,nonzeros=30", "uniform:rows=12,cols=9,nonzeros=30"
+    name = "spec:gamma" if command == "sim" else "gamma"
+    warned = {}
+    for operands in ([f"A={square}", f"B={square}"], [square], [f"A={other}", f"B={other}"]):
+        assert cli.run([command, name, *operands, "--json", "-"]) == 0
+        warned[operands[0]] = [line for line in capsys.readouterr().err.splitlines() if "by name" in line]
+    (line,) = warned.pop(f"A={square}")
+    assert line.startswith("fiberscope: warning: A: by name its rows are rank K")
+    assert line.endswith("given in order, they are rank M")
+    assert list(warned.values()) == [[], []]
