@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from fiberscope.models.tiles.plan import Plan
 from fiberscope.models.tiles.probability import corrs
 from fiberscope.models.tiles.statistics import Statistics, from_json, to_document
 from fiberscope.report.files import read_text
-from fiberscope.report.table import Table
+from fiberscope.report.table import Table, percent
 
 __all__ = ["SCHEMA", "document", "read_statistics", "tables", "why"]
 
@@ -60,9 +60,19 @@ def why(plan: Plan) -> str:
     name = max(saved, key=saved.__getitem__)
     grown = _grown(plan, best)
     if saved[name] <= 0:
-        return f"Squares are predicted to move least; {grown}."
+        return f"Squares are predicted to move least; {grown}{_passed_over(candidates, best)}."
     before, now = (one.prediction.repeats[name] for one in (candidates[0], best))
-    return f"{name} is fetched {now:.3g} times instead of {before:.3g}; {grown}."
+    times = f"{now:.3g} times instead of {before:.3g}"
+    return f"{name} is fetched {times}; {grown}{_passed_over(candidates, best)}."
+
+
+def _passed_over(candidates: Iterable[Candidate], chosen: Candidate) -> str:
+    """What was predicted to move less, and gave way to what is as good with fewer iterations."""
+    least = min(candidates, key=lambda one: one.prediction.total)
+    if least.prediction.total == chosen.prediction.total:
+        return ""
+    less = percent(1 - least.prediction.total / chosen.prediction.total, signed=False)
+    return f"; {_by(least.shape)} is predicted to move {less} less, in more iterations of the outer loops"
 
 
 def _grown(plan: Plan, candidate: Candidate) -> str:

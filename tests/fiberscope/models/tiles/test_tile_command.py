@@ -62,6 +62,19 @@ def test_the_screen_says_what_was_chosen_and_why(capsys, file):
     assert out.rstrip().endswith("B is fetched 1.6 times instead of 4; the tiles are as long as the tensors.")
 
 
+def test_what_is_predicted_to_move_less_and_gave_way_to_fewer_iterations_is_said(capsys):
+    assert cli.run(["tile", "wiki-Vote", "--json", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    chosen = next(one for one in found["candidates"] if one["rf"] == found["schemes"]["d2t2"]["rf"])
+    least = min(found["candidates"], key=lambda one: one["predicted"]["total"])
+    less = 1 - least["predicted"]["total"] / chosen["predicted"]["total"]
+    assert 0 < less < 0.01
+    assert chosen["iterations"] < least["iterations"]
+    tile = " x ".join(f"{index} {size:,}" for index, size in least["shape"].items())
+    said = f"; {tile} is predicted to move {less:.1%} less, in more iterations of the outer loops."
+    assert found["why"].endswith(said)
+
+
 def test_the_screen_does_not_praise_tiles_for_what_the_tensor_cuts_off(capsys):
     matrix = "uniform:rows=40,cols=40,nonzeros=60,seed=1"
     assert cli.run(["tile", matrix, "--capacity", "147"]) == 0
