@@ -11,7 +11,7 @@ from fiberscope.hw.fibers.merge import COORDINATE_BITS, RADIX, HighRadixMerger, 
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, Token
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, choice, number, one_of
+from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number, one_of
 from fiberscope.hw.rtl.kit.smallest import Candidate, smallest
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
@@ -19,6 +19,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Each, elements, tokens, unit
 from fiberscope.sim.channel import Channel
 
 WAYS = (RADIX[0], 64)  # of the component's, those up to which a module is tried
+WIDTHS = {"float": (32, 64), "bfloat": (16,), "whole": (32,)}  # bits of values, by kind
 SCALE = "scale"
 STAGES = (WAYS[1] - 1).bit_length()
 
@@ -31,8 +32,8 @@ class MergerParameters(Parameters):
         radix: number of ways, as ``WAYS`` says: 2 to 64.
         coordinate_bits: 1 to 55, as in the component (``COORDINATE_BITS``).
         reference_bits: 1 to 64.
-        value_bits: 32 or 64.
-        values: ``float``, or ``whole`` numbers of 32 bits.
+        value_bits: 16, 32 or 64, as ``WIDTHS`` has them of each kind.
+        values: ``float`` of 32 or 64 bits, ``bfloat`` of 16, or ``whole`` numbers of 32.
         stages: of the pipeline, 1 to 6; no more than the tree has levels are built.
         scale_bits: of a scale that an element has beside it, 0 to 64.
 
@@ -43,15 +44,18 @@ class MergerParameters(Parameters):
     radix: int = number(64, *WAYS)
     coordinate_bits: int = number(32, 1, COORDINATE_BITS)
     reference_bits: int = number(64, 1, 64)
-    value_bits: int = one_of(64, 32, 64)
+    value_bits: int = one_of(64, 16, 32, 64)
     stages: int = number(6, 1, STAGES)
-    values: str = choice("float", ("float", "whole"))
+    values: str = choice("float", tuple(WIDTHS))
     scale_bits: int = number(0, 0, 64)
 
     def __post_init__(self) -> None:
-        """Refuse whole numbers of more bits than a double holds."""
+        """Refuse a width that values of this kind do not have."""
         super().__post_init__()
-        check_range("merger", "value_bits", self.value_bits, 32, 32 if self.values == "whole" else 64)
+        widths = WIDTHS[self.values]
+        if self.value_bits not in widths:
+            wanted = " or ".join(map(str, widths))
+            raise ValueError(f"merger: value_bits of {self.values} must be {wanted}, not {self.value_bits}")
 
 
 def scaled(bits: int) -> Content:

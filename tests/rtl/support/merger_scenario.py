@@ -22,16 +22,27 @@ def _merger_parameters(generator: random.Random) -> MergerParameters:
         value_bits=generator.choice([32, 64]),
         stages=generator.choice([1, 1, 2, 3, 4, 6]),
     )
-    whole = drawn.value_bits == 32 and drawn.reference_bits == 16
-    return replace(drawn, values="whole") if whole else drawn
+    if drawn.value_bits == 32 and drawn.reference_bits == 16:
+        return replace(drawn, values="whole")
+    if drawn.value_bits == 32 and drawn.reference_bits == 1:
+        return replace(drawn, values="bfloat", value_bits=16)
+    return drawn
 
 
 def _merger_inputs(generator: random.Random, given: MergerParameters) -> dict[str, list[Token]]:
     inputs = merge_inputs(generator, given.radix, 40, 20, given.coordinate_bits, given.reference_bits)
-    if given.values == "float":
+    return _of_kind(inputs, given.values)
+
+
+def _of_kind(inputs: dict[str, list[Token]], values: str) -> dict[str, list[Token]]:
+    """The inputs, with values that the kind has exactly."""
+    if values == "float":
         return inputs
+    most = {"whole": 999, "bfloat": 255}[values]
     return {
-        label: [(*token[:3], float(token[1] % 1999 - 999) if token[3] else 0.0) for token in tokens]
+        label: [
+            (*token[:3], float(token[1] % (2 * most + 1) - most) if token[3] else 0.0) for token in tokens
+        ]
         for label, tokens in inputs.items()
     }
 
@@ -42,7 +53,8 @@ def _large(generator: random.Random) -> MergerParameters:
 
 
 def _large_inputs(generator: random.Random, given: MergerParameters) -> dict[str, list[Token]]:
-    return merge_inputs(generator, given.radix, 12, 8, given.coordinate_bits, given.reference_bits)
+    inputs = merge_inputs(generator, given.radix, 12, 8, given.coordinate_bits, given.reference_bits)
+    return _of_kind(inputs, given.values)
 
 
 SCENARIO = Scenario(
