@@ -14,7 +14,7 @@ from gamma_bench import small_operands as gamma_operands
 from gamma_stubs import run_part
 
 from fiberscope.accelerators.extensor import ExTensor
-from fiberscope.accelerators.gamma import Gamma
+from fiberscope.accelerators.gamma import Gamma, element
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.memory.protocol import READ
 
@@ -170,15 +170,25 @@ def test_every_unit_holds_as_much_as_its_parameters_say(monkeypatch, make, machi
     made = {}
     add = machine.add
 
-    def noting(self, part, name, *arguments, **options):
-        unit = add(self, part, name, *arguments, **options)
+    def noted(unit, name, options):
         specified = vars(unit.specification) if hasattr(unit, "specification") else {}
         given = made.setdefault(re.sub(r"\d+", "", name), {})
         for key, value in (specified | options).items():
             given.setdefault(key, set()).add(str(value))
         return unit
 
+    def noting(self, part, name, *arguments, **options):
+        return noted(add(self, part, name, *arguments, **options), name, options)
+
+    def within(part):
+        def make_noting(name, *arguments, **options):
+            return noted(part(name, *arguments, **options), name.removeprefix("gamma."), options)
+
+        return make_noting
+
     monkeypatch.setattr(machine, "add", noting)
+    for part in (element.Prefetcher, element.FiberReader, element.FiberWriter):
+        monkeypatch.setattr(element, part.__name__, within(part))
     channels = make().channels
     made["memory.channel"] = {
         key: {str(value)} for channel in channels for key, value in vars(channel.specification).items()

@@ -56,6 +56,7 @@ def test_a_table_and_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> Non
         "value_bits": 32,
         "stages": 6,
         "values": "float",
+        "scale_bits": 0,
     }
     assert sum(merger["gates"].values()) == merger["gate_count"] > 50
     assert (merger["flip_flops"], merger["memory_bits"]) == (3, 0)
@@ -77,7 +78,7 @@ def test_every_combination_is_a_row_with_its_parameters(capsys: pytest.CaptureFi
     assert {entry["parameters"]["coordinate_bits"] for entry in blocks} == {4}
     assert len({entry["gate_count"] for entry in blocks}) == 4
     shared, *lines = out.splitlines()
-    assert shared == "merger: coordinate_bits=4 value_bits=32 stages=6 values=float"
+    assert shared == "merger: coordinate_bits=4 value_bits=32 stages=6 values=float scale_bits=0"
     rows = [line.split() for line in lines if line.strip()[:1].isdecimal()]
     assert [row[:3] for row in rows] == [
         [str(radix), str(bits), str(entry["gate_count"])]

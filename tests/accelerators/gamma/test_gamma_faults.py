@@ -11,7 +11,7 @@ from gamma_bench import SETTINGS, run_gamma, small_operands, tiny
 from gamma_checks import check_operations, check_partial_fibers, check_product, check_traffic
 
 import fiberscope
-from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, element, machine
+from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, element
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.accelerators.testing import CYCLE_LIMIT
@@ -24,11 +24,14 @@ from fiberscope.sim import DeadlockError
 
 @pytest.fixture
 def plant(monkeypatch):
-    """Puts a faulty part in the place of one that is not among the machine's ``parts``."""
+    """Puts a faulty unit in the place of one: of a part for all machines, else where elements are made."""
 
-    def put(name, part):
-        module = machine if hasattr(machine, name) else element
-        monkeypatch.setattr(module, name, part)
+    def put(name, unit):
+        parts = {key: unit for key, one in Gamma.PARTS.items() if getattr(one, "__name__", "") == name}
+        if parts:
+            monkeypatch.setattr(Gamma, "PARTS", {**Gamma.PARTS, **parts})
+        else:
+            monkeypatch.setattr(element, name, unit)
 
     return put
 
