@@ -168,6 +168,20 @@ def test_worked_examples(name):
     assert kind.rounded(kind.most * (1 + unit / 2)) == kind.most
 
 
+@pytest.mark.parametrize("name", FORMS)
+def test_a_product_just_below_the_least_number_is_zero(name):
+    """A double rounds that of the widest type up to the least number, before any of ours is asked."""
+    _kind, bits, fraction, largest = FORMS[name]
+    below_one, least, sign = (largest << fraction) - 1, 1 << fraction, 1 << bits - 1
+    for words, product in (
+        ((below_one, least), 0),
+        ((below_one, least | sign), sign),
+        ((below_one, least + 1), least),
+        ((largest << fraction, least), least),
+    ):
+        assert computed(name, *words)["mul"] == modelled(name, *words)["mul"] == product
+
+
 def test_doubles_as_they_come_keep_what_is_subnormal():
     assert TYPES["auto"].multiply(2.0**-1000, 2.0**-60) == 2.0**-1060
     assert TYPES["float64"].multiply(2.0**-1000, 2.0**-60) == 0.0
