@@ -79,7 +79,7 @@ class Outcome:
 
     def _compared(self, report: Report) -> dict[str, object]:
         """What is compared; of a module in the place of several components not what is told of each part."""
-        wholes = tuple(f"components.{at}." for at in self.at if at not in self.component.components)
+        wholes = self._of_wholes
         left_out = (*wholes, "bottleneck") if wholes else ()
         return {key: entry for key, entry in _entries(report).items() if not key.startswith(left_out)}
 
