@@ -18,6 +18,7 @@ from fiberscope.report.table import Table, percent, replace_between
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator as Kind
+    from fiberscope.converters.configuration import MintParameters
     from fiberscope.study.compare import Run
 
 __all__ = ["compare", "tables"]
@@ -172,17 +173,10 @@ def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple
 
 def _costs(_name: str, machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """Areas, powers and energies, beside what was published of them."""
-    from fiberscope.accelerators.configuration import load
-    from fiberscope.converters.mint import MINT
-    from fiberscope.rtl.choice import known
-
-    if options["parts"] or options["settings"]:
-        raise InputError("costs are of machines as they ship: no --set and no --part")
-    known()
+    mint = _shipped_mint("costs are", options)
     from fiberscope.study.costs import costs
 
-    given = load(MINT.configuration, MINT.shipped, name=MINT.name)
-    rows = costs(machines, given, options["tell"])
+    rows = costs(machines, mint, options["tell"])
     columns = ("Machine", "Figure", "Run", "Published", "Ours", "Error", "Not in ours", "Source")
     table = Table("Areas, powers and energies", columns, labels=3)
     for row in rows:
@@ -191,21 +185,31 @@ def _costs(_name: str, machines: Sequence[str], options: Mapping[str, Any]) -> t
     return [{**asdict(row), "error": row.error} for row in rows], [table]
 
 
+def _shipped_mint(said: str, options: Mapping[str, Any]) -> MintParameters:
+    """The converter's parameters, for a study of all as it ships; what RTL needs is there then.
+
+    Raises:
+        InputError: there are settings, or parts.
+    """
+    from fiberscope.accelerators.configuration import load
+    from fiberscope.converters.mint import MINT
+    from fiberscope.rtl.choice import known
+
+    if options["parts"] or options["settings"]:
+        raise InputError(f"{said} of machines as they ship: no --set and no --part")
+    known()
+    return load(MINT.configuration, MINT.shipped, name=MINT.name)
+
+
 def _validation(
     _name: str, parts: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
     """Every published figure, or those of some parts."""
-    from fiberscope.accelerators.configuration import load
+    mint = _shipped_mint("validation is", options)
     from fiberscope.commands.validation_tables import validation_tables
-    from fiberscope.converters.mint import MINT
     from fiberscope.converters.sage.configuration import sage_parameters
-    from fiberscope.rtl.choice import known
     from fiberscope.study import validation as study
 
-    if options["parts"] or options["settings"]:
-        raise InputError("validation is of machines as they ship: no --set and no --part")
-    known()
-    mint = load(MINT.configuration, MINT.shipped, name=MINT.name)
     rows = study.validation(parts, mint, sage_parameters({}), options["tell"])
     claims = study.claims(parts, options["tell"])
     data = [{**asdict(row), "known": row.known} for row in rows] + [asdict(claim) for claim in claims]
