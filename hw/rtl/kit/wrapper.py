@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.interface import CLOCKING, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, module_head
 
-__all__ = ["ComposedBlock", "Composition", "Link", "Part", "composed", "flat", "hierarchical"]
+__all__ = ["ComposedBlock", "Composition", "Link", "Part", "composed", "flat", "hierarchical", "join"]
 
 
 def _inner_nets(composition: Composition, instances: list[Instance]) -> dict[str, int]:
@@ -44,12 +44,13 @@ def flat(composition: Composition, between: Streams) -> None:
             instance.part.block.design(instance.part.parameters, inside)
         for wire in instance.part.interface.wires():
             if wire.name in instance.nets:
-                _join(wire, inside.ports[wire.name], nets[instance.nets[wire.name]])
+                join(wire, inside.ports[wire.name], nets[instance.nets[wire.name]])
     for status, shown in composition.shown(instances).items():
         between.show(status, reduce(or_, [nets[name] for name in shown]) if shown else pyrtl.Const(0, 1))
 
 
-def _join(wire: Wire, pin: Signal, net: Signal) -> None:
+def join(wire: Wire, pin: Signal, net: Signal) -> None:
+    """Connect a pin of a part within to the net at it."""
     if wire.direction == "input":
         pin <<= net
     else:

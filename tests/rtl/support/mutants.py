@@ -142,6 +142,7 @@ MUTANTS = {
             "rtl/kit/channel.py", "channel merge_tree",
             ("channel-16-slots", "last = place == capacity - 1", "last = place == min(capacity, 16) - 1"),
             ("channel-a-token-too-many", "< parameters.capacity - i", "< parameters.capacity + 1 - i"),
+            ("channel-shows-the-newest", "return slots[head]", "return slots[tail]"),
             ("channel-late", "for cycle in range(cycles):", "for cycle in range(cycles + 1):"),
         ),
         *faults_of(
