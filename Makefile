@@ -46,7 +46,7 @@ AT      ?=
 VERILOG ?=
 MODULE  ?=
 LOCKSTEP ?=
-LOOP     = $(VENV)/bin/fiberscope rtl loop $(call quoted,$(BLOCK)) $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),--b $(call quoted,$(B))) \
+LOOP     = $(VENV)/bin/fiberscope rtl loop $(call quoted,$(BLOCK)) $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),$(call quoted,$(B))) \
     $(foreach setting,$(SET),--set $(call quoted,$(setting))) $(foreach at,$(AT),--at $(call quoted,$(at))) --sim $(call quoted,$(SIM)) \
     $(foreach source,$(VERILOG),--verilog $(call quoted,$(source))) $(if $(MODULE),--module $(call quoted,$(MODULE))) $(if $(LOCKSTEP),--lock-step) \
     $(call WAVES,$(OUT)/$(NAME)-$(BLOCK).vcd) -o $(call quoted,$(OUT)/$(NAME)-$(BLOCK))
@@ -93,7 +93,7 @@ help: ## Show the targets.
 
 sim: which first ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)
-	@$(VENV)/bin/fiberscope sim $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),--b $(call quoted,$(B))) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
+	@$(VENV)/bin/fiberscope sim $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),$(call quoted,$(B))) $(foreach setting,$(SET),--set $(call quoted,$(setting))) \
 	    $(call WAVES,$(OUT)/$(NAME).vcd) \
 	    $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(NAME).json)
 

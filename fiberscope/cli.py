@@ -33,37 +33,15 @@ YOUNG_OBJECTS = 100_000  # before Python looks for garbage; most of what is made
 # The base of all usage errors; where it lives depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
-COMMANDS = (
-    "sim",
-    "convert",
-    "sage",
-    "model",
-    "analyze",
-    "check",
-    "compare",
-    "formats",
-    "ablate",
-    "info",
-    "wave",
-    "report",
-    "plot",
-    "page",
-    "diff",
-    "rerun",
-    "build",
-    "new",
-    "profile",
-    "tile",
-    "sweep",
-    "suite",
-    "results",
-    "search",
-    "list",
-    "map",
-    "graph",
-    "memory",
-    "rtl",
-)  # each a module of fiberscope.commands
+COMMANDS = {
+    "Run a machine, or what stands for one": ("sim", "check", "model", "graph", "convert"),
+    "Look at runs": ("report", "diff", "plot", "page", "wave", "rerun"),
+    "Find what holds a machine back, and what it would take": ("ablate", "compare", "search"),
+    "Run many": ("sweep", "suite", "results"),
+    "Choose mappings, tiles and formats": ("analyze", "map", "tile", "sage", "formats"),
+    "Machines and matrices": ("list", "info", "profile", "new", "build"),
+    "Hardware": ("rtl", "memory"),
+}  # under their headings, each a module of fiberscope.commands
 
 app = typer.Typer(
     cls=commands_at_first_use(COMMANDS),
@@ -177,7 +155,9 @@ def _complain(message: str, code: int) -> int:
 
 def _usage(error: Exception) -> str:
     message = getattr(error, "format_message", error.__str__)()
-    return f"{' '.join(str(message).split()).rstrip('.')}; see fiberscope --help"
+    context = getattr(error, "ctx", None)
+    command = "fiberscope" if context is None else context.command_path
+    return f"{' '.join(str(message).split()).rstrip('.')}; see {command} --help"
 
 
 def _is_input_error(error: ValueError) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fiberscope.errors import InputError
 
-__all__ = ["check_factors", "operands_of"]
+__all__ = ["a_and_b", "check_factors", "operands_of"]
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.*)", re.DOTALL)
 
@@ -20,6 +20,26 @@ def check_factors(factors: Sequence[object]) -> None:
     """
     if len(factors) > 2:
         raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
+
+
+def a_and_b(words: Sequence[str]) -> tuple[str, str | None]:
+    """The operands of a product, in order or by name; no B where it is A again.
+
+    Raises:
+        InputError: more than two in order, a name that is not A's or B's, or no A; or as of ``operands_of``.
+    """
+    factors, named = operands_of(words)
+    check_factors(factors)
+    given = dict(zip("AB", factors, strict=False))
+    for name in named:
+        if name not in ("A", "B"):
+            raise InputError(f"{name}={named[name]}: the operands here are A and B")
+        if name in given:
+            raise InputError(f"{name} is given twice, in order and by name; leave one out")
+    given |= named
+    if "A" not in given:
+        raise InputError("there is no A; give A=MATRIX")
+    return given["A"], given.get("B")
 
 
 def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:

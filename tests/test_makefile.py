@@ -100,7 +100,7 @@ def test_sim_passes_everything_on(checkout: Path) -> None:
     commands = make(checkout, "-n", "sim", *options).stdout
     command = " ".join(commands.replace("\\\n", " ").split())
     assert command.endswith(
-        ".venv/bin/fiberscope sim 'gamma' 'some/a.mtx.gz' --b 'b.npz' --set 'pe.count=4' --set 'clock=2GHz' "
+        ".venv/bin/fiberscope sim 'gamma' 'some/a.mtx.gz' 'b.npz' --set 'pe.count=4' --set 'clock=2GHz' "
         "--vcd 'out/gamma-a-b.vcd' --exact --json 'out/gamma-a-b.json'"
     )
 
@@ -129,10 +129,10 @@ def test_docs_and_lint_install_no_hdl_tools(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "command"),
     [
-        ("sim", "fiberscope sim gamma {name} --b {name} --set {name}"),
+        ("sim", "fiberscope sim gamma {name} {name} --set {name}"),
         ("convert", "fiberscope convert csr {name} {name} --set {name}"),
         ("model", "fiberscope model gamma {name} {name} --set {name}"),
-        ("cosim", "fiberscope rtl loop merger gamma {name} --b {name} --set {name}"),
+        ("cosim", "fiberscope rtl loop merger gamma {name} {name} --set {name}"),
     ],
 )
 def test_what_make_is_given_is_a_word_of_the_shell_whatever_is_in_it(checkout, target, command):

@@ -10,9 +10,8 @@ from fiberscope.commands.options import (
     Accelerator,
     Json,
     Markdown,
-    Matrix,
+    Operands,
     Parts,
-    SecondMatrix,
     Settings,
 )
 from fiberscope.commands.output import show, tell
@@ -27,14 +26,15 @@ __all__ = ["ablate", "table"]
 
 def ablate(
     accelerator: Accelerator,
-    matrix: Matrix,
-    b: SecondMatrix = None,
+    operands: Operands,
     settings: Settings = None,
     part: Parts = None,
     markdown: Markdown = False,
     json: Json = None,
 ) -> None:
-    """Find what holds an accelerator back: parts made ideal one at a time, then all; mechanisms taken away.
+    """Find what holds an accelerator back, parts made ideal in turn.
+
+    Then all of them, and mechanisms taken away.
 
     \b
     Examples:
@@ -44,14 +44,16 @@ def ablate(
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.parts import parse_parts
     from fiberscope.study import ablate as study
+    from fiberscope.words import a_and_b
 
-    check_outputs({"--json": json}, matrices(matrix, b))
+    a, b = a_and_b(operands)
+    check_outputs({"--json": json}, matrices(a, b))
     given, parts = parse_settings(settings or []), parse_parts(part or [])
-    outcomes = study.ablate(accelerator, matrix, b, settings=given, parts=parts, tell=tell)
+    outcomes = study.ablate(accelerator, a, b, settings=given, parts=parts, tell=tell)
     if json is not None:
         write_json(json, [asdict(outcome) for outcome in outcomes])
     if json != STANDARD_OUTPUT:
-        show([table(f"{accelerator} on {matrix}", outcomes)], markdown=markdown)
+        show([table(f"{accelerator} on {a}", outcomes)], markdown=markdown)
 
 
 def table(title: str, outcomes: Sequence[Outcome]) -> Table:

@@ -28,9 +28,9 @@ _Profile = Annotated[bool, typer.Option("--profile", help="Tell how long each of
 
 @taking(product="nothing is computed, so there is no product; fiberscope model has one")
 def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None:
-    """Count what a mapping of a problem costs on a machine, with formats, gating and skipping, by statistics.
+    """Count what a mapping costs, by statistics of its tensors.
 
-    Inputs are those of Timeloop and Sparseloop, version 0.4 or 0.3.
+    With formats, gating and skipping. Inputs are those of Timeloop and Sparseloop, version 0.4 or 0.3.
 
     \b
     Examples:

@@ -16,7 +16,9 @@ def build(
     ],
     show: Annotated[bool, typer.Option("--show", help="Print the C types, and compile nothing.")] = False,
 ) -> None:
-    """Compile parts or a machine of your own, for runs to take from then on; C types follow from annotations.
+    """Compile parts or a machine of your own.
+
+    Runs take it from then on; C types follow from annotations.
 
     \b
     Examples:

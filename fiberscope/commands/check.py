@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Exact, Operands, SecondMatrix, Settings
+from fiberscope.commands.options import Accelerator, Exact, Operands, Settings
 from fiberscope.commands.output import show
 from fiberscope.errors import FailedRunError
 from fiberscope.report.table import Table
@@ -28,16 +28,16 @@ _Explain = Annotated[
 def check(
     accelerator: Accelerator,
     operands: Operands,
-    b: SecondMatrix = None,
     settings: Settings = None,
     exact: Exact = False,
     explain: _Explain = True,
     quiet: _Quiet = False,
 ) -> None:
-    """Solve a problem by a machine's components and by its specification, and lay the two side by side.
+    """Lay a machine's components beside its specification.
 
-    Counts without a reason must be equal, and no run can be faster than the trace's bound; else the exit code
-    is 3. Then the cycles are told by what takes them, so that the parts add up to all.
+    Both solve the problem. Counts without a reason must be equal, and no run can be faster than the
+    trace's bound; else the exit code is 3. Then the cycles are told by what takes them, so that the parts
+    add up to all.
 
     \b
     Examples:
@@ -50,7 +50,7 @@ def check(
     from fiberscope.study.check import check as checked
     from fiberscope.words import check_factors, operands_of
 
-    factors, tensors = operands_of([*operands, *([] if b is None else [b])])
+    factors, tensors = operands_of(operands)
     check_factors(factors)
     given = parse_settings(settings or [])
     with watched(quiet) as tell:

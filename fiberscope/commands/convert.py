@@ -44,9 +44,10 @@ def convert(
     simulator: Simulator = "icarus",
     output: Folder = Path("build/loop"),
 ) -> int:
-    """Convert a matrix between formats in MINT's hardware; the result is verified bit by bit.
+    """Convert a matrix between formats in MINT's hardware.
 
-    With a waveform, a timeline, histograms or --checked each unit is a component of its own.
+    The result is verified bit by bit. With a waveform, a timeline, histograms or --checked each unit is a
+    component of its own.
 
     \b
     Examples:
@@ -76,5 +77,5 @@ def _in_the_loop(
         if getattr(asked, option):
             raise InputError(f"{flag(option)}: not with --rtl, which compares two runs")
     settings = [*(asked.settings or []), *(f"{key}={value}" for key, value in wanted.items())]
-    given = {"blocks": blocks, "accelerator": "mint", "matrix": matrix, "settings": settings}
+    given = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
     return compared(ordered(given, asked.waveform()), simulator, output)

@@ -32,7 +32,9 @@ _Json = Annotated[
 
 
 def diff(before: _Before, after: _After, json: _Json = None) -> None:
-    """Say what differs between two runs: sources, operands, environment, settings, then the largest effects.
+    """Say what differs between two runs.
+
+    Sources, operands, environment, settings, then the largest effects.
 
     \b
     Examples:

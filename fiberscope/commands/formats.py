@@ -38,7 +38,7 @@ def formats(
     markdown: Markdown = False,
     json: Json = None,
 ) -> None:
-    """Show what a matrix or tensor takes in each compression format.
+    """Show what a matrix or tensor takes in each format.
 
     Sizes are exact; headers are left out. Without --format these are all that can hold the tensor.
 

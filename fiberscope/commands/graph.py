@@ -50,7 +50,9 @@ _Graph = Annotated[
 
 @graph.callback()
 def _graph() -> None:
-    """Tensor algebra as a graph of stream blocks, as in the Sparse Abstract Machine.
+    """Tensor algebra as a graph of stream blocks, as in SAM.
+
+    SAM is the Sparse Abstract Machine.
 
     \b
     Examples:
@@ -72,7 +74,9 @@ def run(
     order: Order = "",
     streams: _Streams = False,
 ) -> int:
-    """Run a graph on tensors; what it writes is verified against the expression that the graph stands for.
+    """Run a graph on tensors; verified.
+
+    What it writes is held to the expression that the graph stands for.
 
     \b
     Examples:
@@ -94,7 +98,9 @@ def run(
 
 @graph.command()
 def check(file: _File) -> None:
-    """Check a graph without tensors, and say what it computes and of which blocks it is.
+    """Check a graph without tensors, and say what it computes.
+
+    Also of which blocks it is.
 
     \b
     Examples:
@@ -140,7 +146,7 @@ def draw(source: Source, formats: Formats = None, order: Order = "", output: _Ou
 
 @graph.command()
 def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) -> None:
-    """Rewrite a graph so that it computes the same with fewer blocks or tokens.
+    """Rewrite a graph to do the same with fewer blocks or tokens.
 
     \b
     Rewrites, each by its name, in the order given:
@@ -178,7 +184,9 @@ def cost(
     exact: Exact = False,
     streams: _Streams = False,
 ) -> None:
-    """Estimate the tokens and the cycles of a graph from statistics of its tensors, without a run: a guess.
+    """Estimate the tokens and the cycles of a graph: a guess.
+
+    From statistics of its tensors, without a run.
 
     \b
     Examples:

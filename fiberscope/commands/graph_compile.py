@@ -118,7 +118,9 @@ def _listed(counts: dict[str, int]) -> str:
 
 
 def gallery(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of the pages.")]) -> None:
-    """Write the page of the twelve expressions of SAM's Table 1, compiled, drawn and run, with its pictures.
+    """Write the page of the twelve expressions of SAM's Table 1.
+
+    Compiled, drawn and run, with its pictures.
 
     \b
     Examples:

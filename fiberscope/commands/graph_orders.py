@@ -26,10 +26,11 @@ _Output = Annotated[
 def orders(
     expression: _Expression, tensors: Tensors = None, formats: Formats = None, exact: Exact = False
 ) -> None:
-    """Estimate every order of an expression's loops from statistics of its tensors: a guess, without a run.
+    """Estimate every order of an expression's loops: a guess.
 
-    Operands whose format says nothing of the order of their levels (C:ss, not C:ss:10) are stored as each
-    order asks. The first of the list is what --order auto takes.
+    From statistics of its tensors, without a run. Operands whose format says nothing of the order of
+    their levels (C:ss, not C:ss:10) are stored as each order asks. The first of the list is what --order
+    auto takes.
 
     \b
     Examples:
@@ -44,7 +45,9 @@ def orders(
 
 
 def cascade(specification: _Specification, settings: Settings = None, output: _Output = None) -> None:
-    """Make a graph of the Einsums of a machine's specification: a phase each, in the order of its loops.
+    """Make a graph of the Einsums of a machine's specification.
+
+    A phase each, in the order of its loops.
 
     \b
     Examples:

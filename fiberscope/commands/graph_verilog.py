@@ -30,11 +30,11 @@ def export(
     points: Points = 64,
     output: Folder = Path("build"),
 ) -> None:
-    """Write a graph as Verilog, with memories as large as its tensors, and the words that fill them.
+    """Write a graph as Verilog.
 
-    The folder gets GRAPH.v, one module without dependencies, and GRAPH_words.csv, a line for each word that
-    goes into a memory through its port: port, control, address, word. Values are whole numbers in two's
-    complement.
+    With memories as large as its tensors, and the words that fill them. The folder gets GRAPH.v, one
+    module without dependencies, and GRAPH_words.csv, a line for each word that goes into a memory through
+    its port: port, control, address, word. Values are whole numbers in two's complement.
 
     \b
     Examples:
@@ -66,11 +66,11 @@ def rtl(
     area: _Area = True,
     output: Folder = Path("build/graph"),
 ) -> int:
-    """Make Verilog of a graph, lint it, run it in an HDL simulator with its tensors' memories, measure it.
+    """Make Verilog of a graph, and run it in an HDL simulator.
 
-    In the simulator each stream's tokens must be taken in the cycles in which the event simulation takes
-    them. Without tensors small ones of whole numbers are drawn. The folder gets the graph, the module and
-    the words that fill its memories.
+    It is linted, run with its tensors' memories, and measured. In the simulator each stream's tokens must
+    be taken in the cycles in which the event simulation takes them. Without tensors small ones of whole
+    numbers are drawn. The folder gets the graph, the module and the words that fill its memories.
 
     \b
     Examples:

@@ -16,6 +16,8 @@ from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["Group", "commands_at_first_use"]
 
+LEFT_OF_HELP = 4  # columns: a command is indented by two, and two stand before what it does
+
 
 class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (click's own, or typer's)
@@ -87,16 +89,26 @@ def _group(made: Group) -> Any:  # noqa: ANN401
     return group
 
 
-def commands_at_first_use(names: Sequence[str]) -> type[TyperGroup]:
+def commands_at_first_use(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
     """A group of commands, each imported when it is first asked for.
 
     Args:
-        names: the modules of ``fiberscope.commands`` that they are in.
+        headings: the modules of ``fiberscope.commands`` that they are in, under what the help lists them by.
     """
+    names = [name for under in headings.values() for name in under]
 
     class AtFirstUse(TyperGroup):
         def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
             super().__init__(**options)
             self.commands: Any = _Commands(names, _command)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (click's own, or typer's)
+            widest = max(map(len, names))
+            limit = formatter.width - widest - LEFT_OF_HELP
+            for heading, under in headings.items():
+                with formatter.section(heading):
+                    formatter.write_dl(
+                        [(f"{name:{widest}}", _command(name).get_short_help_str(limit)) for name in under]
+                    )
 
     return AtFirstUse

@@ -64,7 +64,9 @@ def map_(
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the mapping of a problem on a machine that costs least, and analyze it.
+    """Search for the mapping of a problem that costs least.
+
+    It is analyzed too.
 
     \b
     Examples:

@@ -52,7 +52,7 @@ def replay(
     config: Config = None,
     request_bytes: _RequestBytes = 64,
 ) -> None:
-    """Replay a trace of requests on the DRAM channels that an accelerator has.
+    """Replay a trace of requests on an accelerator's DRAM channels.
 
     Each request goes to the channel of its address, not before its cycle (of the memory clock); one that
     finds no room holds up those behind it.

@@ -46,7 +46,7 @@ def model(
     show: _Show = None,
     output: _Output = None,
 ) -> int:
-    """Run a cascade of Einsums as a machine maps it: exact counts, and the time of what takes longest.
+    """Run a cascade of Einsums as a machine maps it: exact counts.
 
     Results are verified. Nothing is timed event by event: the time is that of what takes longest.
 

@@ -33,9 +33,10 @@ def machine(
     name: Annotated[str, typer.Argument(help="Of the machine and of its folder.")],
     folder: _Folder = Path(),
 ) -> None:
-    """Write the folder of a machine that runs, a row-wise product, to make your own of it.
+    """Write the folder of a machine that runs.
 
-    Nothing that is there is written over; docs/how_to_add_a_machine.md goes through its files.
+    It is a row-wise product, to make your own of it. Nothing that is there is written over;
+    docs/how_to_add_a_machine.md goes through its files.
 
     \b
     Examples:

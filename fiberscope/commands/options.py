@@ -19,7 +19,6 @@ __all__ = [
     "Operands",
     "Parts",
     "Quiet",
-    "SecondMatrix",
     "Settings",
     "ValueBits",
 ]
@@ -38,13 +37,10 @@ Matrix = Annotated[
 Operands = Annotated[
     list[str],
     typer.Argument(
-        help="A [B]: files, known names, or generators; or NAME=TENSOR for each that it reads.",
+        metavar="A [B]",
+        help="Files, known names, or generators; or NAME=TENSOR for each that it reads.",
         autocompletion=complete_matrix,
     ),
-]
-SecondMatrix = Annotated[
-    str | None,
-    typer.Option("--b", metavar="MATRIX", help="B, where it is not A again.", autocompletion=complete_matrix),
 ]
 Settings = Annotated[
     list[str] | None,

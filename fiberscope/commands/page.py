@@ -29,9 +29,10 @@ _Title = Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")]
 
 
 def page(results: _Results, output: _Output = None, timeline: _Timeline = None, title: _Title = "") -> None:
-    """Make a page of results: one HTML file to filter, sort, draw and compare runs in, or to look at one.
+    """Make a page of results: one HTML file to look at runs in.
 
-    That of a sweep needs the extra sweep: pip install 'fiberscope[sweep]'.
+    To filter, sort, draw and compare many, or to look at one. That of a sweep needs the extra sweep: pip
+    install 'fiberscope[sweep]'.
 
     \b
     Examples:

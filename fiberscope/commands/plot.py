@@ -16,10 +16,10 @@ _Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", 
 
 
 def plot(report: _Report, output: _Output = None) -> None:
-    """Draw a report: where cycles went, traffic, both over time, iterations, how full channels were.
+    """Draw a report: where cycles went, traffic, both over time.
 
-    Iterations only of algorithms on graphs; the last only if the run was made with --histograms. Needs
-    matplotlib: pip install 'fiberscope[plots]'.
+    Also iterations, and how full channels were. Iterations only of algorithms on graphs; the last only if
+    the run was made with --histograms. Needs matplotlib: pip install 'fiberscope[plots]'.
 
     \b
     Examples:

@@ -21,9 +21,10 @@ _Json = Annotated[
 
 
 def profile(matrix: Matrix, json: _Json = None) -> None:
-    """Profile a matrix: degrees, nonzeros between classes of like degree, how near neighbours lie.
+    """Profile a matrix, so that others like it can be drawn.
 
-    Matrices drawn from a profile work a machine alike; the matrix's own places and values are not in it.
+    Degrees, nonzeros between classes of like degree, how near neighbours lie. Matrices drawn from a
+    profile work a machine alike; the matrix's own places and values are not in it.
 
     \b
     Examples:

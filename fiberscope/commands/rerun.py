@@ -21,10 +21,10 @@ _Anyway = Annotated[
 
 
 def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quiet = False) -> int:
-    """Run again what a report is of, by the same sources and on the same operands, and say what differs.
+    """Run again what a report is of, and say what differs.
 
-    Refused are sources and operands whose digests are others than the report has. Paths in it are read from
-    the current folder.
+    By the same sources, and on the same operands. Refused are sources and operands whose digests are
+    others than the report has. Paths in it are read from the current folder.
 
     \b
     Examples:

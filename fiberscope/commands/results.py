@@ -50,7 +50,9 @@ def results(
     csv: _Csv = None,
     json: _Json = None,
 ) -> None:
-    """Show the results of sweeps: a row a finished point, the columns that tell most; in files all.
+    """Show the results of sweeps, a row a finished point.
+
+    The columns that tell most; in files all.
 
     \b
     Examples:

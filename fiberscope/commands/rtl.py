@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.commands.group import Group
-from fiberscope.commands.options import Accelerator, Matrix, SecondMatrix, Settings
+from fiberscope.commands.options import Accelerator, Operands, Settings
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_leaf import export_leaf
 from fiberscope.commands.rtl_netlists import netlists
@@ -107,7 +107,7 @@ def _top(context: typer.Context) -> None:
 
 @rtl.command(name="list")
 def list_() -> None:
-    """List the blocks that exist as RTL, with their parameters and defaults."""
+    """List the blocks that exist as RTL, with their parameters."""
     blocks = known()
     from fiberscope.hw.rtl.kit.parameters import described
 
@@ -131,12 +131,13 @@ def export(
     status: _Status = False,
     core: _Core = False,
 ) -> int:
-    """Write a block as Verilog, as BLOCK.v in the folder; or an instance of a specification's machine.
+    """Write a block as Verilog.
 
-    The same parameters give the same text, byte for byte. With registered ports a channel of two tokens
-    stands behind each output; with those of AXI4-Stream too, under its names. Checked ones are registered,
-    and end a simulation in which an offered token changes or goes before it is taken. What a component counts
-    and no stream shows is said by status outputs, which --status adds.
+    As BLOCK.v in the folder; or an instance of a specification's machine. The same parameters give the
+    same text, byte for byte. With registered ports a channel of two tokens stands behind each output;
+    with those of AXI4-Stream too, under its names. Checked ones are registered, and end a simulation in
+    which an offered token changes or goes before it is taken. What a component counts and no stream shows
+    is said by status outputs, which --status adds.
 
     Of a specification's machine the first instance of a level is written, with what fills its memories and
     what comes to its ports in a run with ideal memory, and runs beside it, in PyRTL or another simulator.
@@ -196,7 +197,9 @@ def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parame
 def shell(
     block: _Block, machine: _Own = "", settings: Numbers = None, output: Folder = Path("build")
 ) -> None:
-    """Write the empty module behind whose ports the event model of a block stands in a bench, as BLOCK.v.
+    """Write an empty module with a block's ports, as BLOCK.v.
+
+    Behind them the event model of the block stands in a bench.
 
     \b
     Example:
@@ -215,9 +218,9 @@ def shell(
 
 @rtl.command()
 def area(block: _Every = None, settings: _Lists = None, liberty: _Liberty = None, json: _Json = None) -> None:
-    """Count gates, flip-flops, bits of memory and the depth of the logic, by Yosys.
+    """Count a block's gates, flip-flops, bits and depth of logic.
 
-    With a library of cells it says square micrometres, and the longest path of logic in ns.
+    By Yosys. With a library of cells it says square micrometres, and the longest path of logic in ns.
 
     \b
     Examples:
@@ -246,9 +249,8 @@ def loop(
     context: typer.Context,
     blocks: _Blocks,
     accelerator: Accelerator,
-    matrix: Matrix,
+    operands: Operands,
     waves: Waves,
-    b: SecondMatrix = None,
     settings: Settings = None,
     at: _At = None,
     verilog: _Verilog = None,
@@ -257,7 +259,9 @@ def loop(
     lock_step: _LockStep = False,
     output: Folder = Path("build/loop"),
 ) -> int:
-    """Run an accelerator with components replaced by RTL, and compare the reports.
+    """Run an accelerator with RTL in the place of components.
+
+    The reports of both are compared.
 
     \b
     Examples:
@@ -301,12 +305,12 @@ def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
         if name != ALL:
             named(name, given["accelerator"])
     from fiberscope.waveform import files_of
+    from fiberscope.words import a_and_b
 
     asked = Loop(
         names,
         given["accelerator"],
-        given["matrix"],
-        given.get("b"),
+        *a_and_b(given["operands"]),
         settings=tuple(given["settings"] or ()),
         at=tuple(given.get("at") or ()),
         sources=tuple(given.get("verilog") or ()) or verilog_of(given["accelerator"], names),

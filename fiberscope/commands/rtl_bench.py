@@ -33,10 +33,11 @@ def bench(
     simulator: HdlSimulator = "icarus",
     output: Folder = Path("build/bench"),
 ) -> int:
-    """Run cocotb tests of your own on a block: on its event model, its RTL, or both, cycle by cycle.
+    """Run cocotb tests of your own on a block.
 
-    On a whole machine, as by --block gamma --dut gamma --matrix MATRIX, the tests serve its memory;
-    examples/memory_bench.py does so, and says with which settings.
+    On its event model, its RTL, or both, cycle by cycle. On a whole machine, as by --block gamma --dut
+    gamma --matrix MATRIX, the tests serve its memory; examples/memory_bench.py does so, and says with
+    which settings.
 
     \b
     Examples:

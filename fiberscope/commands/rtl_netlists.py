@@ -24,9 +24,10 @@ _Write = Annotated[
 
 
 def netlists(machines: _Machines, settings: Settings = None, write: _Write = None) -> None:
-    """Measure the netlists that machines' costs.yaml name, by Yosys, into a table that runs take areas from.
+    """Measure the netlists that machines' costs.yaml name.
 
-    What is in the table already stays, as long as its Verilog and the cells are the same.
+    By Yosys, into a table that runs take areas from. What is in the table already stays, as long as its
+    Verilog and the cells are the same.
 
     \b
     Examples:

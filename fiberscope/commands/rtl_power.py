@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.completion import complete_accelerator
-from fiberscope.commands.options import SecondMatrix, Settings
+from fiberscope.commands.completion import complete_accelerator, complete_matrix
+from fiberscope.commands.options import Settings
 from fiberscope.commands.rtl_options import Folder
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.report.files import check_outputs
@@ -30,8 +30,11 @@ _Accelerator = Annotated[
         metavar="[ACCELERATOR]", help="Name of the accelerator.", autocompletion=complete_accelerator
     ),
 ]
-_Matrix = Annotated[
-    str | None, typer.Argument(metavar="[MATRIX]", help="A: a file, a known name, or a generator.")
+_Operands = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[A [B]]", help="Files, known names, or generators.", autocompletion=complete_matrix
+    ),
 ]
 _Cells = Annotated[str, typer.Option(metavar="FILE", help="The library's cells: a Liberty file, or osu018.")]
 _At = Annotated[str | None, typer.Option(metavar="NAME", help="The component; the first by default.")]
@@ -44,8 +47,7 @@ _Table = Annotated[
 def power(
     block: _Block,
     accelerator: _Accelerator = None,
-    matrix: _Matrix = None,
-    b: SecondMatrix = None,
+    operands: _Operands = None,
     settings: Settings = None,
     at: _At = None,
     liberty: _Cells = "osu018",
@@ -53,13 +55,13 @@ def power(
     table: _Table = None,
     output: Folder = Path("build/power"),
 ) -> int:
-    """Energy of a block in a run, by the toggles of its cells: a cycle's, and an event's.
+    """Energy of a block in a run, by the toggles of its cells.
 
-    The run is that of 'fiberscope rtl loop', in lock-step; without an accelerator, one of the block alone on
-    usual operands (--set then has the block's own parameters; PyRTL runs it). What registers and inputs of
-    the RTL hold in each cycle goes through the cells that Yosys maps it to; OpenSTA adds up what they take.
-    An event is a count of one of the component's counters. Memories are no cells: theirs is estimated by a
-    table.
+    A cycle's, and an event's. The run is that of 'fiberscope rtl loop', in lock-step; without an
+    accelerator, one of the block alone on usual operands (--set then has the block's own parameters;
+    PyRTL runs it). What registers and inputs of the RTL hold in each cycle goes through the cells that
+    Yosys maps it to; OpenSTA adds up what they take. An event is a count of one of the component's
+    counters. Memories are no cells: theirs is estimated by a table.
 
     \b
     Examples:
@@ -71,7 +73,7 @@ def power(
     from fiberscope.hw.rtl.tools.activity import DifferentNetlistError
     from fiberscope.rtl.power import measure, measure_alone, said, written
 
-    order = _order(block, accelerator, matrix, b, settings or (), at)
+    order = _order(block, accelerator, operands or (), settings or (), at)
     inputs = {} if order is None else order.inputs
     check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
     try:
@@ -94,20 +96,22 @@ def power(
 def _order(
     block: str,
     accelerator: str | None,
-    matrix: str | None,
-    b: str | None,
+    operands: Sequence[str],
     settings: Sequence[str],
     at: str | None,
 ) -> Loop | None:
     """The run of an accelerator that is asked for, None if the block is to run alone."""
     from fiberscope.rtl.order import Loop
+    from fiberscope.words import a_and_b
 
     if accelerator is None:
         return None
-    if matrix is None:
+    if not operands:
         raise InputError(f"{accelerator}: say on which matrix it runs, or leave it out too")
     places = () if at is None else (at,)
-    return Loop((block,), accelerator, matrix, b, settings=tuple(settings), at=places, lock_step=True)
+    return Loop(
+        (block,), accelerator, *a_and_b(operands), settings=tuple(settings), at=places, lock_step=True
+    )
 
 
 def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.options import Config, Json, Markdown, Settings
 from fiberscope.commands.output import show
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["sage"]
 
-_A = Annotated[str, typer.Option("--a", metavar="TENSOR", help="A: a file, a known name, or expected:....")]
-_B = Annotated[
-    str | None,
-    typer.Option("--b", metavar="MATRIX", help="B alike; by default A's last rank by half of its first."),
+_Operands = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="A [B]",
+        help="Files, known names, or expected:...; by default B is A's last rank by half of its first.",
+        autocompletion=complete_matrix,
+    ),
 ]
 _Kernel = Annotated[
     str | None, typer.Option("--kernel", help="spgemm, spmm, spttm or mttkrp; by A's order if left out.")
@@ -39,8 +43,7 @@ _Top = Annotated[int, typer.Option("--top", min=1, help="Pairs in the table; the
 
 
 def sage(
-    a: _A,
-    b: _B = None,
+    operands: _Operands,
     kernel: _Kernel = None,
     system: _System = "Flex_Flex_HW",
     mcf_a: _McfA = None,
@@ -51,24 +54,26 @@ def sage(
     markdown: Markdown = False,
     json: Json = None,
 ) -> None:
-    """Predict the formats with the least energy-delay product, in memory and to compute in.
+    """Predict the formats with the least energy-delay product.
 
-    Every pair of formats is tried. A and B are counted, or written as expected:shape=...,density=... with
-    nonzeros anywhere.
+    In memory, and to compute in. Every pair of formats is tried. A and B are counted, or written as
+    expected:shape=...,density=... with nonzeros anywhere.
 
     \b
     Examples:
-      fiberscope sage --a nd3k
-      fiberscope sage --a wiki-Vote --kernel spmm --top 5 --set match_cost=bus
-      fiberscope sage --a expected:shape=11000x11000,density=0.1 --mcf-a csr --json -
+      fiberscope sage nd3k
+      fiberscope sage wiki-Vote --kernel spmm --top 5 --set match_cost=bus
+      fiberscope sage expected:shape=11000x11000,density=0.1 --mcf-a csr --json -
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.converters.sage.configuration import sage_parameters
     from fiberscope.converters.sage.kernels import problem
     from fiberscope.converters.sage.operands import operand
+    from fiberscope.words import a_and_b
 
     check_outputs({"--json": json}, {})
     parameters = sage_parameters(parse_settings(settings or []), config)
+    a, b = a_and_b(operands)
     first = operand(a)
     chosen = kernel or ("spgemm" if len(first.shape) == 2 else "spttm")
     asked = problem(chosen, first, None if b is None else operand(b))

@@ -59,9 +59,10 @@ def search(
     store: _Store = STORE,
     plot: _Plot = None,
 ) -> None:
-    """Search a space for the designs that measure least; told to again, it goes on where it was ended.
+    """Search a space for the designs that measure least.
 
-    Of several workloads a measure is the geometric mean; a limit is to be kept on each.
+    Told to again, it goes on where it was ended. Of several workloads a measure is the geometric mean; a
+    limit is to be kept on each.
 
     \b
     Examples:

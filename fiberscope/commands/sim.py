@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Operands, SecondMatrix
+from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import Simulated
 from fiberscope.commands.taking import taking
 from fiberscope.report.files import operand_files
@@ -24,17 +24,17 @@ def sim(
     accelerator: Accelerator,
     operands: Operands,
     asked: Simulated,
-    b: SecondMatrix = None,
     chain: _Chain = None,
 ) -> int:
-    """Simulate A times A, or A times B, on an accelerator, or a specification on its tensors; verified.
+    """Simulate a problem on an accelerator, cycle by cycle; verified.
 
-    Products one after another are a chain, of operands by name.
+    A times A, A times B, an algorithm on a graph, or a specification on its tensors. Products one after
+    another are a chain, of operands by name.
 
     \b
     Examples:
       fiberscope sim gamma wiki-Vote --set pe.count=64 --set fibercache.size=1536KiB
-      fiberscope sim gamma a.mtx --b b.mtx --json out.json
+      fiberscope sim gamma a.mtx b.mtx --json out.json
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
@@ -44,7 +44,7 @@ def sim(
     from fiberscope.runs import Simulation
     from fiberscope.words import check_factors, operands_of
 
-    factors, tensors = operands_of([*operands, *([] if b is None else [b])])
+    factors, tensors = operands_of(operands)
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     make = partial(Simulation, accelerator, factors, tensors, chain=chain)

@@ -51,11 +51,12 @@ def suite(
     csv: _Csv = None,
     markdown: Markdown = False,
 ) -> int:
-    """Run machines on a list or a folder of workloads, and show how much faster each is than the first.
+    """Run machines on a list or a folder of workloads.
 
-    Speed-ups are ratios of simulated time; their geometric means are over the workloads that all have done.
-    The runs are those of a sweep: in parallel, here or on a cluster, and kept in a store, for which there are
-    'results' and 'page'. The exit code is 4 if some failed.
+    Shows how much faster each is than the first. Speed-ups are ratios of simulated time; their geometric
+    means are over the workloads that all have done. The runs are those of a sweep: in parallel, here or
+    on a cluster, and kept in a store, for which there are 'results' and 'page'. The exit code is 4 if
+    some failed.
 
     \b
     Examples:

@@ -99,10 +99,11 @@ def sweep(
     store: _Store = None,
     retry: _Retry = False,
 ) -> int:
-    """Run every combination of machines, workloads and parameters; what a store has already is not run again.
+    """Run every combination of machines, workloads and parameters.
 
-    A row is of the sources that it was run by: changed code makes new rows, and leaves the old ones alone.
-    A point that fails has its row too, with the reason, and the sweep goes on; the exit code is 4 then.
+    What a store has already is not run again. A row is of the sources that it was run by: changed code
+    makes new rows, and leaves the old ones alone. A point that fails has its row too, with the reason,
+    and the sweep goes on; the exit code is 4 then.
 
     \b
     Examples:

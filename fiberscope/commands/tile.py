@@ -75,9 +75,10 @@ def tile(
     markdown: Markdown = False,
     exact: Exact = False,
 ) -> None:
-    """Choose tiles from statistics of the tensors (D2T2), so that little moves and every tile fits.
+    """Choose tiles from statistics of the tensors (D2T2).
 
-    Traffic is predicted in words of 4 bytes; with --measure the outer loops are walked with the real tiles.
+    So that little moves, and every tile fits. Traffic is predicted in words of 4 bytes; with --measure
+    the outer loops are walked with the real tiles.
 
     \b
     Examples:

@@ -37,7 +37,7 @@ def make(*arguments):
                 "SET=pe.count=2 pe.radix=8",
                 "AT=gamma.pe1.merger",
             ],
-            ".venv/bin/fiberscope rtl loop 'merger' 'gamma' 'a.mtx' --b 'b.mtx' --set 'pe.count=2' "
+            ".venv/bin/fiberscope rtl loop 'merger' 'gamma' 'a.mtx' 'b.mtx' --set 'pe.count=2' "
             "--set 'pe.radix=8' --at 'gamma.pe1.merger' --sim 'icarus' -o 'out/gamma-a-b-merger'",
         ),
         (

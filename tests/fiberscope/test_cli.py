@@ -82,7 +82,7 @@ def test_exact_forbids_a_surrogate(toy: str, capsys: pytest.CaptureFixture[str])
 
 def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     other = "uniform:rows=30,cols=10,nonzeros=40"
-    assert said(capsys, "sim", toy, SMALL, "--b", other, "-q", "--json", "out.json")[0] == 0
+    assert said(capsys, "sim", toy, SMALL, other, "-q", "--json", "out.json")[0] == 0
     assert json.loads(Path("out.json").read_text())["product"]["shape"] == [30, 10]
 
 
@@ -100,7 +100,7 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
         (["sim", "toy", SMALL, "--set", "lane.count=7"], "toy: memory.buffer (65536 bytes) does not divide"),
         (["sim", "toy", SMALL, "--set", "lane.count"], "--set lane.count: write it as key=value"),
         (["sim", "toy", SMALL, "--config", "none.yaml"], "none.yaml: cannot read the configuration: No such"),
-        (["sim", "toy", SMALL, "--b", "uniform:rows=3,cols=3,nonzeros=3"], "A (uniform:"),
+        (["sim", "toy", SMALL, "uniform:rows=3,cols=3,nonzeros=3"], "A (uniform:"),
         (
             ["sim", "toy", "uniform:rows=3,cols=4,nonzeros=3"],
             "uniform:rows=3,cols=4,nonzeros=3,seed=0 is 3 x 4",
@@ -123,7 +123,7 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
             "no component matches the scope lame*",
         ),
         (["sim", "toy", SMALL, "--cycle-limit", "0"], "Invalid value for '--cycle-limit'"),
-        (["sim", "toy"], "Missing argument 'operands'"),
+        (["sim", "toy"], "Missing argument 'A [B]'"),
         (["sim", "--colour"], "No such option: --colour"),
         (["simulate"], "No such command 'simulate'"),
         (["info", "wiki-Vot"], "no accelerator or matrix is called wiki-Vot; did you mean wiki-Vote?"),

@@ -66,7 +66,7 @@ def test_any_settings(given_settings: list[str]) -> None:
 @fuzzed
 @given(matrices, st.none() | matrices)
 def test_any_matrices(a: str, b: str | None) -> None:
-    check(["sim", *SMALL, *(["--b", b] if b else []), "--", "gamma", a])
+    check(["sim", *SMALL, "--", "gamma", a, *([b] if b else [])])
 
 
 @fuzzed

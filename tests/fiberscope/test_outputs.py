@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("link.mtx --json a.mtx", "the report a.mtx: is the matrix A"),
         ("a.mtx --json hard.mtx", "the report hard.mtx: is the matrix A"),
         ("a.mtx --vcd a.mtx", "the waveform a.mtx: is the matrix A"),
-        ("a.mtx --b b.mtx --json b.mtx", "the report b.mtx: is the matrix B"),
+        ("a.mtx b.mtx --json b.mtx", "the report b.mtx: is the matrix B"),
         ("a.mtx --config c.yaml --json c.yaml", "the report c.yaml: is the file of --config"),
     ],
 )

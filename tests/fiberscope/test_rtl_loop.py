@@ -32,7 +32,7 @@ CASES = [
     ("merger", ["--set=pe.radix=8"]),
     ("merger", ["--set=pe.radix=3", *SHORT]),
     ("merger", ["--set=pe.radix=5", "--at=gamma.pe2.merger", "--set=pe.buffer_lines=1"]),
-    ("merger", ["--set=pe.radix=4", "--b=uniform:rows=40,cols=10,nonzeros=80"]),
+    ("merger", ["--set=pe.radix=4", "uniform:rows=40,cols=10,nonzeros=80"]),
     ("bank", []),
     ("bank", THRIFTY),
     (
@@ -41,7 +41,7 @@ CASES = [
             "--set=pe.radix=3",
             *SHORT,
             "--at=gamma.fibercache.bank1",
-            "--b=uniform:rows=40,cols=10,nonzeros=80",
+            "uniform:rows=40,cols=10,nonzeros=80",
         ],
     ),
     (

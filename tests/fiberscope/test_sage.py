@@ -17,7 +17,7 @@ def document(capsys, *arguments):
 
 
 def test_the_document(capsys):
-    found = document(capsys, "--a", A)
+    found = document(capsys, A)
     assert found["schema"] == "fiberscope-sage-1"
     assert (found["kernel"], len(found["pairs"])) == ("spgemm", 576)
     assert found["best"] == found["pairs"][0]
@@ -29,7 +29,7 @@ def test_the_document(capsys):
 
 
 def test_a_matrix_of_the_registry_needs_no_file(capsys):
-    found = document(capsys, "--a", "nd3k")
+    found = document(capsys, "nd3k")
     assert found["operands"]["a"] == {
         "name": "nd3k", "shape": [9000, 9000], "nonzeros": 3279690, "density": 3279690 / 81e6,
         "counted": False,
@@ -44,31 +44,31 @@ def test_a_matrix_of_the_registry_needs_no_file(capsys):
 
 def test_a_file_is_counted(capsys, tmp_path):
     (tmp_path / "a.tns").write_text("1 1 2 1\n2 3 4 1\n")
-    found = document(capsys, "--a", str(tmp_path / "a.tns"), "--kernel", "mttkrp")
+    found = document(capsys, str(tmp_path / "a.tns"), "--kernel", "mttkrp")
     assert found["operands"]["a"]["counted"]
     assert found["operands"]["a"]["shape"] == [2, 3, 4]
 
 
 def test_a_fixed_format_in_memory(capsys):
-    found = document(capsys, "--a", A, "--mcf-a", "csr", "--mcf-b", "zvc")
+    found = document(capsys, A, "--mcf-a", "csr", "--mcf-b", "zvc")
     assert {(one["mcf_a"], one["mcf_b"]) for one in found["pairs"]} == {("csr", "zvc")}
     assert len(found["pairs"]) == 16
 
 
 def test_a_class_that_has_one_pair_has_no_table_of_others(capsys):
-    assert cli.run(["sage", "--a", A, "--system", "Fix_Fix_None"]) == 0
+    assert cli.run(["sage", A, "--system", "Fix_Fix_None"]) == 0
     assert "Instead of" not in capsys.readouterr().out
 
 
 def test_what_a_class_may_choose(capsys):
-    found = document(capsys, "--a", A, "--system", "Fix_Fix_None2")
+    found = document(capsys, A, "--system", "Fix_Fix_None2")
     assert {(one["mcf_a"], one["mcf_b"], one["acf_a"], one["acf_b"]) for one in found["pairs"]} == {
         ("csr", "dense", "csr", "dense"), ("dense", "csc", "dense", "csc")
     }  # fmt: skip
 
 
 def test_the_tables(capsys):
-    assert cli.run(["sage", "--a", A, "--top", "2", "--markdown"]) == 0
+    assert cli.run(["sage", A, "--top", "2", "--markdown"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("spgemm: A 900 x 800, density 0.03; B 800 x 450, density 0.03:")
     assert out.count("\n| ") == 2 + 2 + 2 + 4
@@ -94,20 +94,20 @@ def test_the_simulation_is_predicted():
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["sage", "--a", "expected:density=0.1"], "needs a shape, and either density or nonzeros"),
-        (["sage", "--a", "expected:shape=3x3,density=2"], "a density of 2; it is between 0 and 1"),
-        (["sage", "--a", "expected:shape=3x,density=1"], "the shape 3x; write expected:shape=9000x9000"),
-        (["sage", "--a", "expected:shape=3x3,densty=1"], "no key 'densty'; did you mean density"),
-        (["sage", "--a", "expected:shape=3x3,density=x"], "'x' is no number"),
-        (["sage", "--a", A, "--b", "expected:shape=3x3,density=1"], "B is 3 x 3; A asks for 800 rows"),
-        (["sage", "--a", A, "--kernel", "spttm"], "spttm takes A of order 3"),
-        (["sage", "--a", A, "--mcf-a", "csf"], "SAGE has no format 'csf' in memory here"),
-        (["sage", "--a", A, "--set", "energy.dram=-1"], "--set: energy.dram is -1"),
+        (["sage", "expected:density=0.1"], "needs a shape, and either density or nonzeros"),
+        (["sage", "expected:shape=3x3,density=2"], "a density of 2; it is between 0 and 1"),
+        (["sage", "expected:shape=3x,density=1"], "the shape 3x; write expected:shape=9000x9000"),
+        (["sage", "expected:shape=3x3,densty=1"], "no key 'densty'; did you mean density"),
+        (["sage", "expected:shape=3x3,density=x"], "'x' is no number"),
+        (["sage", A, "expected:shape=3x3,density=1"], "B is 3 x 3; A asks for 800 rows"),
+        (["sage", A, "--kernel", "spttm"], "spttm takes A of order 3"),
+        (["sage", A, "--mcf-a", "csf"], "SAGE has no format 'csf' in memory here"),
+        (["sage", A, "--set", "energy.dram=-1"], "--set: energy.dram is -1"),
         (
-            ["sage", "--a", A, "--set", "overlap=some"],
+            ["sage", A, "--set", "overlap=some"],
             "--set: overlap is some; it should be 'none' or 'full'",
         ),
-        (["sage", "--a", A, "--system", "Flex_Fix_HW", "--mcf-a", "csr"], "no pair of formats is left"),
+        (["sage", A, "--system", "Flex_Fix_HW", "--mcf-a", "csr"], "no pair of formats is left"),
         (["compare", "sage", "nd3"], "'nd3' is not in Table III; did you mean nd3k"),
         (["compare", "sage", "--part", "bus=json:JSONDecoder"], "--part: sage has no parts"),
     ],

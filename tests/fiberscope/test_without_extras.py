@@ -40,7 +40,7 @@ COMMANDS = {
     "report": (["r.json"], None),
     "rerun": (["r.json"], None),
     "results": (["store"], "sweep"),
-    "sage": (["--a", "a.mtx", "--b", "a.mtx"], None),
+    "sage": (["a.mtx", "a.mtx"], None),
     "search": (["gamma", "a.mtx", "--over", "space.yaml", "--minimise", "cycles"], "sweep"),
     "sim": (["gamma", "a.mtx", *TINY], None),
     "suite": (["gamma", "--workloads", "."], "sweep"),

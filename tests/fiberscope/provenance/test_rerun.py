@@ -40,7 +40,7 @@ def apart(report: Report) -> dict[str, object]:
     "command",
     [
         ["sim", "gamma", SMALL, "--set", "pe.count=4"],
-        ["sim", "gamma", SMALL, "--b", f"{SMALL},seed=1", "--cycle-limit", "100", "--histograms"],
+        ["sim", "gamma", SMALL, f"{SMALL},seed=1", "--cycle-limit", "100", "--histograms"],
         ["sim", "gamma", SMALL, "--part", "merger=fiberscope.hw.fibers.merge:HighRadixMerger"],
         ["sim", "extensor", SMALL, "--set", "tiling=d2t2", "--set", "memory.format.A=coo"],
         ["convert", "csr", "bsr4", SMALL, "--bits", "16"],

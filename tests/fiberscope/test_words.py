@@ -1,0 +1,35 @@
+"""Operands in the words of a command line."""
+
+import pytest
+
+from fiberscope.errors import InputError
+from fiberscope.words import a_and_b
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (["x.mtx"], ("x.mtx", None)),
+        (["x.mtx", "y.mtx"], ("x.mtx", "y.mtx")),
+        (["B=y.mtx", "A=x.mtx"], ("x.mtx", "y.mtx")),
+        (["B=y.mtx", "uniform:rows=3,cols=3"], ("uniform:rows=3,cols=3", "y.mtx")),
+    ],
+)
+def test_a_product_has_its_operands_in_order_or_by_name(
+    words: list[str], given: tuple[str, str | None]
+) -> None:
+    assert a_and_b(words) == given
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["x", "y", "z"], "3 operands in order; A and B are two"),
+        (["x", "A=y"], "A is given twice, in order and by name; leave one out"),
+        (["x", "C=y"], "C=y: the operands here are A and B"),
+        (["B=y"], "there is no A; give A=MATRIX"),
+    ],
+)
+def test_what_is_no_product_is_refused(words: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        a_and_b(words)
