@@ -20,7 +20,18 @@ from fiberscope.workloads.registry import Entry
 from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.unpacked import check_unpacked
 
-__all__ = ["cache_folder", "cached", "data_folders", "fetch", "find", "offline", "shipped"]
+__all__ = [
+    "arrived",
+    "cache_folder",
+    "cached",
+    "data_folders",
+    "fetch",
+    "find",
+    "offline",
+    "on_data_path",
+    "shipped",
+    "whereabouts",
+]
 
 SHIPPED = Path(__file__).with_name("matrices")
 LOCK_SECONDS = 3600  # how long to wait for another process that downloads the same matrix
@@ -69,17 +80,37 @@ def find(name: str) -> Path | None:
         raise WorkloadError(what, where=str(Path(error.filename or name).parent)) from error
 
 
+def on_data_path(entry: Entry) -> Path | None:
+    """The file that the data path has of a registered name."""
+    found = (find(name) for name in (entry.name, *entry.aliases))
+    return next(filter(None, found), None)
+
+
 def shipped(entry: Entry) -> Path | None:
     """The entry's file among those that come with Fiberscope; their sources stand beside them."""
     file = SHIPPED / f"{entry.name}.mtx.gz"
     return file if file.is_file() else None
 
 
+def arrived(entry: Entry) -> bool:
+    """Whether a download of the entry lies in the cache, which nobody has looked into."""
+    file = _file(entry)
+    return file.is_file() and _beside(file).is_file()
+
+
+def whereabouts(entry: Entry) -> str:
+    """Where a registered matrix is: a ``file`` on the data path; ``ships``; ``fetched``; or nowhere."""
+    if on_data_path(entry) is not None:
+        return "file"
+    if shipped(entry) is not None:
+        return "ships"
+    return "fetched" if arrived(entry) else ""
+
+
 def cached(entry: Entry) -> Path | None:
     """The entry's file in the cache, if it is there and is what was put there."""
     file = _file(entry)
-    record = _beside(file)
-    if not file.is_file() or not record.is_file() or record.read_text().strip() != file_digest(file):
+    if not arrived(entry) or _beside(file).read_text().strip() != file_digest(file):
         return None
     return file
 

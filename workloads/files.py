@@ -10,7 +10,7 @@ from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.text import STANDARD_INPUT
 
-__all__ = ["file_of", "is_path", "on_data_path"]
+__all__ = ["file_of", "is_path"]
 
 
 def file_of(name: str | os.PathLike[str]) -> Path | None:
@@ -24,7 +24,7 @@ def file_of(name: str | os.PathLike[str]) -> Path | None:
         return Path(place[0])
     if is_path(text):
         return Path(text)
-    return on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)
+    return cache.on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)
 
 
 def is_path(text: str) -> bool:
@@ -36,9 +36,3 @@ def is_path(text: str) -> bool:
         or text.lower().endswith(SUFFIXES)
         or Path(text).is_file()
     )
-
-
-def on_data_path(entry: registry.Entry) -> Path | None:
-    """The file that the data path has of a registered name."""
-    found = (cache.find(name) for name in (entry.name, *entry.aliases))
-    return next(filter(None, found), None)

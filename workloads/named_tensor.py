@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from fiberscope.workloads import registry, spec
+from fiberscope.workloads import cache, registry, spec
 from fiberscope.workloads.array_file import array_in, named_array, read_array
 from fiberscope.workloads.canonical import CsrArray, check_shape
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.files import file_of, on_data_path
+from fiberscope.workloads.files import file_of
 from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tns import read_tns
@@ -142,7 +142,7 @@ def _tensor_file(text: str) -> Path | None:
     if not registry.known(text) or Path(text).is_file():
         return file_of(text)
     entry = registry.lookup(text)
-    found = on_data_path(entry)
+    found = cache.on_data_path(entry)
     if found is None and not entry.is_matrix:
         fix = f"put {entry.name}.tns into a folder on FIBERSCOPE_DATA"
         raise WorkloadError(

@@ -15,7 +15,7 @@ from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.canonical import CsrArray, Duplicates, canonical, digest
 from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
-from fiberscope.workloads.files import is_path, on_data_path
+from fiberscope.workloads.files import is_path
 from fiberscope.workloads.graph_view import GRAPH, full_view, graph_view, seen
 from fiberscope.workloads.named_tensor import Source, generated, tensor_in
 from fiberscope.workloads.sparse import sparse
@@ -158,7 +158,7 @@ def _registered(
 ) -> Workload:
     if not entry.is_matrix:
         raise WorkloadError(f"a tensor of rank {len(entry.shape)}; a matrix is needed", where=entry.name)
-    if (there := on_data_path(entry)) is not None:
+    if (there := cache.on_data_path(entry)) is not None:
         return _real(entry, there, there.name, duplicates)
     if (file := cache.shipped(entry)) is not None:
         return _real(entry, file, file.name, duplicates)

@@ -9,20 +9,31 @@ import typer
 
 from fiberscope.commands.completion import complete_name, complete_parameter
 from fiberscope.commands.options import Settings
-from fiberscope.commands.output import lay, nonzeros, shape
+from fiberscope.commands.output import lay, nonzeros, shape, width
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
 from fiberscope.report.table import ruled
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
 
+    from fiberscope.accelerators.configuration import Parameter
     from fiberscope.accelerators.machine import Accelerator
-    from fiberscope.workloads import Entry
+    from fiberscope.workloads import Entry, Workload
+    from fiberscope.workloads.character import Character, Degrees
 
 __all__ = ["info"]
 
-_Name = Annotated[str, typer.Argument(help="An accelerator or a matrix.", autocompletion=complete_name)]
+COLUMNS = ("Parameter", "Default", "Range", "Meaning")
+WIDE = 120  # columns of a terminal from which on the table has room for what is said of a parameter
+
+_Name = Annotated[
+    str,
+    typer.Argument(
+        help="An accelerator, or a matrix: a name, a file, a generator.", autocompletion=complete_name
+    ),
+]
 _Parameter = Annotated[
     str | None,
     typer.Argument(help="One parameter of an accelerator, or a section.", autocompletion=complete_parameter),
@@ -45,14 +56,16 @@ def info(
     """Describe an accelerator, a parameter of it, or a matrix.
 
     Of an accelerator every parameter with its default, range, unit and source; of a matrix what the registry
-    says. Several values may have to agree beyond their ranges; a run that they do not fit is refused.
-    With --draw the accelerator as a picture (SVG), from its own composition, with --set also of another one.
+    says, and of one that is at hand its degrees, its digest, and a picture of where its nonzeros lie.
+    Several values may have to agree beyond their ranges; a run that they do not fit is refused. With --draw
+    the accelerator as a picture (SVG), from its own composition, with --set also of another one.
 
     \b
     Examples:
       fiberscope info gamma
       fiberscope info gamma pe.radix
       fiberscope info wiki-Vote
+      fiberscope info my_matrix.mtx
       fiberscope info gamma --json gamma.json
       fiberscope info gamma --draw -o gamma.svg
     """
@@ -91,19 +104,24 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
 def _described(name: str, parameter: str | None) -> _Machine | _Matrix:
     from fiberscope import accelerators, workloads
     from fiberscope.machines import find, is_machine
+    from fiberscope.workloads.cache import whereabouts
     from fiberscope.workloads.errors import nearest
+    from fiberscope.workloads.files import file_of
+    from fiberscope.workloads.registry import known
+    from fiberscope.workloads.spec import is_spec
 
     machines = accelerators.names()
     if is_machine(name):
         return _Machine(find(name), parameter)
-    try:
-        entry = workloads.lookup(name)
-    except workloads.WorkloadError as error:
-        known = [*machines, *workloads.names()]
-        raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, known)}") from error
+    entry = workloads.lookup(name) if known(name) else None
+    if entry is None and not is_spec(name) and file_of(name) is None:
+        every = [*machines, *workloads.names()]
+        raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, every)}")
     if parameter is not None:
-        raise InputError(f"{entry.name} is a matrix, which has no parameter {parameter}")
-    return _Matrix(entry)
+        called = name if entry is None else entry.name
+        raise InputError(f"{called} is a matrix, which has no parameter {parameter}")
+    at_hand = entry is None or (entry.is_matrix and whereabouts(entry))
+    return _Matrix(entry, workloads.load(name) if at_hand else None)
 
 
 class _Machine:
@@ -147,49 +165,104 @@ class _Machine:
         """One parameter with what its sources are below it; several as a table below that."""
         from rich.text import Text
 
+        room = width()
+        sources = Text(("\n" if room >= max(map(len, self._header)) else " ").join(self._header))
+        rows = [self._row(given) for given in self._shown]
+        if self._single:
+            lay(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
+        elif room < WIDE:
+            lay(sources, *(part for row in rows for part in ("", *_paragraph(row))))
+        else:
+            table = ruled(*COLUMNS[:-1], "Meaning, unit and source")
+            for row in rows:
+                table.add_row(*map(Text, row))
+            lay(sources, "", table)
+
+    def _row(self, given: Parameter) -> tuple[str, str, str, str]:
         from fiberscope.accelerators.configuration import written
 
-        sources = Text("\n".join(self._header))
-        if self._single:
-            (given,) = self._shown
-            rows = {"Parameter": given.key, "Default": written(given.value)}
-            rows |= {"Range": str(self._ranges[given.key]), "Meaning": given.comment}
-            lay(_labelled(rows), "", sources)
-            return
-        table = ruled("Parameter", "Default", "Range", "Meaning, unit and source")
-        for given in self._shown:
-            texts = (written(given.value), str(self._ranges[given.key]), given.comment)
-            table.add_row(given.key, *map(Text, texts))
-        lay(sources, "", table)
+        return given.key, written(given.value), str(self._ranges[given.key]), given.comment
+
+
+def _paragraph(row: tuple[str, str, str, str]) -> tuple[RenderableType, RenderableType]:
+    """A parameter where there is no room for a column of meanings."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    key, default, allowed, meaning = row
+    head = Text.assemble((key, "bold"), f" = {default}", (f"  ({allowed})" if allowed else "", "dim"))
+    return head, Padding(Text(meaning), (0, 0, 0, 4))
 
 
 class _Matrix:
-    """A matrix or tensor as the registry describes it."""
+    """A matrix or tensor as the registry describes it, and as it is where it is at hand."""
 
-    def __init__(self, entry: Entry) -> None:
-        self._entry = entry
+    def __init__(self, entry: Entry | None, workload: Workload | None) -> None:
+        self._entry, self._workload = entry, workload
 
     def document(self) -> dict[str, object]:
-        """As plain data."""
-        return {"schema": "fiberscope-info-1", "matrix": self._entry.model_dump(mode="json")}
+        """As plain data; what is not known is null."""
+        from dataclasses import asdict
+
+        from fiberscope.workloads.character import character
+
+        return {
+            "schema": "fiberscope-info-1",
+            "matrix": None if self._entry is None else self._entry.model_dump(mode="json"),
+            "counted": None if self._workload is None else asdict(character(self._workload)),
+        }
 
     def show(self) -> None:
-        """A line for everything that is known."""
-        entry = self._entry
-        rows = {
-            "Name": entry.name,
-            "Also called": ", ".join(entry.aliases),
-            "Collection": f"{entry.collection} {entry.group or ''}".strip(),
-            "Shape": shape(entry),
-            "Nonzeros": nonzeros(entry),
-            "Kind": entry.kind,
-            "Address": entry.address or "",
-            "Source": entry.source,
-        }
-        if graph := entry.rmat:
-            what = f"R-MAT graph of {graph.edges:,} edges, and a tail of {graph.tail:,} vertices"
-            rows["Stand-in"] = f"{what} ({graph.source})"
-        lay(_labelled(rows))
+        """A line for everything that is known, and a picture."""
+        parts: list[RenderableType] = [] if self._entry is None else [_labelled(_registered(self._entry))]
+        if self._workload is not None:
+            from rich.text import Text
+
+            from fiberscope.workloads.character import character, picture
+
+            lines = picture(self._workload.matrix)
+            parts += [_labelled(_counted(character(self._workload))), Text("\n".join(_framed(lines)))]
+        lay(*[each for part in parts for each in ("", part)][1:])
+
+
+def _registered(entry: Entry) -> dict[str, str]:
+    rows = {
+        "Name": entry.name,
+        "Also called": ", ".join(entry.aliases),
+        "Collection": f"{entry.collection} {entry.group or ''}".strip(),
+        "Shape": shape(entry),
+        "Nonzeros": nonzeros(entry),
+        "Kind": entry.kind,
+        "Address": entry.address or "",
+        "Source": entry.source,
+    }
+    if graph := entry.rmat:
+        what = f"R-MAT graph of {graph.edges:,} edges, and a tail of {graph.tail:,} vertices"
+        rows["Stand-in"] = f"{what} ({graph.source})"
+    return rows
+
+
+def _counted(found: Character) -> dict[str, str]:
+    sizes = " x ".join(f"{size:,}" for size in found.shape)
+    square = found.multiplies is not None
+    full = f"{found.density:.2g} of all places; {found.diagonal:,} on the diagonal"
+    return {
+        "Read": f"{found.origin}, {found.source}",
+        "Shape": sizes,
+        "Nonzeros": f"{found.nonzeros:,}, {full}",
+        "Values": "whole numbers" if found.whole else "real numbers",
+        "Rows": _spread(found.rows),
+        "Columns": _spread(found.columns),
+        "Pattern": ("symmetric" if found.symmetric else "not symmetric") if square else "",
+        "A times A": f"{found.multiplies:,} multiplications" if square else "",
+        "Digest": found.digest,
+    }
+
+
+def _spread(degrees: Degrees) -> str:
+    empty = f"; {degrees.empty:,} are empty" if degrees.empty else ""
+    most = f"median {degrees.median:g}, at most {degrees.most:,}"
+    return f"{degrees.mean:.1f} nonzeros on average, {most}{empty}"
 
 
 def _labelled(rows: dict[str, str]) -> Table:
@@ -204,3 +277,8 @@ def _labelled(rows: dict[str, str]) -> Table:
         if text:
             table.add_row(label, Text(text))
     return table
+
+
+def _framed(lines: list[str]) -> list[str]:
+    edge = "─" * len(lines[0]) if lines else ""
+    return [f"┌{edge}┐", *(f"│{line}│" for line in lines), f"└{edge}┘"]

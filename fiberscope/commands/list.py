@@ -22,6 +22,9 @@ _Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the list
 def list_(json: _Json = None) -> None:
     """List the accelerators and the known matrices.
 
+    Of a matrix also where it is: it ships, is a file on FIBERSCOPE_DATA, or was fetched; what is nowhere is
+    fetched when it is first used, or stood in for.
+
     \b
     Examples:
       fiberscope list
@@ -31,12 +34,16 @@ def list_(json: _Json = None) -> None:
 
     names = [*accelerators.names(), *accelerators.installed()]
     machines = {name: _summary(name) for name in names}
-    matrices = [entry for entry in workloads.entries() if entry.is_matrix]
+    matrices = sorted(filter(_is_matrix, workloads.entries()), key=lambda entry: entry.name.lower())
     if json is not None:
         check_writable(json)
         write_json(json, _document(machines, matrices))
     if json != STANDARD_OUTPUT:
         _show(machines, matrices)
+
+
+def _is_matrix(entry: Entry) -> bool:
+    return entry.is_matrix
 
 
 def _summary(name: str) -> str:
@@ -50,18 +57,27 @@ def _summary(name: str) -> str:
 
 
 def _document(machines: dict[str, str], matrices: list[Entry]) -> dict[str, object]:
+    from fiberscope.workloads.cache import whereabouts
+
     return {
         "schema": "fiberscope-list-1",
         "accelerators": [{"name": name, "summary": summary} for name, summary in machines.items()],
-        "matrices": [entry.model_dump(mode="json") for entry in matrices],
+        "matrices": [{**entry.model_dump(mode="json"), "here": whereabouts(entry)} for entry in matrices],
     }
 
 
 def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
+    from rich.text import Text
+
+    from fiberscope.workloads.cache import whereabouts
+
     above = ruled("Accelerator", "What it is")
     for name, summary in machines.items():
         above.add_row(name, summary)
-    below = ruled("Matrix", "Shape", "Nonzeros", "Kind", numbers=["Nonzeros"])
+    below = ruled("Matrix", "Shape", "Nonzeros", "Here", "Kind", numbers=["Nonzeros"])
+    for column in list(below.columns)[:-1]:
+        column.no_wrap = True  # so that the last one makes room
     for entry in matrices:
-        below.add_row(entry.name, shape(entry), nonzeros(entry), entry.kind)
+        kind = Text(entry.kind, no_wrap=True, overflow="ellipsis")
+        below.add_row(entry.name, shape(entry), nonzeros(entry), whereabouts(entry), kind)
     lay(above, "", below)

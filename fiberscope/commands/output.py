@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fiberscope.workloads import Entry
 
-__all__ = ["lay", "nonzeros", "shape", "show", "tell"]
+__all__ = ["lay", "nonzeros", "shape", "show", "tell", "width"]
 
 PIPE_WIDTH = 10_000
 
@@ -41,6 +41,14 @@ def lay(*parts: RenderableType) -> None:
         console.print(*parts, sep="\n")
         return
     print(trimmed(Console(width=PIPE_WIDTH, highlight=False, markup=False), *parts))
+
+
+def width() -> int:
+    """Columns that there are to print in; in a pipe more than anything needs."""
+    from rich.console import Console
+
+    console = Console()
+    return console.width if console.is_terminal else PIPE_WIDTH
 
 
 def shape(entry: Entry) -> str:

@@ -1,8 +1,12 @@
 """``info`` and ``list``: a parameter by itself, ranges before a run, and both as JSON."""
 
 import json
+import re
 
+import numpy as np
 import pytest
+from scipy import sparse
+from scipy.io import mmwrite
 
 from fiberscope import cli
 
@@ -77,3 +81,40 @@ def test_a_graph_with_a_tail_as_its_stand_in_says_so(capsys):
         "Stand-in     R-MAT graph of 42,375,912 edges, and a tail of 1,400 vertices (edges: "
     )
     assert "Stand-in" not in said(capsys, "info", "wiki-Vote")
+
+
+@pytest.mark.parametrize("name", ["band.mtx", "uniform:rows=4,cols=4,nonzeros=7"])
+def test_a_matrix_at_hand_is_counted_and_drawn(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mmwrite("band.mtx", sparse.diags_array([np.ones(4), np.ones(3)], offsets=[0, 1]))
+    shown = said(capsys, "info", name)
+    assert re.search(r"^Nonzeros +7, 0\.44 of all places; \d on the diagonal$", shown, re.MULTILINE)
+    assert shown.splitlines()[-6] == "┌────┐"
+    counted = json.loads(said(capsys, "info", name, "--json", "-"))
+    assert counted["matrix"] is None
+    assert (counted["counted"]["shape"], counted["counted"]["nonzeros"]) == ([4, 4], 7)
+
+
+def test_a_registered_matrix_is_counted_where_it_is_at_hand(capsys):
+    document = json.loads(said(capsys, "info", "wiki-Vote", "--json", "-"))
+    assert document["counted"]["multiplies"] == 4_542_805  # as every machine that multiplies it
+    assert json.loads(said(capsys, "info", "flickr", "--json", "-"))["counted"] is None
+
+
+def test_the_list_is_sorted_and_says_what_is_here(capsys, tmp_path, monkeypatch):
+    (tmp_path / "flickr.mtx").write_text("never read")
+    monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))
+    matrices = json.loads(said(capsys, "list", "--json", "-"))["matrices"]
+    names = [matrix["name"] for matrix in matrices]
+    assert names == sorted(names, key=str.lower)
+    here = {matrix["name"]: matrix["here"] for matrix in matrices}
+    assert (here["wiki-Vote"], here["flickr"], here["cant"]) == ("ships", "file", "")
+
+
+def test_where_there_is_no_room_the_meaning_stands_below_its_parameter(capsys, monkeypatch):
+    wide = said(capsys, "info", "gamma", "pe")
+    monkeypatch.setattr("fiberscope.commands.info.width", lambda: 80)
+    lines = said(capsys, "info", "gamma", "pe").splitlines()
+    assert "pe.count = 32  (1 to 256)" in lines
+    assert lines[lines.index("pe.count = 32  (1 to 256)") + 1] == "    processing elements [T4]"
+    assert any(line.split()[:2] == ["pe.count", "32"] for line in wide.splitlines())

@@ -72,7 +72,7 @@ def loaded_by(arguments: list[str]) -> tuple[int, set[str]]:
         (["--help"], MATRICES | MACHINES | REST | {"pydantic", "rich", "lark"}),
         (["sim", "--help"], MATRICES | MACHINES | REST | {"rich", "lark"}),
         (_GRAPH, MATRICES | MACHINES | REST | {"rich"}),
-        (["info", "wiki-Vote"], {"scipy", "fiberscope.hw.dram", "lark"} | REST),
+        (["info", "flickr"], {"scipy", "fiberscope.hw.dram", "lark"} | REST),
         (["list"], MATRICES | {"fiberscope.accelerators.machine", "lark"} | REST),
         (_RUN, UNASKED | REST),
         (_GRAPH_RUN, UNASKED | REST | {"scipy", "fiberscope.hw.dram", "fiberscope.models.graphs.compiler"}),

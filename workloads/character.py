@@ -1,0 +1,116 @@
+"""What there is to see of a matrix before it is run: how full it is, and where its nonzeros lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.workload import Workload
+
+__all__ = ["Character", "Degrees", "character", "picture"]
+
+SHADES = " ░▒▓█"
+WIDTH, HEIGHT = 64, 24  # characters of a picture at the most
+TALL = 2  # a character is twice as high as wide
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """Nonzeros of the rows, or the columns, of a matrix: how many have none, and the others' spread."""
+
+    empty: int
+    mean: float
+    median: float
+    most: int
+
+
+@dataclass(frozen=True)
+class Character:
+    """A matrix in numbers.
+
+    Args:
+        source: ``real``, ``surrogate``, ``generated``, or from ``memory``.
+        density: its nonzeros over its places.
+        whole: whether every value is a whole number.
+        diagonal: nonzeros on it.
+        symmetric: whether the transpose has its nonzeros in the same places.
+        multiplies: of A times A, None if it is not square.
+    """
+
+    name: str
+    source: str
+    origin: str
+    shape: tuple[int, ...]
+    nonzeros: int
+    density: float
+    whole: bool
+    rows: Degrees
+    columns: Degrees
+    diagonal: int
+    symmetric: bool
+    multiplies: int | None
+    digest: str
+
+
+def character(workload: Workload) -> Character:
+    """Count what a matrix is like."""
+    matrix = workload.matrix
+    of_rows = np.diff(matrix.indptr)
+    of_columns = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    square = matrix.shape[0] == matrix.shape[1]
+    return Character(
+        workload.name,
+        workload.source,
+        workload.origin,
+        workload.shape,
+        workload.nonzeros,
+        workload.nonzeros / (matrix.shape[0] * matrix.shape[1]),
+        bool((matrix.data == np.floor(matrix.data)).all()),
+        _degrees(of_rows),
+        _degrees(of_columns),
+        int((_rows(matrix) == matrix.indices).sum()),
+        square and _symmetric(matrix),
+        int(of_columns @ of_rows) if square else None,
+        workload.digest,
+    )
+
+
+def _degrees(counts: NDArray[np.int64]) -> Degrees:
+    return Degrees(
+        int((counts == 0).sum()), float(counts.mean()), float(np.median(counts)), int(counts.max())
+    )
+
+
+def _rows(matrix: CsrArray) -> NDArray[np.int64]:
+    """The row of every nonzero."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def _symmetric(matrix: CsrArray) -> bool:
+    other = matrix.T.tocsr()
+    other.sort_indices()
+    return np.array_equal(matrix.indptr, other.indptr) and np.array_equal(matrix.indices, other.indices)
+
+
+def picture(matrix: CsrArray) -> list[str]:
+    """Where the nonzeros of a matrix lie: a character a block of places, the darker the more lie there.
+
+    Shades go by the logarithm of the number, so that a block with one nonzero is seen beside full ones.
+    """
+    rows, columns = matrix.shape
+    height, width = _size(rows, columns)
+    blocks = (_rows(matrix) * height // rows) * width + matrix.indices * width // columns
+    counts = np.bincount(blocks, minlength=height * width).reshape(height, width)
+    most = np.log1p(max(1, counts.max()))
+    shades = np.ceil((len(SHADES) - 1) * np.log1p(counts) / most - 1e-9).astype(int)
+    return ["".join(SHADES[shade] for shade in line) for line in shades]
+
+
+def _size(rows: int, columns: int) -> tuple[int, int]:
+    """Lines and characters of a picture that is as high and wide as the matrix, as far as there is room."""
+    height = min(HEIGHT, max(1, round(WIDTH * rows / columns / TALL)))
+    width = min(WIDTH, max(1, round(HEIGHT * TALL * columns / rows)))
+    return min(height, rows), min(width, columns)
