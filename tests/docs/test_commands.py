@@ -1,4 +1,4 @@
-"""Every command block of the documentation runs, every link leads somewhere, the README's capture is true.
+"""Every command block of the documentation runs, every link leads somewhere, captures are true.
 
 Commands of ``fiberscope`` are run, where they name real matrices on small ones, targets of ``make`` are
 looked up, and the few others are named here.
@@ -98,13 +98,14 @@ def _anchor(heading: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param("sim", marks=[pytest.mark.slow, pytest.mark.real]), pytest.param("model")]
+    "name",
+    [pytest.param("README.md", marks=[pytest.mark.slow, pytest.mark.real]), "docs/teaal.md", "docs/tour.md"],
 )
-def test_the_capture_in_the_readme_is_what_one_sees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is seen now into the README."""
-    page = ROOT / "README.md"
+def test_the_capture_of_the_page_is_what_one_sees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is seen now into the page."""
+    page = ROOT / name
     text = page.read_text(encoding="utf-8")
-    (capture,) = (one for one in CAPTURE.finditer(text) if one["command"].startswith(f"fiberscope {name} "))
+    (capture,) = CAPTURE.finditer(text)
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setenv("COLUMNS", "100")
     with redirect_stdout(io.StringIO()) as shown:

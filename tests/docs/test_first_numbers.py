@@ -1,4 +1,4 @@
-"""The README's table of cycles, as shipped and as published: each number is what its row's command gives."""
+"""The table of first numbers, cycles as shipped and as published: each number is what its row's command gives."""
 
 import re
 from pathlib import Path
@@ -9,13 +9,13 @@ import fiberscope
 from fiberscope import accelerators
 from fiberscope.study.compare import published
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 SET = re.compile(r"--set ([\w.]+)=(\w+)")
 
 
 def read_table():
     """Of each row by its first words the command and the cells, by (machine, matrix)."""
-    lines = README.read_text(encoding="utf-8").split("| cycles of |", 1)[1].split("\n\n", 1)[0].splitlines()
+    lines = PAGE.read_text(encoding="utf-8").split("| cycles of |", 1)[1].split("\n\n", 1)[0].splitlines()
     runs = [tuple(cell.strip().split(", ")) for cell in lines[0].rstrip("| ").split("|")]
     rows = [line.strip("| ").split("|", 1) for line in lines[2:]]
     return {
