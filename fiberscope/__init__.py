@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fiberscope.models.analytic.sweep import density_sweep
     from fiberscope.models.trace.api import model
     from fiberscope.report.document import Report
+    from fiberscope.shortcuts import convert, diff, graph, map, plot, tile
     from fiberscope.study.ablate import ablate
     from fiberscope.study.compare import compare
     from fiberscope.sweeps.api import sweep
@@ -48,11 +49,17 @@ __all__ = [
     "ablate",
     "analyze",
     "compare",
+    "convert",
     "density_sweep",
+    "diff",
+    "graph",
+    "map",
     "model",
+    "plot",
     "simulate",
     "suite",
     "sweep",
+    "tile",
 ]
 
 _HOMES = {
@@ -75,6 +82,7 @@ _HOMES = {
     "simulate": "fiberscope.api",
     "suite": "fiberscope.sweeps.suite",
     "sweep": "fiberscope.sweeps.api",
+    **dict.fromkeys(("convert", "diff", "graph", "map", "plot", "tile"), "fiberscope.shortcuts"),
 }
 
 __getattr__ = imported_at_first_use(__name__, _HOMES)

@@ -266,7 +266,7 @@ class GraphRun(Run):
 
 def conversion(
     machine: str,
-    factors: Sequence[str],
+    factors: Sequence[Any],  # in words, or as ``simulate`` takes A
     tensors: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
     *asked: Any,  # noqa: ANN401  (what else a ``Run`` has)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from fiberscope.report.document import Report
 from fiberscope.report.families import Family, families
+from fiberscope.report.numbers import leaves
 from fiberscope.report.parts import Conversion, Source, TensorTraffic
 
 __all__ = ["Change", "Difference", "Setting", "compare"]
@@ -103,30 +104,19 @@ def _given(report: Report) -> dict[str, Any]:
         "fidelity": report.fidelity,
         **_problem(report),
         **{f"memory.format.{name}": one.source for name, one in _converted(report).items()},
-        **_leaves(report.config),
+        **leaves(report.config),
     }
 
 
 def _problem(report: Report) -> dict[str, Any]:
     if report.problem is None:
         return {}
-    return {"problem.kind": report.problem.kind, **_leaves(report.problem.parameters, "problem.")}
+    return {"problem.kind": report.problem.kind, **leaves(report.problem.parameters, "problem.")}
 
 
 def _converted(report: Report) -> dict[str, Conversion]:
     """The operands that were converted before the run, by name."""
     return report.conversions.operands if report.conversions else {}
-
-
-def _leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The parameters by dotted key."""
-    leaves: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            leaves.update(_leaves(value, f"{prefix}{key}."))
-        else:
-            leaves[f"{prefix}{key}"] = value
-    return leaves
 
 
 def _changes(before: Report, after: Report) -> Iterator[Change]:

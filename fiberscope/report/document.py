@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pydantic import PrivateAttr
+from pydantic import BaseModel, PrivateAttr
 
 from fiberscope.report.parts import Record
 from fiberscope.workloads.tensor import SparseTensor
@@ -43,6 +43,20 @@ class Report(Record):
         """Itself, with its answer."""
         self._held.answer = answer
         return self
+
+    def row(self) -> dict[str, Any]:
+        """The run's numbers, then its settings by dotted key: a row of a DataFrame.
+
+        ``pandas.DataFrame([report.row() for report in reports])`` has a row a run.
+        """
+        from fiberscope.report.numbers import leaves, numbers  # noqa: PLC0415  (few runs go into a table)
+
+        told = {"accelerator": self.accelerator, "workload": self.workload.name}
+        return {**told, **numbers(self), **leaves(self.config)}
+
+    def __dir__(self) -> list[str]:
+        """What is of a report, without the names that every model of Pydantic has."""
+        return [name for name in super().__dir__() if name.startswith("_") or not hasattr(BaseModel, name)]
 
     def summary(self, width: int = 100) -> str:
         """What the command line shows of a run, as plain text of so many columns; ``print`` shows it too."""

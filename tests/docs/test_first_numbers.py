@@ -1,4 +1,4 @@
-"""The table of first numbers, cycles as shipped and as published: each number is what its row's command gives."""
+"""The table of first numbers, as shipped and as published: each number is what its row's command gives."""
 
 import re
 from pathlib import Path

@@ -37,7 +37,7 @@ FLOORS = (  # within ``fiberscope/``: what each module and package may import st
     ("machines",),
     ("api", "page"),
     ("runs",),
-    ("rerun", "rtl", "study", "sweeps"),
+    ("rerun", "rtl", "shortcuts", "study", "sweeps"),
     ("commands",),
     ("cli",),
     ("__main__",),

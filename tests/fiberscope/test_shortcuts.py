@@ -1,0 +1,76 @@
+"""What the package offers beside running a machine gives what the commands of the same names give."""
+
+import json
+
+import pytest
+from pydantic import BaseModel
+from scipy import sparse
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.models.analytic.mapper.search import Limits
+
+SMALL = "uniform:rows=40,cols=40,nonzeros=200"
+A = sparse.random(30, 30, density=0.1, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return [fiberscope.simulate("gamma", SMALL, pe__count=count, pe__radix=4) for count in (2, 4)]
+
+
+def of_command(path, *arguments):
+    assert cli.run([*arguments, "-q", "--json", str(path)]) == 0
+    return json.loads(path.read_text())
+
+
+def test_convert(tmp_path):
+    seen = of_command(tmp_path / "it.json", "convert", "csr", "csc", SMALL)
+    made = fiberscope.convert("csr", "csc", SMALL)
+    assert (made.cycles, made.operations) == (seen["cycles"], seen["operations"])
+    assert fiberscope.convert("csr", "coo", A, settings={"problem.bits": 16}).verification.passed
+    with pytest.raises(fiberscope.WorkloadError, match="nonsense"):
+        fiberscope.convert("csr", "nonsense", A)
+
+
+def test_graph(tmp_path):
+    words = ["x(i) = B(i,j) * c(j)", "--format", "B:ss", f"B={SMALL}", "c=ones"]
+    seen = of_command(tmp_path / "it.json", "graph", "run", *words)
+    made = fiberscope.graph("x(i) = B(i,j) * c(j)", {"B": SMALL, "c": "ones"}, "B:ss")
+    assert made.cycles == seen["cycles"]
+    result = fiberscope.graph("x(i) = B(i,j) * c(j)", {"B": A, "c": "ones"}).result
+    assert result.toarray().ravel() == pytest.approx(A.toarray().sum(axis=1))
+
+
+def test_tile_and_map(tmp_path):
+    path = tmp_path / "it.json"
+    assert cli.run(["tile", SMALL, "--buffer", "1KiB", "--json", str(path)]) == 0
+    chosen = fiberscope.tile(SMALL, buffer=1024).schemes["d2t2"].shape
+    assert chosen == json.loads(path.read_text())["schemes"]["d2t2"]["shape"]
+    best = fiberscope.map("matmul", limits=Limits(2_000, None, None))
+    assert best.found.evaluated == 2_000
+    assert best.report().cycles > 0
+
+
+def test_diff_and_plot_take_reports_and_their_files(reports, tmp_path):
+    before, after = reports
+    before.write(tmp_path / "before.json")
+    (setting,) = fiberscope.diff(tmp_path / "before.json", after).settings
+    assert (setting.name, setting.before, setting.after) == ("pe.count", 2, 4)
+    fiberscope.plot(before, tmp_path / "one.svg")
+    fiberscope.plot(str(tmp_path / "before.json"), tmp_path / "two.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_a_run_is_a_row(reports):
+    rows = [report.row() for report in reports]
+    assert [row["pe.count"] for row in rows] == [2, 4]
+    assert [row["cycles"] for row in rows] == [report.cycles for report in reports]
+    assert rows[0]["operations_multiply"] == reports[0].operations["multiply"]
+    assert list(rows[0])[:3] == ["accelerator", "workload", "fidelity"]
+
+
+def test_a_report_offers_what_is_of_a_report(reports):
+    offered = set(dir(reports[0]))
+    assert {"cycles", "row", "summary", "write", "result", "to_json"} <= offered
+    assert not {name for name in offered & set(dir(BaseModel)) if not name.startswith("_")}
