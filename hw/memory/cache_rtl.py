@@ -49,12 +49,12 @@ class BankParameters(FiberCacheSpecification, Parameters):
             addresses, as the component leaves it.
 
     Raises:
-        ValueError: for a number out of its range, lines or sets of no power of two, or an array
-            with one stage.
+        ValueError: for a number out of its range, lines of no power of two, sets of none
+            where the banks are of none either, or an array with one stage.
     """
 
     banks: int = number(48, *LIMITS["banks"])
-    sets: int = number(64, 1, 128)
+    sets: int = number(64, 1, 2048)
     ways: int = number(16, 1, 32)
     line_bytes: int = number(64, *LIMITS["line_bytes"])
     misses: int = number(16, 1, 64)
@@ -72,10 +72,10 @@ class BankParameters(FiberCacheSpecification, Parameters):
         """Refuse what cannot be built."""
         Parameters.__post_init__(self)
         check_range("bank", "port", self.port, 0, (1 << self.tag_bits - PORT_SHIFT) - 1)
-        for name in ("line_bytes", "sets"):
-            number = getattr(self, name)
-            if number & (number - 1):
-                raise ValueError(f"bank: {name} must be a power of two, not {number}")
+        if self.line_bytes & (self.line_bytes - 1):
+            raise ValueError(f"bank: line_bytes must be a power of two, not {self.line_bytes}")
+        if self.sets & (self.sets - 1) and self.banks & (self.banks - 1):
+            raise ValueError(f"bank: sets or banks must be a power of two, not {self.sets} and {self.banks}")
         if self.data == ARRAY and self.stages == 1:
             raise ValueError(
                 "bank: data=array needs 2 or 3 stages: a way is known only at the end of the first"

@@ -13,20 +13,20 @@ from fiberscope.hw.memory.misses_rtl import number_of
 from fiberscope.hw.memory.tags import Sets
 from fiberscope.hw.rtl.kit.smallest import Candidate, smallest
 from fiberscope.hw.rtl.kit.sram import Sram
-from fiberscope.hw.rtl.kit.trees import any_of
+from fiberscope.hw.rtl.kit.trees import any_of, remainder
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named
 
 GROUP = 4  # ways whose victim is found in the stage that compares, before the one among the groups
 
 
 def set_of(line: Signal, sets: Sets) -> Signal:
-    """The set of a line: bits of its number, or all of them folded; sets are a power of two."""
+    """The set of a line, of its number a remainder, or all bits folded; the divisor is a power of two."""
     bits = index_bits(sets.sets)
     rest = line[sets.divisor.bit_length() - 1 :]
     if sets.sets == 1:
         return pyrtl.Const(0, 1)
     if not sets.hashed:
-        return rest[:bits].zero_extended(bits)
+        return remainder(rest, sets.sets).zero_extended(bits)
     parts = [rest[i : i + bits].zero_extended(bits) for i in range(0, len(rest), bits)]
     return reduce(xor, parts)
 

@@ -65,7 +65,7 @@ def test_the_memories_of_a_twin_are_listed():
     ("changes", "message"),
     [
         ({"line_bytes": 48}, "bank: line_bytes must be a power of two, not 48"),
-        ({"sets": 12}, "bank: sets must be a power of two, not 12"),
+        ({"sets": 12}, "bank: sets or banks must be a power of two, not 12 and 48"),
         ({"port": 4, "tag_bits": 34}, "bank: port must be from 0 to 3, not 4"),
     ],
 )

@@ -33,7 +33,7 @@ REQUESTER = 5 << PORT_SHIFT
 
 
 def _parameters(generator: random.Random) -> BankParameters:
-    return BankParameters(
+    given = BankParameters(
         banks=generator.choice([1, 1, 1, 2, 3, 12, 48]),
         sets=generator.choice([1, 1, 1, 2, 4]),
         ways=generator.choice([1, 2, 3, 4]),
@@ -49,6 +49,8 @@ def _parameters(generator: random.Random) -> BankParameters:
         address_bits=generator.choice([24, 48, 64]),
         data=NO_ARRAY,
     )
+    any_sets = given.sets > 1 and given.banks in (1, 2) and not given.hashed
+    return replace(given, sets=3) if any_sets else given
 
 
 def _inputs(generator: random.Random, given: BankParameters) -> dict[str, list[Token]]:

@@ -102,6 +102,7 @@ BINS: dict[str, Bins] = {
         "more than 8 misses in flight": lambda run: run.most["in_flight"] > 8,
         "every miss in flight": lambda run: run.most["in_flight"] == run.given.misses,
         "a full bank of 16 ways": lambda run: run.given.ways == 16 and run.counted("evictions") > 0,
+        "sets of no power of two": lambda run: run.given.sets == 3 and run.counted("read_hits") > 0,
         "the default bank evicts": lambda run: run.given.sets == 64 and run.counted("evictions") > 0,
         "neighbours in one set": lambda run: (
             run.given.banks == run.given.sets == 1 and run.counted("evictions") > 0

@@ -15,7 +15,7 @@ _FIRST, _FIRST_LARGE = range(4), (7,)
 _MORE: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "adder_network": ((), (4, 5)),
     "atomic_update": ((6, 11), (3, 6)),
-    "bank": ((13,), (5, 6)),
+    "bank": ((13, 21), (5, 6)),
     "benes": ((), (4, 6)),
     "intersector": ((4, 9), (5,)),
     "regor": ((), (3, 6)),
