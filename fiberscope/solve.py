@@ -111,6 +111,7 @@ def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, 
     try:
         tiled = with_tiles(kind, configured, problem.given())
         model = kind.models[course.fidelity](tiled, *problem.given(), **parts)
+        problem.precision = getattr(model, "value_type", None)
         if course.fidelity == EVENT:
             _complete(kind, cast(Machine, model))
     except BuildError:

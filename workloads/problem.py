@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gemm import Operand
-from fiberscope.workloads.verification import TOLERANCE, Comparison, compare, overflow
+from fiberscope.workloads.verification import TOLERANCE, Comparison, Precision, compare, overflow
 
 __all__ = ["MatrixProduct", "Problem", "ProblemParameters", "Spgemm"]
 
@@ -49,6 +49,7 @@ class Problem(ABC):
     answer: ClassVar[str]
     reference: str
     tolerance: float = 0.0
+    precision: Precision | None = None  # of the machine's values, where it says of what type they are
     tensors: ClassVar[tuple[str, ...]]
     least: ClassVar[int] = 1
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
@@ -177,4 +178,4 @@ class Spgemm(MatrixProduct):
 
     def check(self, answer: CsrArray) -> Comparison:
         """Compare with scipy's product, entry by entry."""
-        return compare(*self.given(), answer)
+        return compare(*self.given(), answer, self.precision)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,11 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
 
 __all__ = [
+    "EXACT",
     "TOLERANCE",
     "Comparison",
-    "allowed",
+    "Precision",
+    "Rounding",
     "compare",
     "entries_compared",
     "largest_error",
@@ -59,37 +61,76 @@ class Comparison:
         return self.missing == 0 and self.extra == 0 and self.max_relative_error <= self.tolerance
 
 
-def allowed(terms: float, reads: int, roundoff: float) -> float:
-    """The largest relative error that rounding explains, of values that are no doubles as they come.
+class Precision(Protocol):
+    """Of a type of values whether they are floats, a result's roundoff, and the least above 0."""
+
+    floats: bool
+    roundoff: float
+    least: float
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """What rounding may do to a value.
 
     Args:
-        terms: of the longest sum, each of which is rounded as it is added; the reference, in doubles, too.
-        reads: of operands, which are rounded before, and in functions; 16 roundoffs each are room for both.
-        roundoff: the type's unit.
-
-    Source: Jeannerod and Rump, "Improved error bounds for inner products in floating-point arithmetic", 2013.
+        tolerance: error that passes, relative to the size of what was added up,
+        floor: and to this, for what was too small for the type.
     """
-    return (terms + 16 * reads) * (roundoff + DOUBLE_ROUNDOFF)
+
+    tolerance: float = TOLERANCE
+    floor: float = 0.0
+
+    @classmethod
+    def of(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
+        """The most that it explains; of values that are doubles as they come, as of None, the default.
+
+        Args:
+            precision: of the values' type.
+            terms: of the longest sum, each of which is rounded as it is added; the reference, in doubles,
+                too.
+            reads: of operands, which are rounded before, and in functions; 16 roundoffs each are room for
+                both.
+
+        Source: Jeannerod and Rump, "Improved error bounds for inner products in floating-point arithmetic",
+        2013.
+        """
+        if precision is None or not precision.floats:
+            return EXACT
+        allowed = (terms + 16 * reads) * (precision.roundoff + DOUBLE_ROUNDOFF)
+        return cls(allowed, precision.least / precision.roundoff)
 
 
-def compare(a: CsrArray, b: CsrArray, product: CsrArray) -> Comparison:
-    """Compare ``product`` with scipy's ``a @ b``, block of rows by block of rows.
+EXACT = Rounding()  # of doubles as they come
+
+
+def compare(a: CsrArray, b: CsrArray, product: CsrArray, precision: Precision | None = None) -> Comparison:
+    """Compare ``product``, of a precision, with scipy's ``a @ b``, block of rows by block of rows.
 
     Raises:
         ValueError: the product's shape is not that of ``a @ b``.
     """
     if product.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
+    rounding = Rounding.of(precision, _most_terms(a, b), 2)
     error, missing, extra = 0.0, 0, 0
     reference_of = _positive_reference if _stays_positive(a, b) else _any_reference
     for rows in _blocks(a, b):
-        part = _compare_entries(*reference_of(a[rows], b), _sorted(product[rows]))
+        expected, values, sizes = reference_of(a[rows], b)
+        scale = sizes + rounding.floor if rounding.floor else sizes
+        part = _compare_entries(expected, values, scale, _sorted(product[rows]))
         error, missing, extra = (
             max(error, part.max_relative_error),
             missing + part.missing,
             extra + part.extra,
         )
-    return Comparison(error, missing, extra)
+    return Comparison(error, missing, extra, rounding.tolerance)
+
+
+def _most_terms(a: CsrArray, b: CsrArray) -> int:
+    """No entry of a product is a sum of more."""
+    longest_row, longest_column = np.diff(a.indptr), np.bincount(b.indices)
+    return min(int(lengths.max(initial=0)) for lengths in (longest_row, longest_column))
 
 
 def _stays_positive(a: CsrArray, b: CsrArray) -> bool:

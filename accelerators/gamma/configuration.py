@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,8 +14,11 @@ from fiberscope.accelerators.gamma.layout import Sizes
 from fiberscope.accelerators.quantities import SIZE
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.hw.memory.cache_geometry import HASHED, LIMITS, FiberCacheSpecification
+from fiberscope.hw.value_type import AUTO, INTEGER, TYPES, ValueName
 from fiberscope.workloads.canonical import CsrArray
 
+COORDINATE_BYTES = 4
+VALUE_BYTES = {AUTO: 8, INTEGER: 4} | {name: one.bits // 8 for name, one in TYPES.items() if one.floats}
 MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
 
 
@@ -114,6 +118,7 @@ class Format(OperandFormat):
 class GammaConfiguration(CompositionParameters):
     """All parameters of Gamma."""
 
+    value: ValueName
     tiling: Literal["none", "selective"]
     tile: Bytes = Field(ge=1)
     reorder: Literal["none", "affinity"]
@@ -122,6 +127,16 @@ class GammaConfiguration(CompositionParameters):
     network: ElementNetwork
     scheduler: SchedulerParameters
     format: Format
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Say what values and elements take where that is left to the values' type."""
+        of, value = given.get("format"), VALUE_BYTES.get(given.get("value", AUTO))
+        if not isinstance(of, Mapping) or value is None:
+            return given
+        left = {"element": COORDINATE_BYTES + value, "value": value}
+        return given | {"format": {**of, **{key: size for key, size in left.items() if of.get(key) == AUTO}}}
 
     def _check_state(self) -> None:
         """Refuse a machine whose state alone would fill the host's memory."""

@@ -16,6 +16,7 @@ from fiberscope.hw.fibers.reader import FiberReader
 from fiberscope.hw.fibers.sums_ahead import SumsAhead
 from fiberscope.hw.fibers.tasks import TASK
 from fiberscope.hw.memory.protocol import REPLY, REQUEST
+from fiberscope.hw.value_type import DOUBLE
 from fiberscope.sim import Component, Input, Kernel, Output
 from fiberscope.sim.assembly import Assembly, end
 from fiberscope.sim.stand_in import StandInKernel
@@ -117,8 +118,9 @@ class ProcessingElement(Assembly):
             element_bytes=machine.b_sizes.element_bytes,
         )
         self.merger = make["merger"](f"{name}.merger", pe.radix, pe.merger_stages)
-        self.multiplier = make["multiplier"](f"{name}.multiplier", machine.a.values)
-        self.accumulator = make["accumulator"](f"{name}.accumulator")
+        typed = {"values": machine.value_type.name} if machine.value_type is not DOUBLE else {}
+        self.multiplier = make["multiplier"](f"{name}.multiplier", machine.a.values, **typed)
+        self.accumulator = make["accumulator"](f"{name}.accumulator", **typed)
         self.writer = FiberWriter(
             f"{name}.writer",
             table,

@@ -65,6 +65,7 @@ class MachineModel:
 
         make = partial(kind.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
         self._machine = cast(Machine, make(configured, *self.problem.given()))
+        self.problem.precision = getattr(self._machine, "value_type", None)
         self._kernel = self._machine.kernel
         self._pins = [part for part in self._kernel.components if isinstance(part, MemoryPins)]
         self._others = [part for part in self._kernel.components if not isinstance(part, MemoryPins)]

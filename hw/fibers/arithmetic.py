@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.hw.stream import DATA, STOP, STREAM
+from fiberscope.hw.value_type import AUTO, TYPES, ValueType
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
@@ -24,6 +25,7 @@ class Multiplier(Component):
     Args:
         name: instance name.
         scales: the scale registers, as doubles; shared with whoever loads them, not copied.
+        values: the type of all values, by its name in ``TYPES``.
 
     Raises:
         SimulationError: in the run, if a reference names no register.
@@ -36,8 +38,9 @@ class Multiplier(Component):
     operands: Channel
     products: Channel
 
-    def __init__(self, name: str, scales: array[float]) -> None:
+    def __init__(self, name: str, scales: array[float], values: str = AUTO) -> None:
         super().__init__(name)
+        self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.scales = scales  # C: double[::1]
         self.registers = len(scales)
         self.multiply = 0
@@ -57,7 +60,7 @@ class Multiplier(Component):
                 raise SimulationError(
                     f"{self.name}: reference {reference} names no scale register; there are {self.registers}"
                 )
-            value *= self.scales[reference]
+            value = self.value_type.multiply(value, self.scales[reference])
             self.multiply += 1
         self.products.push(control, operands.coordinate(), reference, value)
         operands.pop()
@@ -116,6 +119,10 @@ class Accumulator(Component):
     out on ``sums``. One element a cycle; the last sum and the stop leave together, so that a fiber costs no
     cycle of its own.
 
+    Args:
+        name: instance name.
+        values: as of ``Multiplier``.
+
     Raises:
         SimulationError: when built, if the channel at ``sums`` has a capacity below 2.
     """
@@ -127,8 +134,9 @@ class Accumulator(Component):
     products: Channel
     sums: Channel
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, values: str = AUTO) -> None:
         super().__init__(name)
+        self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.holding = False
         self.coordinate = 0
         self.sum = 0.0
@@ -155,7 +163,7 @@ class Accumulator(Component):
             self._emit()
             self.sums.push(STOP)
         elif self.holding and products.coordinate() == self.coordinate:
-            self.sum += products.value()
+            self.sum = self.value_type.add(self.sum, products.value())
             self.add += 1
         else:
             if not self.sums.can_push():

@@ -13,6 +13,7 @@ from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.ways_ahead import WaysAhead
 from fiberscope.hw.stream import DATA, STOP
+from fiberscope.hw.value_type import ValueType
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, FAR, IDLE
@@ -88,6 +89,7 @@ class SumsAhead(WaysAhead):
         self.multiplier = multiplier
         self.accumulator = accumulator
         self.taker = taker
+        self.value_type: ValueType = accumulator.value_type  # C: readonly ValueType; the multiplier's too
 
     def engage(self) -> None:
         """Take over from the components."""
@@ -125,7 +127,7 @@ class SumsAhead(WaysAhead):
         if source < 0:
             self._pass_to_multiplier(cycle, 2 * coordinate, self.partials.values[element])
         else:
-            value = self.operand.values[element] * self.multiplier.scales[source]
+            value = self.value_type.multiply(self.operand.values[element], self.multiplier.scales[source])
             self._pass_to_multiplier(cycle, 2 * coordinate + 1, value)
 
     def _pass_to_multiplier(self, cycle: int, coordinate: int, value: float) -> None:
@@ -193,7 +195,7 @@ class SumsAhead(WaysAhead):
         self.in_flight[place + ADDED] = cycle
         self.added += 1
         if joins:
-            self.sum += self.values[place + VALUE]
+            self.sum = self.value_type.add(self.sum, self.values[place + VALUE])
             self.additions += 1
         else:
             self._sum_up(cycle, coordinate, self.values[place + VALUE])

@@ -94,6 +94,32 @@ def test_too_large_an_error_fails_just_above_the_tolerance() -> None:
     assert compare(one, one, below).passed
 
 
+class Half:
+    """A type of few bits, for numbers worked out by hand."""
+
+    floats, roundoff, least = True, 2.0**-10, 2.0**-14
+
+
+def test_values_of_a_type_may_be_off_by_what_rounding_explains() -> None:
+    a, b = (
+        from_scipy(np.ones((1, 3))).matrix,
+        from_scipy(np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])).matrix,
+    )
+    most = (2 + 2 * 16) * (2.0**-10 + 2.0**-53)  # two terms each: as many as a column of B has
+    for part, passes in ((0.9, True), (1.1, False)):
+        found = compare(a, b, sparse.csr_array([[2.0, 2.0 * (1 + part * most)]]), Half())
+        assert (found.passed, found.tolerance) == (passes, most)
+    one = from_scipy(np.ones((1, 1))).matrix
+    assert compare(one, one, sparse.csr_array([[1.0]])).tolerance == TOLERANCE
+
+
+@pytest.mark.parametrize(("size", "passes"), [(2.0**-9, True), (1.0, False)])
+def test_what_is_too_small_for_a_type_may_be_lost(size: float, passes: bool) -> None:
+    one, small = from_scipy(np.ones((1, 1))).matrix, from_scipy(np.full((1, 1), size)).matrix
+    lost = sparse.csr_array((np.zeros(1), np.zeros(1, int), np.array([0, 1])), shape=(1, 1))
+    assert compare(one, small, lost, Half()).passed == passes
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_value_that_is_not_finite_fails(value: float) -> None:
     one = from_scipy(np.ones((1, 1))).matrix

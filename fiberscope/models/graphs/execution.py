@@ -20,7 +20,6 @@ from fiberscope.models.graphs.operands import Operand, load_operands, sizes_of
 from fiberscope.models.graphs.read import read_gv
 from fiberscope.models.graphs.report import Ran, report
 from fiberscope.models.graphs.result import (
-    Rounding,
     Written,
     carried,
     compare,
@@ -44,7 +43,7 @@ from fiberscope.waveform import Waveform, recording
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import Comparison, allowed
+from fiberscope.workloads.verification import EXACT, Comparison, Rounding
 
 __all__ = ["configured", "prepare", "roots_of", "run"]
 
@@ -301,14 +300,12 @@ class _Runs:
 
     def _rounding(self, assignment: Assignment) -> Rounding:
         """What rounding may do to a result."""
-        kind, sizes = self.parameters.value_type, self.ready.sizes
+        kind = self.parameters.value_type
         if not kind.floats:
-            return Rounding()
-        terms = self._terms[assignment.result.tensor] = counted(assignment, self._terms, sizes)
-        reads = len(accesses_in(self.ready.meant))
-        return Rounding(
-            allowed(terms.sizes.max(initial=1.0), reads, kind.roundoff), kind.least / kind.roundoff
-        )
+            return EXACT
+        terms = counted(assignment, self._terms, self.ready.sizes)
+        self._terms[assignment.result.tensor] = terms
+        return Rounding.of(kind, terms.sizes.max(initial=1.0), len(accesses_in(self.ready.meant)))
 
     def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
         """What was written, in whole dimensions."""

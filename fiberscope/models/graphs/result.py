@@ -27,22 +27,9 @@ from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import TOLERANCE, Comparison, largest_error
+from fiberscope.workloads.verification import EXACT, Comparison, Rounding, largest_error
 
-__all__ = ["Rounding", "Written", "carried", "compare", "counted", "ones_at", "reference"]
-
-
-@dataclass(frozen=True)
-class Rounding:
-    """What rounding may do to a value.
-
-    Args:
-        tolerance: error that passes, relative to the size of what was added up,
-        floor: and to this, for what was too small for the type.
-    """
-
-    tolerance: float = TOLERANCE
-    floor: float = 0.0
+__all__ = ["Written", "carried", "compare", "counted", "ones_at", "reference"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +102,7 @@ def compare(
     expected: Points,
     sizes: Mapping[str, int],
     splits: Splits,
-    rounding: Rounding = Rounding(),
+    rounding: Rounding = EXACT,
 ) -> Comparison:
     """Compare what was written with what should have been.
 

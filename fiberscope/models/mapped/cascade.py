@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.models.trace.api import Prepared, prepare
 from fiberscope.models.trace.evaluate import Outcome, run
 from fiberscope.models.trace.operands import tensor_of
@@ -20,18 +19,17 @@ from fiberscope.workloads import Problem
 from fiberscope.workloads.expressions.expression import accesses
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import TOLERANCE, Comparison, allowed
+from fiberscope.workloads.verification import TOLERANCE, Comparison, Rounding
 
 __all__ = ["Cascade", "Made"]
 
 
 @dataclass(frozen=True)
 class Made:
-    """What a machine has made: by its specification, the outputs that it wrote by name, of a type."""
+    """What a machine has made: by its specification, the outputs that it wrote by name."""
 
     specification: Specification
     outputs: Mapping[str, FiberTree]
-    value_type: ValueType = DOUBLE
 
 
 class Cascade(Problem):
@@ -93,9 +91,7 @@ class Cascade(Problem):
             summed = set(einsum.ranks) - set(work.equation.output.ranks)
             terms += math.prod(shapes[rank] for rank in summed)
             reads += len(list(accesses(work.equation.expression)))
-        kind = answer.value_type
-        tolerance = allowed(terms, reads, kind.roundoff) if kind.floats else TOLERANCE
-        return Comparison(error, 0, 0, tolerance)
+        return Comparison(error, 0, 0, Rounding.of(self.precision, terms, reads).tolerance)
 
     def solution(self, answer: Made) -> SparseTensor:
         """The last output, by the order in which its ranks are declared."""

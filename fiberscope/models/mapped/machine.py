@@ -106,7 +106,7 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
     def result(self) -> Made:
         """The outputs as the instances wrote them."""
         outputs = {one.graph.einsum.output: one.output() for one in self.stages}
-        return Made(self.specification, outputs, self.value_type)
+        return Made(self.specification, outputs)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions, steps of intersectors that skip, and elements merged."""

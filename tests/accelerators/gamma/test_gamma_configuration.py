@@ -59,6 +59,11 @@ from fiberscope.accelerators.gamma import ACCELERATOR
         ({"reorder": "random"}, "settings: reorder is random; it should be 'none' or 'affinity'"),
         ({"format.element": 65}, "gamma: format.element is 65 bytes; a line of 64 bytes should hold one"),
         ({"format.pointer": 12}, "gamma: format.pointer is 12 bytes; it should divide a 64-byte line"),
+        (
+            {"value": "float16"},
+            "settings: value is float16; it should be 'auto', 'integer', 'float32', 'float64' or 'bfloat16'",
+        ),
+        ({"format.element": "all"}, "settings: format.element is all; it should be a size, such as "),
         ({"clock": "fast"}, "settings: clock is fast; it should be a frequency, such as "),
     ],
 )
@@ -82,6 +87,17 @@ def test_the_shipped_machine_is_the_published_one():
     assert (shipped.fibercache.size, shipped.fibercache.banks, shipped.fibercache.ways) == (3 << 20, 48, 16)
     assert (shipped.memory.channels, shipped.memory.width, shipped.memory.bandwidth) == (16, 64, 8 << 30)
     assert (shipped.format.element, shipped.format.pointer) == (12, 4)
+
+
+@pytest.mark.parametrize(
+    ("value", "element", "alone"),
+    [("auto", 12, 8), ("integer", 8, 4), ("float32", 8, 4), ("float64", 12, 8), ("bfloat16", 6, 2)],
+)
+def test_an_element_takes_what_its_value_does_unless_said_otherwise(value, element, alone):
+    found = configured(value=value).format
+    assert (found.element, found.value) == (element, alone)
+    found = configured(value=value, format__element=16, format__value=4).format
+    assert (found.element, found.value) == (16, 4)
 
 
 def test_the_least_window_for_a_task_is_accepted():

@@ -115,6 +115,7 @@ def configurations(draw: st.DrawFn) -> GammaConfiguration:
     banks, ways, sets = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2, 4])), draw(st.integers(1, 4))
     few = st.integers(1, 3)
     return configured(
+        value=draw(st.sampled_from(["auto", "auto", "integer", "float32", "bfloat16"])),
         reorder=draw(st.sampled_from(["none", "affinity"])),
         pe__count=draw(st.integers(1, 5)),
         pe__radix=radix,
