@@ -19,6 +19,7 @@ from fiberscope.hw.fibers import arithmetic_rtl as arithmetic
 from fiberscope.hw.fibers import merge_rtl as merger
 from fiberscope.hw.fibers import reader_rtl as reader
 from fiberscope.hw.fibers.tasks_rtl import (
+    ELEMENTS,
     INDEX_BITS,
     NUMBER_BITS,
     Element,
@@ -30,11 +31,13 @@ from fiberscope.hw.fibers.tasks_rtl import (
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit import channel
 from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.arithmetic import carried_as, value_type
 from fiberscope.hw.rtl.kit.channel import carrying
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
+from fiberscope.hw.value_type import DOUBLE, INTEGER
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.errors import SimulationError
 
@@ -49,13 +52,14 @@ DELAY = channel.LATENCY
 
 
 @dataclass(frozen=True)
-class ElementParameters(OfLines, Parameters):
+class ElementParameters(OfLines):
     """What a processing element is made for, as its configuration has it; bytes, tokens and cycles.
 
     Args:
         place: of the element among all, by which its ports at the FiberCache's network are known.
         request_queue: tokens in the channels of its requests.
         prefetch, through_cache: whether fibers are fetched, and rows of Z stay in the FiberCache: 0 or 1.
+        values: the type of all values.
 
     Raises:
         ValueError: for a number out of its range.
@@ -77,9 +81,10 @@ class ElementParameters(OfLines, Parameters):
     prefetch: int = number(1, 0, 1)
     through_cache: int = number(0, 0, 1)
     line_bytes: int = one_of(64, 32, 64, 128)
-    element_bytes: int = one_of(8, 8, 16)
+    element_bytes: int = one_of(8, *ELEMENTS)
     page_bytes: int = one_of(4096, *writer.PAGES)
     request_queue: int = number(4, 2, 1024)
+    values: str = value_type()
 
     @property
     def block_name(self) -> str:
@@ -104,10 +109,8 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
         ValueError: there is no such module.
     """
     given = machine.parameters
-    if machine.b_sizes != given.sizes:
-        raise ValueError("pe: B lies as values alone, which no module reads; set format.dense=none")
-    if given.format.pointer != prefetcher.POINTER_BYTES:
-        raise ValueError(f"pe: format.pointer must be {prefetcher.POINTER_BYTES}, not {given.format.pointer}")
+    values = INTEGER if machine.value_type is DOUBLE else given.value
+    _check_format(machine, [size for size in ELEMENTS if 8 * size >= NUMBER_BITS + machine.value_type.bits])
     pe = given.pe.model_dump(exclude={"count", "partial_queue"})
     return ElementParameters(
         **pe | {"prefetch": int(given.pe.prefetch)},
@@ -117,13 +120,28 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
         element_bytes=given.format.element,
         page_bytes=given.scheduler.output_page,
         request_queue=given.network.queue,
+        values=values,
     )
+
+
+def _check_format(machine: Gamma, sizes: Sequence[int]) -> None:
+    """Refuse a memory that no module reads, elements of one of these sizes; say at once what would do."""
+    of = machine.parameters.format
+    needed = []
+    if of.element not in sizes:
+        needed.append(f"format.element={sizes[0]}")
+    if of.pointer != prefetcher.POINTER_BYTES:
+        needed.append(f"format.pointer={prefetcher.POINTER_BYTES}")
+    if machine.b_sizes != machine.parameters.sizes:
+        needed.append("format.dense=none")
+    if needed:
+        raise ValueError(f"pe: no module reads fibers as they lie in memory; set {' '.join(needed)}")
 
 
 def parts(given: ElementParameters) -> dict[str, Part]:
     """The units, by the names that they have in the machine."""
-    lines = {"line_bytes": given.line_bytes, "element_bytes": given.element_bytes}
-    port, bits = given.first_port, NUMBER_BITS
+    lines: dict[str, Any] = {name: getattr(given, name) for name in ("line_bytes", "element_bytes", "values")}
+    port, bits, values = given.first_port, NUMBER_BITS, given.values
     way = next(wire.capacity for wire in given.wires if wire.output == "ways[0]")
     made: Mapping[str, tuple[Any, Parameters]] = {
         "prefetcher": (
@@ -145,10 +163,23 @@ def parts(given: ElementParameters) -> dict[str, Part]:
         ),
         "merger": (
             merger.BLOCK,
-            merger.MergerParameters(given.radix, bits, INDEX_BITS, bits, given.merger_stages, "whole", bits),
+            merger.MergerParameters(
+                given.radix,
+                bits,
+                INDEX_BITS,
+                stages=given.merger_stages,
+                scale_bits=given.value_field.width,
+                **carried_as(values, bits),
+            ),
         ),
-        "multiplier": (arithmetic.MULTIPLIER, arithmetic.MultiplierParameters(bits, INDEX_BITS, bits)),
-        "accumulator": (arithmetic.BLOCK, arithmetic.AccumulatorParameters(bits, bits, bits, INDEX_BITS)),
+        "multiplier": (
+            arithmetic.MULTIPLIER,
+            arithmetic.MultiplierParameters(bits, INDEX_BITS, bits, values=values),
+        ),
+        "accumulator": (
+            arithmetic.BLOCK,
+            arithmetic.AccumulatorParameters(bits, bits, bits, INDEX_BITS, values=values),
+        ),
         "writer": (
             writer.BLOCK,
             writer.FiberWriterParameters(
@@ -228,33 +259,33 @@ class ElementStandIn(Adapter):
 
     def beside(self, stream: Stream, token: Token) -> dict[str, int]:
         """A task's fibers, or a line of memory."""
-        if stream.port[0] == "tasks":
-            bits = self._task(token.reference) if token.reference >= 0 else {}
-        elif LINE in stream.content:
-            bits = {LINE: self._line(self.end(stream.label).first.channel.reference())}
-        else:
-            bits = {}
+        try:
+            bits = self._beside(stream, token)
+        except ValueError as error:
+            raise SimulationError(f"{self.name}: {error}") from None
         return {stream.wire(field): number for field, number in bits.items()}
+
+    def _beside(self, stream: Stream, token: Token) -> dict[str, int]:
+        if stream.port[0] == "tasks":
+            return self._task(token.reference) if token.reference >= 0 else {}
+        if LINE in stream.content:
+            return {LINE: self._line(self.end(stream.label).first.channel.reference())}
+        return {}
 
     def _task(self, task: int) -> dict[str, int]:
         table = self.machine.table
         sources = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
         partial = table.parents[task] != NO_PARENT
         output = int(partial) << INDEX_BITS | table.output_starts[task]
-        return Tasks(self.parameters.radix).bits([self._input(source) for source in sources], output)
+        tasks = Tasks(self.parameters.radix, self.parameters.value_field)
+        return tasks.bits([self._input(source) for source in sources], output)
 
     def _input(self, source: int) -> TaskInput:
         machine = self.machine
         if source < 0:
             start = machine.table.output_starts[-1 - source]
             return TaskInput(source, start, start + machine.table.output_lengths[-1 - source], 1)
-        return TaskInput(source, machine.a.coordinates[source], 0, self._whole(machine.a.values[source]))
-
-    def _whole(self, value: float) -> int:
-        most = 1 << NUMBER_BITS - 1
-        if not (float(value).is_integer() and -most <= value < most):
-            raise SimulationError(f"{self.name}: {value} is no whole number of {NUMBER_BITS} bits")
-        return int(value)
+        return TaskInput(source, machine.a.coordinates[source], 0, machine.a.values[source])
 
     def _line(self, address: int) -> int:
         """The line of memory at an address."""
@@ -267,7 +298,7 @@ class ElementStandIn(Adapter):
         place = slice(offset // self.elements.element_bytes, None)
         place = slice(place.start, place.start + self.elements.count)
         pairs = zip(fibers.coordinates[place], fibers.values[place], strict=True)
-        return self.elements.packed([Element(one, self._whole(value)) for one, value in pairs])
+        return self.elements.packed([Element(*pair) for pair in pairs])
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Bring lines that are written, and the lengths of fibers, to the stores."""

@@ -14,12 +14,13 @@ import pyrtl
 from fiberscope.accelerators.gamma.layout import B_POINTERS, PARTIAL, B
 from fiberscope.accelerators.gamma.prefetcher import Prefetcher
 from fiberscope.hw.fibers.merge_rtl import WAYS
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT, OfLines, Tasks, line_offset
+from fiberscope.hw.fibers.tasks_rtl import ELEMENTS, INDEX_BITS, INPUT, OUTPUT, OfLines, Tasks, line_offset
 from fiberscope.hw.memory.protocol import FETCH, READ, TENSOR_SHIFT
+from fiberscope.hw.rtl.kit.arithmetic import value_type
 from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.memory_port import LINE
-from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.parameters import number, one_of
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
@@ -30,7 +31,7 @@ WINDOWS = (2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
-class PrefetcherParameters(OfLines, Parameters):
+class PrefetcherParameters(OfLines):
     """What a prefetcher is made for.
 
     Args:
@@ -40,6 +41,7 @@ class PrefetcherParameters(OfLines, Parameters):
         port: number of the requests' port at the FiberCache's network.
         queue: capacity of the requests' channel, whose emptiness the prefetcher sees.
         fetching: whether to fetch at all, 0 or 1.
+        values: the type of all values.
 
     Raises:
         ValueError: for a number out of its range.
@@ -48,10 +50,16 @@ class PrefetcherParameters(OfLines, Parameters):
     radix: int = number(8, *WAYS)
     pointer_lines: int = one_of(16, *WINDOWS)
     line_bytes: int = one_of(64, 32, 64, 128)
-    element_bytes: int = one_of(8, 8, 16)
+    element_bytes: int = one_of(8, *ELEMENTS)
     port: int = number(0, 0, 1023)
     queue: int = number(4, 2, 1024)
     fetching: int = number(1, 0, 1)
+    values: str = value_type()
+
+    @property
+    def tasks(self) -> Tasks:
+        """Those that come and go."""
+        return Tasks(self.radix, self.value_field)
 
     @property
     def row_bits(self) -> int:
@@ -76,7 +84,7 @@ class PrefetcherParameters(OfLines, Parameters):
 
 def carried(parameters: PrefetcherParameters) -> Carried:
     """Tasks, with rows as the scheduler has them, and with fibers as the reader needs them."""
-    tasks = Tasks(parameters.radix).content
+    tasks = parameters.tasks.content
     return {
         "tasks": tasks,
         "requests": parameters.memory.stream("requests", "output"),
@@ -103,7 +111,9 @@ class _Input:
     def __init__(self, parameters: PrefetcherParameters, index: int) -> None:
         name = f"input_{index:02}"
         self.index, self.row_bits = index, parameters.row_bits
-        self.words = {word: DataRegister(INDEX_BITS, f"{name}_{word}") for word in INPUT}
+        self.words = {
+            word: DataRegister(width, f"{name}_{word}") for word, width in parameters.tasks.widths.items()
+        }
         self.row: Signal = DataRegister(self.row_bits, f"{name}_row")  # its pointer's place in a line
         self.needed: Signal = DataRegister(parameters.sent_bits, f"{name}_needed")  # lines, to be found
         self.slots = {end: DataRegister(parameters.slot_bits, f"{name}_{end}_slot") for end in ENDS}
@@ -224,7 +234,7 @@ class _Design:
         self.task = {name: pyrtl.select(self.working, kept[name], tasks.fields[name]) for name in kept}
         for name, register in kept.items():
             register.next <<= self.task[name]
-        for one, word in zip(self.inputs, Tasks(self.given.radix).words(tasks.fields), strict=True):
+        for one, word in zip(self.inputs, self.given.tasks.words(tasks.fields), strict=True):
             one.begin(self.working, word)
         self.now = {name: unless(~self.working, place) for name, place in self.places.items()}
         self.active = named("active", self.working | tasks.valid)

@@ -9,20 +9,21 @@ import pyrtl
 from fiberscope.accelerators.gamma.layout import PARTIAL, Z
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.hw.fibers.tasks_rtl import (
+    ELEMENTS,
     INDEX_BITS,
-    NUMBER,
     NUMBER_BITS,
+    OF_WRITER,
     OUTPUT,
     Elements,
     OfLines,
-    Tasks,
     line_offset,
 )
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, WRITE, WRITE_THROUGH, WRITE_UNREAD
+from fiberscope.hw.rtl.kit.arithmetic import value_type
 from fiberscope.hw.rtl.kit.channel import PENDING, following
 from fiberscope.hw.rtl.kit.interface import Content, Payload
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of
+from fiberscope.hw.rtl.kit.parameters import check_range, number, one_of
 from fiberscope.hw.rtl.kit.trees import chosen, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
@@ -33,7 +34,7 @@ LINES_BITS = 16  # of the lines of a fiber that are not acknowledged
 
 
 @dataclass(frozen=True)
-class FiberWriterParameters(OfLines, Parameters):
+class FiberWriterParameters(OfLines):
     """What a writer is made for.
 
     Args:
@@ -42,17 +43,19 @@ class FiberWriterParameters(OfLines, Parameters):
         finishing: tasks whose lines are not all acknowledged, 1 to 64.
         through_cache: whether rows of Z stay in the FiberCache, 0 or 1.
         port: number of the requests' port at the FiberCache's network.
+        values: the type of all values.
 
     Raises:
         ValueError: for a number out of its range.
     """
 
     line_bytes: int = one_of(64, 32, 64, 128)
-    element_bytes: int = one_of(8, 8, 16)
+    element_bytes: int = one_of(8, *ELEMENTS)
     page_bytes: int = one_of(4096, *PAGES)
     finishing: int = number(8, 1, 64)
     through_cache: int = number(0, 0, 1)
     port: int = number(2, 0, 1023)
+    values: str = value_type()
 
     def __post_init__(self) -> None:
         """Refuse pages that hold no line."""
@@ -69,8 +72,8 @@ def carried(parameters: FiberWriterParameters) -> Carried:
     """Elements without a reference; a task says of its output whether it is partial and where it begins."""
     task: Content = {"reference": INDEX_BITS}
     return {
-        "output_tasks": {**task, **Tasks(2).output},
-        "elements": {"control": 1, "coordinate": NUMBER_BITS, "value": NUMBER},
+        "output_tasks": {**task, **OF_WRITER},
+        "elements": {"control": 1, "coordinate": NUMBER_BITS, "value": parameters.value_field},
         "requests": parameters.memory.stream("requests", "output"),
         "replies": MemoryPort().tags("replies", "input"),
         "completions": {**task, LENGTH: Payload(INDEX_BITS)},

@@ -10,9 +10,10 @@ from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge_rtl import SCALE, scaled
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, ValueParameters, value_type
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
-from fiberscope.hw.rtl.kit.interface import Content, Field, Stream
-from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, payload_widths
+from fiberscope.hw.rtl.kit.interface import Content, Stream
+from fiberscope.hw.rtl.kit.parameters import number, payload_widths
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, elements, unit
 
@@ -21,14 +22,14 @@ PASSES = "passes"  # or passes without
 
 
 @dataclass(frozen=True)
-class MultiplierParameters(Parameters):
+class MultiplierParameters(ValueParameters):
     """What a multiplier is made for; widths in bits.
 
     Args:
         coordinate_bits: 1 to 62.
         reference_bits: of the number of a scale, 1 to 64, in two's complement.
-        value_bits: of a value and of its scale, integers in two's complement, 1 to 53; of a product so many
-            are kept.
+        value_bits: of values and scales that are whole numbers, 1 to 53; of a product so many are kept.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -37,6 +38,7 @@ class MultiplierParameters(Parameters):
     coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)
     reference_bits: int = number(32, 1, 64)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    values: str = value_type()
 
 
 def multiplier_carried(parameters: MultiplierParameters) -> Carried:
@@ -45,18 +47,18 @@ def multiplier_carried(parameters: MultiplierParameters) -> Carried:
         "control": 1,
         "coordinate": parameters.coordinate_bits,
         "reference": parameters.reference_bits,
-        "value": Field("value", parameters.value_bits, "whole"),
+        "value": parameters.value_field,
     }
-    return {"operands": {**element, **scaled(parameters.value_bits)}, "products": element}
+    return {"operands": {**element, **scaled(parameters.value_field.width)}, "products": element}
 
 
 def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
-    """A multiplier, of which the lower half is kept; its latency is that of the channel behind it."""
+    """A multiplier, of whole numbers the lower half kept; its latency is that of the channel behind it."""
     operands, products = between.inputs["operands"], between.outputs["products"]
     fields = operands.fields
     value, scale = fields["value"], fields[SCALE]
     scales = named("scales", ~fields["control"] & ~fields["reference"][-1])
-    product = pyrtl.select(scales, (value * scale)[: len(value)], value)
+    product = pyrtl.select(scales, parameters.computed("mul", value, scale, len(value)), value)
     operands.accept(products.ready)
     passed = {name: fields[name] for name in ("control", "coordinate", "reference")}
     products.send(operands.valid, {**passed, "value": product})
@@ -66,14 +68,15 @@ def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
 
 
 @dataclass(frozen=True)
-class AccumulatorParameters(Parameters):
+class AccumulatorParameters(SummingParameters):
     """What an accumulator is made for; widths in bits.
 
     Args:
         coordinate_bits: 1 to 62.
-        value_bits: of a value, an integer in two's complement, 1 to 53.
+        value_bits: of a value that is a whole number, 1 to 53.
         sum_bits: of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
         reference_bits: of a reference that products have, which is dropped, 0 to 64.
+        values: their type.
 
     Raises:
         ValueError: for a number out of its range.
@@ -83,18 +86,14 @@ class AccumulatorParameters(Parameters):
     value_bits: int = number(32, 1, WHOLE_BITS)
     sum_bits: int = number(48, 1, WHOLE_BITS)
     reference_bits: int = number(0, 0, 64)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        super().__post_init__()
-        check_range("accumulator", "sum_bits", self.sum_bits, self.value_bits, WHOLE_BITS)
+    values: str = value_type()
 
 
 def carried(parameters: AccumulatorParameters) -> Carried:
     """Sums in two lanes: the last sum of a fiber and its stop leave together."""
     element: Content = {"control": 1, "coordinate": parameters.coordinate_bits}
-    total = element | {"value": Field("value", parameters.sum_bits, "whole")}
-    value = {"value": Field("value", parameters.value_bits, "whole")}
+    total = element | {"value": parameters.sum_field}
+    value = {"value": parameters.value_field}
     return {
         "products": {**element, **payload_widths(parameters.reference_bits, 0), **value},
         "sums": total,
@@ -107,16 +106,16 @@ def design(parameters: AccumulatorParameters, between: Streams) -> None:
     products, sums, behind = between.inputs["products"], between.outputs["sums"], between.outputs["sums.1"]
     holding: Signal = pyrtl.Register(1, "holding")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "held_coordinate")
-    total: Signal = DataRegister(parameters.sum_bits, "held_sum")
+    total: Signal = DataRegister(parameters.sum_field.width, "held_sum")
     stop, place = products.fields["control"], products.fields["coordinate"]
-    value = products.fields["value"].sign_extended(parameters.sum_bits)
+    value = products.fields["value"].sign_extended(len(total))
     adds = named("adds", ~stop & holding & (coordinate == place))
     room = named("room", pyrtl.select(stop & holding, behind.ready, sums.ready))
     taken = named("taken", products.valid & (adds | room))
     products.accept(adds | room)
     holding.next <<= pyrtl.select(taken, ~stop, holding)
     coordinate.next <<= pyrtl.select(taken, place, coordinate)
-    added = pyrtl.select(adds, (total + value)[: len(total)], value)
+    added = pyrtl.select(adds, parameters.added(total, value), value)
     total.next <<= pyrtl.select(taken, added, total)
     offers = products.valid & pyrtl.select(stop, ~holding | behind.ready, holding & ~adds)
     sums.send(
@@ -156,6 +155,7 @@ BLOCK = unit(
     AccumulatorParameters,
     carried,
     design,
+    arguments=("values",),
     as_made={"coordinate_bits": MAXIMUM_WIDTH, "value_bits": 48, "sum_bits": WHOLE_BITS},
     counters={"add": _added, "emitted": elements("sums")},
     events=("add",),

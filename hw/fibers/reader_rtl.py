@@ -16,19 +16,21 @@ import pyrtl
 from fiberscope.hw.fibers.merge_rtl import SCALE, WAYS, scaled
 from fiberscope.hw.fibers.reader import FiberReader
 from fiberscope.hw.fibers.tasks_rtl import (
+    ELEMENTS,
     INDEX_BITS,
-    NUMBER,
     NUMBER_BITS,
+    OF_WRITER,
     OUTPUT,
     OfLines,
     Tasks,
     line_offset,
 )
 from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT
+from fiberscope.hw.rtl.kit.arithmetic import value_type
 from fiberscope.hw.rtl.kit.channel import CAPACITY, PENDING
-from fiberscope.hw.rtl.kit.interface import Content
+from fiberscope.hw.rtl.kit.interface import Content, Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
-from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.parameters import number, one_of
 from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen, decoded, lowest, ones_of
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
@@ -49,7 +51,7 @@ TENSORS = (0, 7)
 
 
 @dataclass(frozen=True)
-class FiberReaderParameters(OfLines, Parameters):
+class FiberReaderParameters(OfLines):
     """What a reader is made for.
 
     Args:
@@ -59,6 +61,7 @@ class FiberReaderParameters(OfLines, Parameters):
         line_bytes, element_bytes: a line has 2 elements at the least.
         port: number of the requests' port at the cache's network.
         tensor, partial_tensor: numbers of the operand and of the partial fibers.
+        values: the type of all values.
 
     Raises:
         ValueError: for a number out of its range.
@@ -68,10 +71,16 @@ class FiberReaderParameters(OfLines, Parameters):
     buffer_lines: int = one_of(4, 2, 4, 8)
     capacity: int = number(40, 3, CAPACITY[1])
     line_bytes: int = one_of(64, 32, 64, 128)
-    element_bytes: int = one_of(8, 8, 16)
+    element_bytes: int = one_of(8, *ELEMENTS)
     port: int = number(1, 0, 1023)
     tensor: int = number(2, *TENSORS)
     partial_tensor: int = number(4, *TENSORS)
+    values: str = value_type()
+
+    @property
+    def tasks(self) -> Tasks:
+        """Those that come."""
+        return Tasks(self.radix, self.value_field)
 
     @property
     def row_bits(self) -> int:
@@ -83,27 +92,26 @@ class FiberReaderParameters(OfLines, Parameters):
         return index_bits(max(2 * self.capacity // 3 + 2, 2 * self.buffer_lines))
 
 
-def element_content() -> Content:
+def element_content(value: Field) -> Content:
     """An element in the pipeline, with its scale beside it."""
     return {
         "control": 1,
         "coordinate": NUMBER_BITS,
         "reference": INDEX_BITS,
-        "value": NUMBER,
-        **scaled(NUMBER_BITS),
+        "value": value,
+        **scaled(value.width),
     }
 
 
 def carried(parameters: FiberReaderParameters) -> Carried:
     """Tasks with their fibers, lines, and what leaves for merger and writer."""
-    tasks = Tasks(parameters.radix)
     return {
-        "tasks": tasks.content,
+        "tasks": parameters.tasks.content,
         "requests": parameters.memory.stream("requests", "output"),
         "replies": parameters.memory.tags("replies", "input"),
-        "ways": Each(element_content(), parameters.radix),
+        "ways": Each(element_content(parameters.value_field), parameters.radix),
         "merge_tasks": {"coordinate": parameters.radix.bit_length()},
-        "output_tasks": {"reference": INDEX_BITS, **tasks.output},
+        "output_tasks": {"reference": INDEX_BITS, **OF_WRITER},
     }
 
 
@@ -156,7 +164,7 @@ class _Way:
         self.end.next <<= self.now_end
         self.fiber = {}
         for name in ("sources", "scales"):
-            register = self._data(INDEX_BITS, name)
+            register = self._data(len(word[name]), name)
             self.fiber[name] = pyrtl.select(begins, word[name], register)
             register.next <<= self.fiber[name]
         self._turn_to_line()
@@ -255,7 +263,7 @@ def _begin(
     output.send(tasks.valid & may, {"reference": fields["reference"], OUTPUT: fields[OUTPUT]})
     begins = named("begins", tasks.valid & may & output.ready & ~is_end)
     merge.send(tasks.valid & ~unasked & ~is_end & output.ready, {"coordinate": fields["count"]})
-    for i, (way, word) in enumerate(zip(ways, Tasks(parameters.radix).words(fields), strict=True)):
+    for i, (way, word) in enumerate(zip(ways, parameters.tasks.words(fields), strict=True)):
         way.turn_to(begins, word, fields["count"] > i)
     return begins
 

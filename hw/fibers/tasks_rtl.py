@@ -1,7 +1,7 @@
 """A task as units of RTL hand it on: beside its number what the event model's table has of it.
 
 And elements as lines of memory hold them: side by side from the lowest bits up, in each the coordinate below
-the value, which is a whole number.
+the value.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from typing import NamedTuple
 import pyrtl
 
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
-from fiberscope.hw.rtl.kit.interface import Content, Field, Payload
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters
+from fiberscope.hw.rtl.kit.interface import Content, Field, Payload, float_bits, float_of
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.twin import Signal
 
 __all__ = [
+    "ELEMENTS",
     "INDEX_BITS",
     "INPUT",
-    "NUMBER",
     "NUMBER_BITS",
+    "OF_WRITER",
     "OUTPUT",
     "Element",
     "Elements",
@@ -30,27 +32,29 @@ __all__ = [
     "Tasks",
     "joined",
     "line_offset",
+    "word_of",
 ]
 
 INDEX_BITS = 32  # of the number of a task, of a scale, of a row and of an element
-NUMBER_BITS = 32  # of a coordinate, and of a value
-NUMBER = Field("value", NUMBER_BITS, "whole")
+ELEMENTS = (8, 16)  # bytes that an element may take in a line
+NUMBER_BITS = 32  # of a coordinate, and of a value that is a whole number
 OUTPUT = "output"  # the field for what the fiber's writer has to know
-OUTPUT_BITS = INDEX_BITS + 1
-INPUT = ("sources", "firsts", "ends", "scales")  # the fields with a word for each input, input 0 lowest
+OF_WRITER: Content = {OUTPUT: Payload(INDEX_BITS + 1)}
+SCALES = "scales"
+INPUT = ("sources", "firsts", "ends", SCALES)  # the fields with a word for each input, input 0 lowest
 
 
 class TaskInput(NamedTuple):
     """What a task knows of a fiber that it combines.
 
     ``source`` is as in ``TaskInputs``. A fiber that has been found is elements ``first`` to ``end``; of a row
-    that has not, ``first`` is its number. ``scale`` is a whole number, of a partial fiber any.
+    that has not, ``first`` is its number. ``scale`` is a value, of a partial fiber any.
     """
 
     source: int
     first: int
     end: int
-    scale: int
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -59,30 +63,35 @@ class Tasks:
 
     Args:
         radix: fibers that a task may combine.
+        scale: the field of a scale.
     """
 
     radix: int
+    scale: Field
+
+    @property
+    def widths(self) -> Mapping[str, int]:
+        """Of an input's words."""
+        return dict.fromkeys(INPUT, INDEX_BITS) | {SCALES: self.scale.width}
 
     @property
     def content(self) -> Content:
         """A task with its fibers; the reference is its number, below 0 behind the last one."""
-        words = dict.fromkeys(INPUT, Payload(INDEX_BITS * self.radix))
-        return {"reference": INDEX_BITS, "count": Payload(self.radix.bit_length()), **words, **self.output}
-
-    @property
-    def output(self) -> Content:
-        """What the fiber's writer has to know."""
-        return {OUTPUT: Payload(OUTPUT_BITS)}
+        words = {name: Payload(width * self.radix) for name, width in self.widths.items()}
+        return {"reference": INDEX_BITS, "count": Payload(self.radix.bit_length()), **words, **OF_WRITER}
 
     def words(self, fields: Mapping[str, Signal]) -> list[dict[str, Signal]]:
         """By input, its words."""
-        places = [slice(INDEX_BITS * i, INDEX_BITS * (i + 1)) for i in range(self.radix)]
-        return [{name: fields[name][place] for name in INPUT} for place in places]
+        return [
+            {name: fields[name][width * i : width * (i + 1)] for name, width in self.widths.items()}
+            for i in range(self.radix)
+        ]
 
     def bits(self, inputs: Sequence[TaskInput], output: int) -> dict[str, int]:
         """The fields beside a task's number."""
-        columns = zip(INPUT, zip(*inputs, strict=True), strict=True)
-        words = {name: joined(column, INDEX_BITS) for name, column in columns}
+        rows = [(*one[:-1], word_of(self.scale, one.scale)) for one in inputs]
+        columns = zip(self.widths.items(), zip(*rows, strict=True), strict=True)
+        words = {name: joined(column, width) for (name, width), column in columns}
         return {"count": len(inputs), **words, OUTPUT: output}
 
 
@@ -91,11 +100,24 @@ def joined(numbers: Sequence[int], width: int) -> int:
     return sum((number & (1 << width) - 1) << width * i for i, number in enumerate(numbers))
 
 
+def word_of(number: Field, value: float) -> int:
+    """The bits of a value in its field, in which a whole number's zero has no sign.
+
+    Raises:
+        ValueError: it is no whole number of so many bits.
+    """
+    whole = number.kind == "whole"
+    bits = float_bits(value + 0.0 if whole else value)
+    if not number.codec.fits(bits):
+        raise ValueError(f"{value} is no {'whole number' if whole else number.kind} of {number.width} bits")
+    return int(number.codec.encode(bits))
+
+
 class Element(NamedTuple):
-    """A coordinate and a whole number."""
+    """A coordinate and a value."""
 
     coordinate: int
-    value: int
+    value: float
 
 
 @dataclass(frozen=True)
@@ -104,10 +126,12 @@ class Elements:
 
     Args:
         line_bytes, element_bytes: powers of two; of an element 8 at the least, of a line twice that.
+        value: the field of a value, behind which an element's bits are zero.
     """
 
     line_bytes: int
     element_bytes: int
+    value: Field
 
     @property
     def count(self) -> int:
@@ -122,36 +146,41 @@ class Elements:
     def lanes(self, line: Signal) -> list[tuple[Signal, Signal]]:
         """Coordinate and value of each element of a line."""
         lows = range(0, 8 * self.line_bytes, 8 * self.element_bytes)
-        return [
-            (line[low : low + NUMBER_BITS], line[low + NUMBER_BITS : low + 2 * NUMBER_BITS]) for low in lows
-        ]
+        middle, end = NUMBER_BITS, NUMBER_BITS + self.value.width
+        return [(line[low : low + middle], line[low + middle : low + end]) for low in lows]
 
     def lane(self, coordinate: Signal, value: Signal) -> Signal:
         """An element as it lies in a line."""
-        return pyrtl.concat(value.sign_extended(8 * self.element_bytes - NUMBER_BITS), coordinate)
+        return pyrtl.concat(value.zero_extended(8 * self.element_bytes - NUMBER_BITS), coordinate)
 
     def packed(self, elements: Sequence[Element]) -> int:
-        """The line of these elements."""
-        width = 8 * self.element_bytes
-        return joined([element.value << NUMBER_BITS | element.coordinate for element in elements], width)
+        """The line of these elements.
+
+        Raises:
+            ValueError: a value is none of such a field.
+        """
+        words = [word_of(self.value, one.value) << NUMBER_BITS | one.coordinate for one in elements]
+        return joined(words, 8 * self.element_bytes)
 
     def unpacked(self, line: int) -> list[Element]:
         """The elements of a line."""
-        mask, half = (1 << NUMBER_BITS) - 1, 1 << NUMBER_BITS - 1
+        codec, coordinate = self.value.codec, (1 << NUMBER_BITS) - 1
         words = [line >> 8 * self.element_bytes * i for i in range(self.count)]
-        return [Element(word & mask, ((word >> NUMBER_BITS & mask) ^ half) - half) for word in words]
+        values = [float_of(codec.decode(word >> NUMBER_BITS & codec.mask)) for word in words]
+        return [Element(word & coordinate, value) for word, value in zip(words, values, strict=True)]
 
 
-class OfLines:
-    """Of parameters: what moves elements in lines between a cache and itself."""
+class OfLines(ValueParameters):
+    """Base of the parameters of what moves elements in lines between a cache and itself."""
 
     line_bytes: int
     element_bytes: int
+    value_bits = NUMBER_BITS
 
     @property
     def elements(self) -> Elements:
         """In lines."""
-        return Elements(self.line_bytes, self.element_bytes)
+        return Elements(self.line_bytes, self.element_bytes, self.value_field)
 
     @property
     def memory(self) -> MemoryPort:

@@ -7,6 +7,8 @@ import pyrtl
 import pytest
 from whole_matrices import SMALL, written
 
+from fiberscope import simulate
+from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.gamma import prefetcher_rtl, writer_rtl
 from fiberscope.errors import FailedRunError, InputError
 from fiberscope.hw.fibers import reader_rtl
@@ -92,10 +94,39 @@ def test_planted_a_line_of_wrong_elements_makes_the_product_wrong(tmp_path, monk
         compared(tmp_path, written(tmp_path, 1, 20, 0.3), ())
 
 
+# What a setting of the type alone needs, and how little of the machine is set then: as few as can be typed.
+TYPES = {"integer": (), "float32": (), "bfloat16": ("format.element=8",), "float64": ("format.element=16",)}
+FEW = ("pe.count=2", "pe.radix=4", "fibercache.banks=2")
+
+
+def check_product(loop, folder):
+    """The report is that of the event model, and the product to the last bit."""
+    outcome = compare(loop, PYRTL, folder)
+    assert outcome.differences() == []
+    assert outcome.rtl.operations["partial_merge"] > 0
+    product = simulate("gamma", loop.a, settings=parse_settings(loop.settings)).result
+    assert outcome.rtl.result.data.tolist() == product.data.tolist()
+    return product.data
+
+
+@pytest.mark.parametrize("values", TYPES)
+def test_it_computes_with_values_of_a_type_to_the_last_bit(values, tmp_path):
+    matrix = written(tmp_path, 5, 20, 0.4, whole=values == "integer")
+    settings = (*FEW, f"value={values}", *TYPES[values])
+    found = check_product(Loop(("pe",), "gamma", matrix, settings=settings, at=(ALL,)), tmp_path)
+    assert (values == "integer") == (found == found.round()).all()
+
+
+def test_the_whole_machine_but_its_memory_computes_with_floats_as_it_is_shipped(tmp_path):
+    matrix = written(tmp_path, 7, 16, 0.4, whole=False)
+    check_product(Loop((ALL,), "gamma", matrix, settings=(*FEW, "value=float32")), tmp_path)
+
+
 REFUSED = {
-    "format.element=12": "pe: element_bytes must be 8 or 16, not 12",
-    "format.dense=both": "pe: B lies as values alone, which no module reads; set format.dense=none",
-    "format.pointer=8": "pe: format.pointer must be 4, not 8",
+    "format.element=12": "pe: no module reads fibers as they lie in memory; set format.element=8",
+    "format.dense=both": "pe: no module reads fibers as they lie in memory; set format.dense=none",
+    "format.pointer=8": "pe: no module reads fibers as they lie in memory; set format.pointer=4",
+    "value=float64": "pe: no module reads fibers as they lie in memory; set format.element=16",
     "pe.row_reads=17": "pe: row_reads must be 2, 4, 8, 16 or 32, not 17",
 }
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyrtl
 from pyrtl.rtllib.muxes import prioritized_mux
@@ -62,7 +62,7 @@ def value_type() -> str:
     return given
 
 
-def carried_as(values: str, bits: int) -> dict[str, object]:
+def carried_as(values: str, bits: int) -> dict[str, Any]:
     """Parameters of a block that passes values on as they are: their kind and bits."""
     carried = _field(values, bits)
     return {"values": carried.kind, "value_bits": carried.width}

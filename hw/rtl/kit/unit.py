@@ -180,7 +180,7 @@ def unit(
     component = component or (partial(_component, kind, arguments) if alone else None)
     stand_in = _stand_in(kind, base, counters or {}, flags)
     interface = partial(_interface, name, stand_in, carried, status)
-    if component is not None and issubclass(parameters, ValueParameters):
+    if component is not None and issubclass(parameters, ValueParameters) and "values" not in arguments:
         component = partial(_typed, component)
     said = name, _summary(kind), parameters, matching, interface, design, stand_in, component
     instance = instance or partial(_as_it_is, arguments)

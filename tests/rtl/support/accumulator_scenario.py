@@ -1,4 +1,4 @@
-"""The accumulator: fibers with runs of equal coordinates, of whole numbers up to the largest."""
+"""The accumulator: fibers with runs of equal coordinates, of whole numbers up to the largest or of floats."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from dataclasses import replace
 from fiber_streams import STOP_TOKEN
 from pairs import End, random_channel
 from scenario import Scenario
+from stream_values_scenario import number_of, summed_bits
 
 from fiberscope.hw.fibers.arithmetic_rtl import AccumulatorParameters
+from fiberscope.hw.rtl.kit.arithmetic import VALUES
+from fiberscope.hw.value_type import INTEGER
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.testing import StreamSink, Token, random_stalls
 
@@ -20,7 +23,10 @@ FIBERS = 50
 def _parameters(generator: random.Random) -> AccumulatorParameters:
     bits = generator.choice([1, 8, 32, 45])
     return AccumulatorParameters(
-        coordinate_bits=generator.choice([1, 8, 62]), value_bits=bits, sum_bits=min(53, bits + 8)
+        coordinate_bits=generator.choice([1, 8, 62]),
+        value_bits=bits,
+        sum_bits=min(53, bits + 8),
+        values=generator.choice(VALUES),
     )
 
 
@@ -28,14 +34,15 @@ def _inputs(
     generator: random.Random, given: AccumulatorParameters, fibers: int = FIBERS, longest: int = 12
 ) -> dict[str, list[Token]]:
     tokens: list[Token] = []
-    most = 1 << min(given.value_bits, max(0, given.sum_bits - 8)) >> 1  # the sum of all of them fits
+    whole = given.values == INTEGER
+    most = 1 << summed_bits(given, 8) >> 1  # the sum of all of them fits
     for _ in range(fibers):
         span = 1 << generator.randint(1, given.coordinate_bits)
         places = sorted(generator.randrange(span) for _ in range(generator.randint(0, longest)))
         largest = generator.random() < 0.2
         for place in places:
-            value = -most if largest else generator.randrange(-most, most) if most else 0
-            tokens.append((0, place, 0, float(value)))
+            value = float(-most) if largest and whole else number_of(generator, given, summed_bits(given, 8))
+            tokens.append((0, place, 0, value))
         tokens.append(STOP_TOKEN)
     return {"products": tokens}
 

@@ -269,6 +269,7 @@ BINS: dict[str, Bins] = {
     "accumulator": {
         "sums of 32 bits": lambda run: run.given.sum_bits == 48 and run.counted("add") > 0,
         "sums of 53 bits": lambda run: run.given.sum_bits == 53 and run.counted("add") > 0,
+        "floats": lambda run: run.given.values == "float32" and run.counted("add") > 0,
         "no space behind": _stalls("sums"),
         "an element missing": _stalls("products"),
     },

@@ -19,11 +19,12 @@ SMALL = (
 )
 
 
-def written(folder: Path, seed: int, rows: int, density: float) -> str:
-    """A file of a square matrix of whole numbers of both signs."""
+def written(folder: Path, seed: int, rows: int, density: float, *, whole: bool = True) -> str:
+    """A file of a square matrix of whole numbers of both signs, or of any numbers."""
     generator = np.random.default_rng(seed)
     there = generator.random((rows, rows)) < density
     values = generator.integers(1, 9, there.shape) * generator.choice([-1, 1], there.shape)
+    values = values.astype(float) if whole else values * generator.random(there.shape)
     path = folder / f"whole{seed}.mtx"
-    scipy.io.mmwrite(path, sparse.coo_array(there * values.astype(float)))
+    scipy.io.mmwrite(path, sparse.coo_array(there * values))
     return str(path)
