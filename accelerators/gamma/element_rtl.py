@@ -142,7 +142,7 @@ def parts(given: ElementParameters) -> dict[str, Part]:
     """The units, by the names that they have in the machine."""
     lines: dict[str, Any] = {name: getattr(given, name) for name in ("line_bytes", "element_bytes", "values")}
     port, bits, values = given.first_port, NUMBER_BITS, given.values
-    way = next(wire.capacity for wire in given.wires if wire.output == "ways[0]")
+    channels = {wire.output: (wire.capacity, wire.latency) for wire in given.wires}
     made: Mapping[str, tuple[Any, Parameters]] = {
         "prefetcher": (
             prefetcher.BLOCK,
@@ -158,7 +158,13 @@ def parts(given: ElementParameters) -> dict[str, Part]:
         "reader": (
             reader.BLOCK,
             reader.FiberReaderParameters(
-                given.radix, given.buffer_lines, way, port=port + 1, tensor=B, partial_tensor=PARTIAL, **lines
+                given.radix,
+                given.buffer_lines,
+                channels["ways[0]"][0],
+                port=port + 1,
+                tensor=B,
+                partial_tensor=PARTIAL,
+                **lines,
             ),
         ),
         "merger": (
@@ -174,7 +180,7 @@ def parts(given: ElementParameters) -> dict[str, Part]:
         ),
         "multiplier": (
             arithmetic.MULTIPLIER,
-            arithmetic.MultiplierParameters(bits, INDEX_BITS, bits, values=values),
+            arithmetic.MultiplierParameters(bits, INDEX_BITS, bits, *channels["products"], values=values),
         ),
         "accumulator": (
             arithmetic.BLOCK,
@@ -214,12 +220,12 @@ SHOWN = (arithmetic.MULTIPLIES, arithmetic.PASSES)  # by the multiplier
 
 
 def _links(units: dict[str, Part], wire: Wire) -> Iterator[Link]:
-    """A channel; none behind the reader's ways, which are buffers themselves."""
+    """A channel; none behind the reader's ways and the multiplier, which have it within."""
     source, target = f"{wire.producer}.{wire.output}", f"{wire.consumer}.{wire.port}"
     streams = [
         one for one in units[wire.producer].interface.streams if one.label.partition(".")[0] == wire.output
     ]
-    if wire.output.startswith("ways"):
+    if wire.producer == "multiplier" or wire.output.startswith("ways"):
         yield Link(source, target, 0)
     elif len(streams) == 1:
         yield Link(source, target, wire.capacity, wire.latency)
@@ -275,10 +281,12 @@ class ElementStandIn(Adapter):
     def _task(self, task: int) -> dict[str, int]:
         table = self.machine.table
         sources = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
-        partial = table.parents[task] != NO_PARENT
-        output = int(partial) << INDEX_BITS | table.output_starts[task]
         tasks = Tasks(self.parameters.radix, self.parameters.value_field)
-        return tasks.bits([self._input(source) for source in sources], output)
+        return tasks.bits([self._input(source) for source in sources], self._output(task))
+
+    def _output(self, task: int) -> int:
+        table = self.machine.table
+        return int(table.parents[task] != NO_PARENT) << INDEX_BITS | table.output_starts[task]
 
     def _input(self, source: int) -> TaskInput:
         machine = self.machine

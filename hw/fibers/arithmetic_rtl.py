@@ -11,10 +11,11 @@ from fiberscope.hw.fibers.merge_rtl import SCALE, scaled
 from fiberscope.hw.lanes.rows import MAXIMUM_WIDTH
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, ValueParameters, value_type
+from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, buffered
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Content, Stream
 from fiberscope.hw.rtl.kit.parameters import number, payload_widths
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, elements, unit
 
 MULTIPLIES = "multiplies"  # status outputs: an element is scaled in this cycle,
@@ -23,12 +24,13 @@ PASSES = "passes"  # or passes without
 
 @dataclass(frozen=True)
 class MultiplierParameters(ValueParameters):
-    """What a multiplier is made for; widths in bits.
+    """What a multiplier is made for, with the channel behind it; widths in bits.
 
     Args:
         coordinate_bits: 1 to 62.
         reference_bits: of the number of a scale, 1 to 64, in two's complement.
         value_bits: of values and scales that are whole numbers, 1 to 53; of a product so many are kept.
+        capacity, latency: of the channel; a product takes its latency.
         values: their type.
 
     Raises:
@@ -38,6 +40,8 @@ class MultiplierParameters(ValueParameters):
     coordinate_bits: int = number(32, 1, MAXIMUM_WIDTH)
     reference_bits: int = number(32, 1, 64)
     value_bits: int = number(32, 1, WHOLE_BITS)
+    capacity: int = number(6, *CAPACITY)
+    latency: int = number(4, *LATENCY)
     values: str = value_type()
 
 
@@ -53,18 +57,21 @@ def multiplier_carried(parameters: MultiplierParameters) -> Carried:
 
 
 def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
-    """A multiplier, of whole numbers the lower half kept; its latency is that of the channel behind it."""
-    operands, products = between.inputs["operands"], between.outputs["products"]
+    """A multiplier, of whole numbers the lower half kept, on the way into the channel behind it.
+
+    A token has its place there as soon as it is taken, so nothing holds up what is worked on: the registers
+    of a product need no enable.
+    """
+    operands, lag = between.inputs["operands"], parameters.latency - 1
     fields = operands.fields
-    value, scale = fields["value"], fields[SCALE]
+    value = fields["value"]
     scales = named("scales", ~fields["control"] & ~fields["reference"][-1])
-    product = pyrtl.select(scales, parameters.computed("mul", value, scale, len(value)), value)
-    operands.accept(products.ready)
-    passed = {name: fields[name] for name in ("control", "coordinate", "reference")}
-    products.send(operands.valid, {**passed, "value": product})
-    moves = operands.valid & products.ready & ~fields["control"]
-    between.show(MULTIPLIES, moves & scales)
-    between.show(PASSES, moves & ~scales)
+    product = parameters.product(value, fields[SCALE], parameters.value_bits, lag)
+    worked_on = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
+    worked_on["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
+    _held, (taken,) = buffered(parameters, [operands], [worked_on], between.outputs["products"], late=True)
+    between.show(MULTIPLIES, taken & scales)
+    between.show(PASSES, taken & ~scales & ~fields["control"])
 
 
 @dataclass(frozen=True)

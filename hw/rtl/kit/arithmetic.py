@@ -8,7 +8,7 @@ operands, or where the lesser one is a power of two of which a tie is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -19,7 +19,8 @@ from pyrtl.rtllib.muxes import prioritized_mux
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.parameters import CHOICES, Parameters, check_range
-from fiberscope.hw.rtl.kit.twin import Signal, named, unless
+from fiberscope.hw.rtl.kit.trees import total
+from fiberscope.hw.rtl.kit.twin import Signal, delayed, named, unless
 from fiberscope.hw.value_type import INTEGER, TYPES, ValueType
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 Operation: TypeAlias = Callable[[Signal, Signal], Signal]
+Cut: TypeAlias = Callable[..., Sequence[Signal]]
 
 
 class _Form(NamedTuple):
@@ -54,6 +56,8 @@ _FORMS = {
     "bfloat16": _Form(8, 7, "bfloat"),
 }
 VALUES = (INTEGER, *_FORMS)
+PARTS = 4  # of a factor, by each of which is multiplied
+CUTS = 3  # of a product's phases: by parts of a factor, their sum, the rounding, and what is beyond range
 
 
 def value_type() -> str:
@@ -98,7 +102,17 @@ class ValueParameters(Parameters):
 
     def computed(self, operation: str, one: Signal, other: Signal, bits: int) -> Signal:
         """What an operation gives of two values; of a whole number so many bits, the lowest."""
-        result, width = operations(self.values)[operation](one, other), self.field(bits).width
+        return self._fitted(operations(self.values)[operation](one, other), bits)
+
+    def product(self, one: Signal, other: Signal, bits: int, stages: int) -> Signal:
+        """The product of what two values were so many cycles ago: registers are within it, or behind it."""
+        if self.values == INTEGER:
+            return delayed(self.computed("mul", one, other, bits), stages)
+        form = _FORMS[self.values]
+        return _product(_Float(form, one), _Float(form, other), _Pipeline(stages).cut)
+
+    def _fitted(self, result: Signal, bits: int) -> Signal:
+        width = self.field(bits).width
         return result.sign_extended(max(len(result), width))[:width]
 
 
@@ -180,39 +194,74 @@ def _sum(form: _Form, one: Signal, other: Signal) -> Signal:
     shifted = pyrtl.shift_right_logical(least, apart)
     lost = pyrtl.shift_left_logical(shifted, apart) != least
     shifted = pyrtl.concat(shifted[1:], shifted[0] | lost)
-    total = pyrtl.select(subtracts, most - shifted, most + shifted)
-    zeros = _leading_zeros(total)
+    found = pyrtl.select(subtracts, most - shifted, most + shifted)
+    zeros = _leading_zeros(found)
     exponent = pyrtl.signed_sub(_positive(large.exponent + 1), _positive(zeros))
     nan = large.is_nan | (large.is_infinite & small.is_infinite & subtracts)
-    sign = large.sign & ~(subtracts & (total == 0))
-    normal = pyrtl.shift_left_logical(total, zeros)
+    sign = large.sign & ~(subtracts & (found == 0))
+    normal = pyrtl.shift_left_logical(found, zeros)
     return _rounded(form, sign, exponent, normal, nan, large.is_infinite)
 
 
-def _product(one: _Float, other: _Float) -> Signal:
+class _Pipeline:
+    """Registers between the phases of a product, shared out over its cuts, the first of which have more.
+
+    Args:
+        stages: registers from end to end.
+    """
+
+    def __init__(self, stages: int) -> None:
+        self._stages, self._cuts = stages, CUTS
+
+    def cut(self, *signals: Signal) -> Sequence[Signal]:
+        """The signals behind the registers of this cut, the next one."""
+        here = -(-self._stages // self._cuts)
+        self._stages, self._cuts = self._stages - here, self._cuts - 1
+        return [delayed(signal, here) for signal in signals]
+
+
+def _uncut(*signals: Signal) -> Sequence[Signal]:
+    return signals
+
+
+def _product(one: _Float, other: _Float, cut: Cut = _uncut) -> Signal:
     """Of significands from 1 to less than 2 the product is less than 4."""
     form = one.form
-    product = named("multiplicand", one.significand) * named("factor", other.significand)
-    above = product[-1]
-    bias = (1 << form.exponent - 1) - 1
-    exponent = pyrtl.signed_sub(
-        _positive(one.exponent + other.exponent + above), _positive(pyrtl.Const(bias))
-    )
+    multiplicand, factor = named("multiplicand", one.significand), named("factor", other.significand)
     infinite = one.is_infinite | other.is_infinite
     nan = one.is_nan | other.is_nan | (infinite & (one.is_zero | other.is_zero))
+    width = -(-len(factor) // PARTS)
+    parts = [multiplicand * factor[low : low + width] for low in range(0, len(factor), width)]
+    sign, exponents, nan, infinite, *parts = cut(
+        one.sign ^ other.sign, one.exponent + other.exponent, nan, infinite, *parts
+    )
+    shifted = [pyrtl.concat(part, pyrtl.Const(0, width * i)) if i else part for i, part in enumerate(parts)]
+    product = total(shifted)[: 2 * len(factor)]
+    above = product[-1]
+    bias = (1 << form.exponent - 1) - 1
+    exponent = pyrtl.signed_sub(_positive(exponents + above), _positive(pyrtl.Const(bias)))
     normal = pyrtl.select(above, product, pyrtl.concat(product[:-1], pyrtl.Const(0, 1)))
-    return _rounded(form, one.sign ^ other.sign, exponent, normal, nan, infinite)
+    sign, exponent, normal, nan, infinite = cut(sign, exponent, normal, nan, infinite)
+    return _rounded(form, sign, exponent, normal, nan, infinite, cut)
 
 
 def _rounded(
-    form: _Form, sign: Signal, exponent: Signal, normal: Signal, nan: Signal, infinite: Signal
+    form: _Form,
+    sign: Signal,
+    exponent: Signal,
+    normal: Signal,
+    nan: Signal,
+    infinite: Signal,
+    cut: Cut = _uncut,
 ) -> Signal:
     """A number whose significand begins with a one, or is zero, of as many bits as there are."""
     kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
-    rounded = kept + (half & ((rest != 0) | kept[0]))
+    sign, exponent, rounded, is_zero, nan, infinite = cut(
+        sign, exponent, kept + (half & ((rest != 0) | kept[0])), ~normal[-1], nan, infinite
+    )
     exponent = pyrtl.signed_add(exponent, _positive(rounded[-1]))
     beyond = pyrtl.signed_ge(exponent, pyrtl.Const((1 << form.exponent) - 1, form.exponent + 1))
-    vanishes = pyrtl.signed_le(exponent, pyrtl.Const(0, 1)) | ~normal[-1]
+    vanishes = pyrtl.signed_le(exponent, pyrtl.Const(0, 1)) | is_zero
     number = pyrtl.concat(exponent[: form.exponent], rounded[: form.fraction])
     limit = pyrtl.Const(_infinite(form), form.bits - 1)
     number = pyrtl.select(infinite | beyond, limit, unless(vanishes, number))

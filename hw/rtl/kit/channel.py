@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, or_
+from typing import Protocol
 
 import pyrtl
 
@@ -13,7 +14,17 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, streams
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, packed, unpacked
+from fiberscope.hw.rtl.kit.twin import (
+    DataRegister,
+    InputStream,
+    OutputStream,
+    Signal,
+    Streams,
+    index_bits,
+    named,
+    packed,
+    unpacked,
+)
 from fiberscope.sim import ANY, Input, Output
 from fiberscope.sim.channel import Channel
 
@@ -120,12 +131,48 @@ def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
 
 
 def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
+    """A buffer of what comes, as it is."""
+    sources = list(between.inputs.values())
+    held, pushes = buffered(
+        parameters, sources, [source.fields for source in sources], between.outputs["out"]
+    )
+    between.show(PENDING, (held != 0) | reduce(or_, pushes))
+
+
+class Sized(Protocol):
+    """Tokens that a channel holds, with those in flight, and cycles from a push to the token being seen."""
+
+    @property
+    def capacity(self) -> int:
+        """1 or more."""
+
+    @property
+    def latency(self) -> int:
+        """1 or more."""
+
+
+def buffered(
+    parameters: Sized,
+    sources: Sequence[InputStream],
+    contents: Sequence[Mapping[str, Signal]],
+    sink: OutputStream,
+    late: bool = False,
+) -> tuple[Signal, list[Signal]]:
     """A circular buffer; tokens count as held at once, as shown when their latency is over.
 
     A slot freed in a cycle takes a token from the next on, so that ``ready`` depends on registers alone, as
     ``valid`` does. Lane n takes a token where there is room for n + 1, and only with those before it.
+
+    Args:
+        parameters: capacity and latency.
+        sources: a stream a lane.
+        contents: of each what is passed on.
+        sink: what it is passed on to.
+        late: whether that comes in the last cycle of the latency, not the first; of one lane alone.
+
+    Returns:
+        How many tokens are held, and which lanes take one.
     """
-    sources, sink = list(between.inputs.values()), between.outputs["out"]
     held: Signal = pyrtl.Register(parameters.capacity.bit_length(), "held")
     rooms = [named(f"room_{i}", held < parameters.capacity - i) for i in range(len(sources))]
     pushes = [
@@ -134,20 +181,21 @@ def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
     ]
     pushed = reduce(add, pushes)
     popped: Signal = pyrtl.WireVector(1, "popped")
-    shown = held
+    shown, comes = held, pushed
     if parameters.latency > 1:
-        shown = pyrtl.Register(len(held), "shown")
-        shown.next <<= _counted(shown, _delayed(pushed, parameters.latency - 1), popped)
+        shown, comes = pyrtl.Register(len(held), "shown"), _delayed(pushed, parameters.latency - 1)
+        shown.next <<= _counted(shown, comes, popped)
     visible = named("visible", shown != 0)
     popped <<= visible & sink.ready
     held.next <<= _counted(held, pushed, popped)
 
-    words = [packed(source.fields) for source in sources]
+    words = [packed(fields) for fields in contents]
     store = stored if len(words) == 1 else _alternating
     for source, room in zip(sources, rooms, strict=True):
         source.accept(room)
-    sink.send(visible, unpacked(store(parameters.capacity, words, pushes, popped), sources[0].fields))
-    between.show(PENDING, (held != 0) | reduce(or_, pushes))
+    written = [comes] if late else pushes
+    sink.send(visible, unpacked(store(parameters.capacity, words, written, popped), contents[0]))
+    return held, pushes
 
 
 def _counted(count: Signal, more: Signal, fewer: Signal) -> Signal:

@@ -156,6 +156,15 @@ class DataRegister(pyrtl.Register):  # type: ignore[misc]  # PyRTL has no types
     """A register that the reset leaves as it is: what it holds counts only while a bit of control says so."""
 
 
+def delayed(wire: Signal, cycles: int) -> Signal:
+    """What a wire was so many cycles ago; nothing that counts before."""
+    for _cycle in range(cycles):
+        behind: Signal = DataRegister(len(wire))
+        behind.next <<= wire
+        wire = behind
+    return wire
+
+
 def unless(condition: Signal, wire: Signal) -> Signal:
     """The wire, or zeros where the condition holds."""
     return pyrtl.select(condition, pyrtl.Const(0, len(wire)), wire)
