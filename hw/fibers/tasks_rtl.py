@@ -90,8 +90,10 @@ class Tasks:
     def bits(self, inputs: Sequence[TaskInput], output: int) -> dict[str, int]:
         """The fields beside a task's number."""
         rows = [(*one[:-1], word_of(self.scale, one.scale)) for one in inputs]
-        columns = zip(self.widths.items(), zip(*rows, strict=True), strict=True)
-        words = {name: joined(column, width) for (name, width), column in columns}
+        words = {
+            name: joined([row[i] for row in rows], width)
+            for i, (name, width) in enumerate(self.widths.items())
+        }
         return {"count": len(inputs), **words, OUTPUT: output}
 
 

@@ -111,14 +111,14 @@ def check_product(loop, folder):
 
 @pytest.mark.parametrize("values", TYPES)
 def test_it_computes_with_values_of_a_type_to_the_last_bit(values, tmp_path):
-    matrix = written(tmp_path, 5, 20, 0.4, whole=values == "integer")
+    matrix = written(tmp_path, 5, 14, 0.5, whole=values == "integer")
     settings = (*FEW, f"value={values}", *TYPES[values])
-    found = check_product(Loop(("pe",), "gamma", matrix, settings=settings, at=(ALL,)), tmp_path)
+    found = check_product(Loop(("pe",), "gamma", matrix, settings=settings), tmp_path)
     assert (values == "integer") == (found == found.round()).all()
 
 
 def test_the_whole_machine_but_its_memory_computes_with_floats_as_it_is_shipped(tmp_path):
-    matrix = written(tmp_path, 7, 16, 0.4, whole=False)
+    matrix = written(tmp_path, 7, 10, 0.6, whole=False)
     check_product(Loop((ALL,), "gamma", matrix, settings=(*FEW, "value=float32")), tmp_path)
 
 

@@ -13,20 +13,28 @@ LINE = 64  # bytes
 
 
 class MemoryStub(Component):
-    """Takes a request a cycle and answers each read after a latency of its own, so perhaps out of order.
+    """Takes a request a cycle and answers some, each after a latency of its own, so perhaps out of order.
 
     Args:
         name: instance name.
-        latencies: cycles from taking a read to its answer, by turns.
+        latencies: cycles from taking a request to its answer, by turns.
         pauses: cycles in which nothing is taken after a request, by turns.
+        answered: the operations that it answers.
 
     ``received`` is the list of (cycle, token) as taken, ``log`` the same as (cycle, operation, line, tag).
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
 
-    def __init__(self, name: str, latencies: Sequence[int], pauses: Sequence[int] = (0,)) -> None:
+    def __init__(
+        self,
+        name: str,
+        latencies: Sequence[int],
+        pauses: Sequence[int] = (0,),
+        answered: Sequence[int] = (READ,),
+    ) -> None:
         super().__init__(name)
+        self.answered = answered
         self.latencies = latencies
         self.pauses = pauses
         self.received: list[tuple[int, Token]] = []
@@ -50,7 +58,7 @@ class MemoryStub(Component):
     def _take(self, now: int) -> None:
         number = len(self.received)
         self.received.append((now, head(self.requests)))
-        if self.requests.control() == READ:
+        if self.requests.control() in self.answered:
             latency = self.latencies[number % len(self.latencies)]
             tag, address = self.requests.coordinate(), self.requests.reference()
             heappush(self.under_way, (now + latency, number, tag, address))

@@ -1,0 +1,74 @@
+"""Each unit of Gamma's processing element alone: its twin beside it, between random tokens and stalls."""
+
+from itertools import chain
+
+import pytest
+from fiber_streams import STOP_TOKEN
+from gamma_units import (
+    END_OF_WORK,
+    ReaderStandIn,
+    Unit,
+    UnitStandIn,
+    WriterStandIn,
+    inputs_of,
+    multiplier_pair,
+)
+from pairs import check_pair
+
+from fiberscope.accelerators.gamma.layout import NO_PARENT, PARTIAL, Z
+from fiberscope.hw.fibers.tasks_rtl import Element, Tasks
+from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT, WRITE, WRITE_UNREAD
+from fiberscope.hw.rtl.kit.memory_port import LINE
+
+SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 200))]
+)
+def test_a_multiplier_and_its_channel(seed):
+    assert check_pair(multiplier_pair(seed)) > 60
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_prefetcher(seed):
+    unit = Unit("prefetcher", seed, UnitStandIn, (READ,))
+    assert check_pair(unit.pair({"tasks": [*unit.numbers, END_OF_WORK]}, ("prefetched",))) > 60
+    tasks = Tasks(unit.given.radix, unit.given.value_field)
+    handed = [beside for label, task, beside in unit.twin.left if label == "prefetched" and task >= 0]
+    for task, beside in zip(unit.tasks, handed, strict=True):
+        expected = tasks.bits(inputs_of(unit.machine, task), unit.twin._output(task))
+        used = (1 << 32 * expected["count"]) - 1
+        assert beside["count"] == expected["count"]
+        for name in ("sources", "firsts", "ends"):
+            assert beside[name] & used == expected[name]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_reader_with_the_buffers_of_its_ways(seed):
+    unit = Unit("reader", seed, ReaderStandIn, (READ, CONSUME))
+    for task in range(unit.machine.table.count):
+        unit.find(task)
+    ways = tuple(f"ways[{i}]" for i in range(unit.given.radix))
+    assert check_pair(unit.pair({"tasks": [*unit.numbers, END_OF_WORK]}, (*ways, "output_tasks"))) > 60
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_writer(seed):
+    unit = Unit("writer", seed, WriterStandIn, (WRITE, WRITE_UNREAD))
+    fibers = unit.fibers()
+    elements = [[*((0, place, 0, value) for place, value in fiber), STOP_TOKEN] for fiber in fibers]
+    inputs = {"output_tasks": [*unit.numbers, END_OF_WORK], "elements": [*chain(*elements)]}
+    assert check_pair(unit.pair(inputs, ("completions",))) > 60
+    written = {PARTIAL: [], Z: []}
+    for label, address, beside in unit.twin.left:
+        if label == "requests":
+            written[address >> TENSOR_SHIFT] += unit.given.elements.unpacked(beside[LINE])
+    count, expected = unit.given.elements.count, {PARTIAL: [], Z: []}
+    for task, fiber in zip(unit.tasks, fibers, strict=True):
+        of_partial = unit.machine.table.parents[task] != NO_PARENT
+        lines = expected[PARTIAL if of_partial else Z]
+        lines += [Element(*element) for element in fiber]
+        lines += [Element(0, 0.0)] * (-len(lines) % count if of_partial else 0)
+    expected[Z] += [Element(0, 0.0)] * (-len(expected[Z]) % count)
+    assert written == expected
