@@ -31,6 +31,7 @@ class Slices(Configuration):
 class Packing(Configuration):
     """What goes into a fold."""
 
+    by: Literal["nonzeros", "rows"]
     slices: Literal["many", "one"]
     filter: Literal["auto", "regor", "none"]
     zeros: Literal["drop", "keep"]
@@ -132,6 +133,11 @@ class SigmaConfiguration(CompositionParameters):
     def unlimited(self) -> bool:
         """Whether a column of all slices of a fold is streamed at once."""
         return self.input.words_per_cycle == 0
+
+    @property
+    def gathered(self) -> bool:
+        """Whether a multiplier's word comes from anywhere in K, and not through the network of a slice."""
+        return self.unlimited or self.pack.by == "rows"
 
     @property
     def line_cycles(self) -> int:

@@ -221,10 +221,10 @@ class Sigma(Composition[SigmaConfiguration]):
             connect(adders, f"sums[{lane}]", collector, f"lanes[{lane}]", capacity=2)
 
     def _add_network(self, number: int, name: str, multipliers: Component) -> None:
-        """The distribution network of a Flex-DPE; where the input is unlimited, as many wires."""
+        """The distribution network of a Flex-DPE; where words are gathered, as many wires."""
         dpe, lanes, connect = self.dpes[number], self.parameters.dpe.multipliers, self.kernel.connect
         stages = self.parameters.benes.stages
-        if self.parameters.unlimited:
+        if self.parameters.gathered:
             latency = stages + 3  # two channels, and the register behind the last column
             for lane in range(lanes):
                 ends = (dpe, f"words[{lane}]", multipliers, f"operands[{lane}]")

@@ -4,7 +4,8 @@ The nonzeros that are left of the stationary operand are numbered slice by slice
 Nonzero p lies in multiplier p modulo all multipliers: the machine is a ring that is filled round after round,
 and each round is a *fold*. ``dpe.multipliers`` neighbours are a *line*, which is loaded into one Flex-DPE in
 one go. A *chunk* is what is streamed together: nonzeros of one slice, no more than come round to the Flex-DPE
-in which they began; where the input is unlimited, all of a fold.
+in which they began; where the input is unlimited, all of a fold. Packed by rows, K is one slice, and a
+chunk is a fold of as many whole rows as fit.
 """
 
 from __future__ import annotations
@@ -113,6 +114,11 @@ class Chunk:
         return sum(part.last - part.first for part in self.parts)
 
     @cached_property
+    def words(self) -> int:
+        """Coordinates of K that its multipliers need of a column."""
+        return sum(len(np.unique(part.inner)) for part in self.parts)
+
+    @cached_property
     def shares(self) -> dict[int, Share]:
         """What Flex-DPEs have of it, by line, as far as that was asked for."""
         return {}
@@ -181,6 +187,11 @@ class Chunk:
         return int(self._bounds[place]), int(self._bounds[place + 1])
 
 
+def slice_width(inner: int, parameters: SigmaConfiguration) -> int:
+    """Coordinates of K that are a slice, the last of which may be narrower: all of them, packed by rows."""
+    return inner if parameters.pack.by == "rows" else parameters.slice.k
+
+
 def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration) -> Iterator[Slice]:
     """The slices of K, in order, with what the filter leaves.
 
@@ -189,7 +200,8 @@ def slices(stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration)
         streamed: K x columns.
         parameters: how K is cut, and whether zeros are dropped.
     """
-    inner, width = stationary.shape[1], parameters.slice.k
+    inner = stationary.shape[1]
+    width = slice_width(inner, parameters)
     for number, first in enumerate(range(0, inner, width)):
         last = min(first + width, inner)
         held, passing = stationary.slice(first, last), streamed.slice(first, last)
@@ -212,7 +224,23 @@ def _entries(
 
 def chunks(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
     """The chunks of the slices, in the order in which they are streamed."""
+    if parameters.pack.by == "rows":
+        return _whole_rows(cut, parameters)
     return (_folds if parameters.unlimited else _rolling)(cut, parameters)
+
+
+def _whole_rows(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
+    """Folds of as many whole rows as fit; a row that is longer than a fold fills folds of its own first."""
+    fold, number = parameters.fold, 0
+    for one in cut:
+        ends = np.flatnonzero(np.diff(one.rows, append=-1)) + 1
+        first = 0
+        while first < len(one.rows):
+            fitting = int(np.searchsorted(ends, first + fold, side="right"))
+            whole = int(ends[fitting - 1]) if fitting else 0
+            last = whole if whole > first else first + fold
+            yield Chunk((Part(one, first, last),), number * fold, parameters.dpe.multipliers)
+            first, number = last, number + 1
 
 
 def _rolling(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
-from fiberscope.accelerators.sigma.packing import Chunk, Part, chunks, slices
+from fiberscope.accelerators.sigma.packing import Chunk, Part, chunks, slice_width, slices
 from fiberscope.accelerators.sigma.share import Share
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.workloads.dense_product import exact_kind
@@ -80,7 +80,7 @@ class Plan:
     columns of the product stay in the accumulators; ``width`` the coordinates of a slice, in ``words`` of
     ``word_bits`` bits as units scan them, ``narrowest`` those of the last one; ``exact`` whether the
     product's sums are the same in any order, in the precision ``kind``; ``router`` sets the distribution
-    networks, None where the input is unlimited.
+    networks, None where words are gathered.
 
     Raises:
         ConfigurationError: a fold cannot be packed, for a slice's bitmaps or values do not fit.
@@ -89,17 +89,18 @@ class Plan:
     def __init__(self, stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration) -> None:
         self.parameters = parameters
         self.rows, self.columns = stationary.shape[0], streamed.shape[1]
-        self.slices = -(-stationary.shape[1] // parameters.slice.k)
+        width = slice_width(stationary.shape[1], parameters)
+        self.slices = -(-stationary.shape[1] // width)
         self.passes: dict[int, Pass] = {}
         exact = exact_kind(stationary, streamed)
         self.exact, self.kind = exact is not None, exact or np.float64
-        self.router = None if parameters.unlimited else MulticastRouter(parameters.dpe.multipliers)
+        self.router = None if parameters.gathered else MulticastRouter(parameters.dpe.multipliers)
         self.keeps_zeros = parameters.pack.zeros == "keep"
         self.without_memory = parameters.memory.model == "none"
-        self.width = min(parameters.slice.k, stationary.shape[1])
+        self.width = min(width, stationary.shape[1])
         self.words = -(-self.width // MOST_BITS)
         self.word_bits = -(-self.width // self.words)
-        self.narrowest = stationary.shape[1] - (self.slices - 1) * parameters.slice.k
+        self.narrowest = stationary.shape[1] - (self.slices - 1) * width
         self.resident = self.columns if self.without_memory else self._resident(self.width)
         self._block = self.columns if self.without_memory else parameters.stream.columns
         self._seen = np.zeros(self.rows, dtype=bool)  # rows of the product that have sums
@@ -187,7 +188,7 @@ class Plan:
         """Cycles of a column at the input, at the accumulators, and from one to the next."""
         parameters, value = self.parameters, self.parameters.value
         words, taken = parameters.input.words_per_cycle, parameters.output.words_per_cycle
-        width = chunk.parts[0].slice.width
+        width = chunk.words if parameters.pack.by == "rows" else chunk.parts[0].slice.width
         sending = -(-width // words) if words else 1
         serving = -(-chunk.sums // taken) if taken else 1
         moved = width * value.bytes * bool(words) + 2 * chunk.sums * value.sum_bytes * bool(taken)

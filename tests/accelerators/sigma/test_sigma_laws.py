@@ -15,6 +15,7 @@ from sigma_model import PlainSigma
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.sigma import ACCELERATOR
+from fiberscope.accelerators.sigma.packing import chunks, slices
 from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.accelerators.testing import cycles, run_to_end
 from fiberscope.sim import mode
@@ -92,6 +93,8 @@ def sram_bytes(a, b, make, staying):
     """Two folds, two slices that are streamed, and the sums of so many columns."""
     rows, columns = (a.shape[0], b.shape[1]) if make["stationary"] == "A" else (b.shape[1], a.shape[0])
     fold, width = make["dpe.count"] * make["dpe.multipliers"], min(make["slice.k"], a.shape[1])
+    if make["pack.by"] == "rows":
+        width = a.shape[1]
     operands = 2 * (width * columns + fold) * make["value.bytes"]
     return operands + staying * rows * make["value.sum_bytes"]
 
@@ -240,3 +243,29 @@ def test_values_that_only_doubles_hold_are_computed_in_doubles(b):
 def test_a_gemm_whose_shapes_do_not_fit_is_refused():
     with pytest.raises(fiberscope.WorkloadError, match=r"B should have 5 rows"):
         fiberscope.simulate("sigma", np.ones((3, 5)), np.ones((4, 2)))
+
+
+def test_whole_rows_by_hand():
+    """Rows of 3, 2, 2 and 5 nonzeros in folds of 4: one, two, and the last one cut."""
+    a = np.zeros((4, 9))
+    for row, places in enumerate([(0, 4, 8), (1, 4), (4, 8), (0, 2, 4, 6, 8)]):
+        a[row, list(places)] = 1.0
+    make = TINY | IDEAL | {"dpe.count": 2, "dpe.multipliers": 2, "slice.k": 2, "pack.by": "rows"}
+    machine = built((sparse.csr_array(a), sparse.csr_array(np.ones((9, 2)))), make)
+    found = chunks(slices(machine.a, machine.b, machine.parameters), machine.parameters)
+    seen = [(chunk.position, chunk.length, chunk.words, chunk.sums) for chunk in found]
+    assert seen == [(0, 3, 3, 1), (4, 4, 3, 2), (8, 4, 4, 1), (12, 1, 1, 1)]
+
+
+@compiled_only
+def test_stonnes_run_is_met_by_whole_rows_alone():
+    (figures,) = (one for one in PUBLISHED.figures if "STONNE" in one.source)
+    make = COMPARED | {"dpe.count": 1}
+    whole, ring = (
+        fiberscope.simulate("sigma", figures.matrix, settings=make | {"pack.by": by}).cycles
+        for by in ("rows", "nonzeros")
+    )
+    assert (whole, ring) == (34_692, 28_173)
+    assert whole == pytest.approx(figures.cycles, rel=0.03)
+    # Two rows a fold; of each the columns, the flush and a line.
+    assert whole == 128 * (256 + 14 + 1) + 4

@@ -44,7 +44,7 @@ def test_units_give_what_the_quick_way_does(way, given_operands, make, outside, 
     )
     if way != "scanners":
         assert sum(found["add"] for found in adders) == units.operations()["add"]
-        if not units.parameters.unlimited:
+        if not units.parameters.gathered:
             assert [found["vectors"] for found in networks] == [found["vectors"] for found in adders]
             assert sum(found["settings"] for found in networks) == sum(part.settings for part in units.dpes)
     if way != "networks":

@@ -60,11 +60,13 @@ def operands(draw: Any, most: int = 20) -> Any:
 def makes(draw: Any) -> dict[str, Any]:
     """Settings of a small machine, any combination of all mechanisms."""
     multipliers = draw(st.sampled_from([2, 4, 8]))
+    by = draw(st.sampled_from(["nonzeros", "nonzeros", "rows"]))
     return TINY | {
         "stationary": draw(st.sampled_from(["A", "B"])),
         "dpe.count": draw(st.integers(1, 4)),
         "dpe.multipliers": multipliers,
         "slice.k": draw(st.integers(1, multipliers)),
+        "pack.by": by,
         "pack.slices": draw(st.sampled_from(["many", "one"])),
         "pack.filter": draw(st.sampled_from(["auto", "regor", "none"])),
         "pack.zeros": draw(st.sampled_from(["drop", "keep"])),
@@ -77,7 +79,7 @@ def makes(draw: Any) -> dict[str, Any]:
         "benes.stages": draw(st.integers(0, 2)),
         "reduce.flush": draw(st.integers(0, 9)),
         "reduce.levels_outside_dpe": draw(st.integers(1, 3)),
-        "sram.data": draw(st.sampled_from([1000, 4000])),
+        "sram.data": draw(st.sampled_from([1000, 4000])) * (4 if by == "rows" else 1),  # for all of K
         "sram.bandwidth": draw(st.sampled_from([10**9, 10**10, 10**12])),
         "value.bytes": draw(st.sampled_from([1, 2])),
         "value.sum_bytes": draw(st.sampled_from([2, 4])),

@@ -7,6 +7,7 @@ knows of a pass, once its bytes are there, in which cycle everything that follow
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,12 +55,20 @@ class Step:
     flush: bool
 
 
+def by_rows(parameters):
+    return parameters.pack.by == "rows"
+
+
+def slice_width(parameters, a):
+    return a.shape[1] if by_rows(parameters) else parameters.slice.k
+
+
 def slices_of(parameters, a, b):
     """First coordinate and kept places of each slice that has any, in order."""
     filtered = parameters.pack.filter == "regor"
     filtered |= parameters.pack.filter == "auto" and parameters.memory.model != "none"
-    for first in range(0, a.shape[1], parameters.slice.k):
-        inside = range(first, min(first + parameters.slice.k, a.shape[1]))
+    for first in range(0, a.shape[1], slice_width(parameters, a)):
+        inside = range(first, min(first + slice_width(parameters, a), a.shape[1]))
         kept = [
             (m, k)
             for m in range(a.shape[0])
@@ -72,18 +81,20 @@ def slices_of(parameters, a, b):
 
 def works_of(parameters, a, b):
     """The chunks, in order."""
-    dpe, whole_folds = parameters.dpe, parameters.input.words_per_cycle == 0
+    dpe = parameters.dpe
+    whole_folds = parameters.input.words_per_cycle == 0 and not by_rows(parameters)
     fold = dpe.count * dpe.multipliers
     position, works = 0, []
     for first, width, entries in slices_of(parameters, a, b):
         place = {entry: (entry[0] * width + entry[1] - first) for entry in entries}
-        if parameters.pack.slices == "one":
+        if parameters.pack.slices == "one" or by_rows(parameters):
             position = -(-position // fold) * fold
         begun = 0  # bit of the slice's bitmap up to which it is scanned
         left = entries
         while left:
             start = position % (fold if whole_folds else dpe.multipliers)
-            taken, left = left[: fold - start], left[fold - start :]
+            room = whole_rows(left, fold) if by_rows(parameters) else fold - start
+            taken, left = left[:room], left[room:]
             if not (whole_folds and start):
                 works.append(Work(first, width, {}))
             work = works[-1]
@@ -96,14 +107,28 @@ def works_of(parameters, a, b):
             if not begun:
                 work.begins.append(first)
             begun = until
+            if by_rows(parameters):
+                position = -(-position // fold) * fold
+                work.width = len({k for _m, k in taken})
     return works
+
+
+def whole_rows(entries, fold):
+    """How many of the entries fill a fold by whole rows; all of it, if the first row is longer."""
+    fitting = 0
+    for _m, row in groupby(entries, key=lambda entry: entry[0]):
+        size = len(list(row))
+        if fitting + size > fold:
+            break
+        fitting += size
+    return fitting or fold
 
 
 def resident_of(parameters, a, b):
     """Columns of the product that stay in the accumulators."""
     if parameters.memory.model == "none":
         return b.shape[1]
-    value, width = parameters.value, min(parameters.slice.k, a.shape[1])
+    value, width = parameters.value, min(slice_width(parameters, a), a.shape[1])
     fold = parameters.dpe.count * parameters.dpe.multipliers
     room = parameters.sram.data - 2 * value.bytes * (width * b.shape[1] + fold)
     return min(b.shape[1], room // (a.shape[0] * value.sum_bytes))
@@ -116,7 +141,8 @@ def steps_of(parameters, a, b):
     blocks = [range(first, min(first + block, columns)) for first in range(0, columns, block)]
     works = works_of(parameters, a, b)
     last = {row: number for number, work in enumerate(works) for row in work.rows()}
-    last_slice = (a.shape[1] - 1) // parameters.slice.k * parameters.slice.k
+    slice_k = slice_width(parameters, a)
+    last_slice = (a.shape[1] - 1) // slice_k * slice_k
     in_last = {m for work in works for m, k in work.entries if k >= last_slice}
     seen, loaded, fold, bitmap, steps = set(), 0, 0, 0, []
     for number, work in enumerate(works):
@@ -136,8 +162,8 @@ def steps_of(parameters, a, b):
                 elements += (a.shape[0] - len(in_last)) * resident
                 elements += (a.shape[0] - len(seen)) * (columns - resident)
             streamed = sum(
-                np.count_nonzero(b[first : first + parameters.slice.k, inside]) * value.bytes
-                + -(-min(parameters.slice.k, a.shape[1] - first) * len(inside) // 8)
+                np.count_nonzero(b[first : first + slice_k, inside]) * value.bytes
+                + -(-min(slice_k, a.shape[1] - first) * len(inside) // 8)
                 for first in work.begins
             )
             steps.append(
@@ -157,14 +183,12 @@ def steps_of(parameters, a, b):
 
 def operations_of(parameters, a, b):
     """What is multiplied and added, by the names of a report."""
-    columns, seen = b.shape[1], set()
+    columns, seen, slice_k = b.shape[1], set(), slice_width(parameters, a)
     found = dict.fromkeys(("multiply", "add", "add_outside", "accumulate"), 0)
     for work in works_of(parameters, a, b):
         occupied = len(work.entries)
         # A virtual neuron is a row, in a line and in a slice: the network is set for one slice at a time.
-        neurons = sum(
-            len({(m, k // parameters.slice.k) for m, k in entries}) for entries in work.lines.values()
-        )
+        neurons = sum(len({(m, k // slice_k) for m, k in entries}) for entries in work.lines.values())
         found["multiply"] += columns * occupied
         found["add"] += columns * (occupied - neurons)
         found["add_outside"] += columns * (neurons - len(work.rows()))
