@@ -88,7 +88,6 @@ def speedups(
     *,
     settings: Mapping[str, object] | None = None,
     parts: Mapping[str, PartFactory] | None = None,
-    surrogates: bool = False,
     tell: Callable[[str], None] = lambda _line: None,
 ) -> list[Beside]:
     """Run every problem on every workload with all designs.
@@ -99,15 +98,15 @@ def speedups(
             the table that are at hand.
         settings: parameters over those of the designs.
         parts: blocks of one's own, as ``simulate`` takes them.
-        surrogates: take a surrogate for a workload that is not at hand.
         tell: called with a line about each run that begins, and each workload left out.
 
     Raises:
-        WorkloadError: a workload asked for by name is not at hand.
+        WorkloadError: a workload asked for by name is not at hand; no surrogate stands in for it, as the
+            tails of those of graphs were chosen to bring published means about.
     """
     table, found = designs(kind), []
     for name in workloads or table.workloads:
-        workload = found_workload(name, surrogates, bool(workloads), tell)
+        workload = found_workload(name, surrogates=False, demanded=bool(workloads), tell=tell)
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}
             for design, chosen in table.designs.items():
