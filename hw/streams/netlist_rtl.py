@@ -30,7 +30,7 @@ def netlist(
     blocks: Mapping[str, Part],
     consumers: Mapping[str, Sequence[str]],
     roots: Sequence[str],
-    capacities: Mapping[str, int],
+    channels: Mapping[str, tuple[int, int]],
     *,
     entries: Sequence[str] = (),
     exits: Sequence[str] = (),
@@ -43,7 +43,7 @@ def netlist(
         blocks: its blocks by name.
         consumers: the inputs that read an output, ``block.port`` each; an output that is not named has none.
         roots: the inputs at which a tensor begins, each of which gets a channel and a port.
-        capacities: of the channel to each input, in tokens.
+        channels: of that to each input the capacity, in tokens, and the latency, in cycles.
         entries, exits: inputs and outputs that are the module's own, under the names of block and port.
         wires: between ports that no channel joins.
 
@@ -61,15 +61,15 @@ def netlist(
             elif stream.direction == "output" and end not in joined:
                 readers = consumers.get(end) or consumers.get(f"{name}.{stream.port[0]}", ())
                 if len(readers) == 1:
-                    links.append(Link(end, readers[0], capacities[readers[0]]))
+                    links.append(Link(end, readers[0], *channels[readers[0]]))
                 else:
                     place = f"{FORK}_{name}_{stream.prefix}"
                     links.append(Link(end, f"{place}.in", 0))
-                    links += _forked(parts, place, stream, readers, capacities)
+                    links += _forked(parts, place, stream, readers, channels)
     for reader in roots:
         name, _, _port = reader.partition(".")
         place = f"{FORK}_{name}_{ROOT}"
-        links += _forked(parts, place, _stream(blocks, reader), [reader], capacities)
+        links += _forked(parts, place, _stream(blocks, reader), [reader], channels)
         exports[f"{name}_{ROOT}"] = f"{place}.in"
     return Composition(module, parts, tuple(links), exports)
 
@@ -80,12 +80,16 @@ def exported(end: str) -> str:
 
 
 def _forked(
-    parts: dict[str, Part], place: str, stream: Stream, readers: Sequence[str], capacities: Mapping[str, int]
+    parts: dict[str, Part],
+    place: str,
+    stream: Stream,
+    readers: Sequence[str],
+    channels: Mapping[str, tuple[int, int]],
 ) -> Iterator[Link]:
     """Put a fork for a stream there; gives the channels behind it."""
     parts[place] = Part(fork.BLOCK, forking(stream, len(readers)))
     for number, reader in enumerate(readers):
-        yield Link(f"{place}.out[{number}]", reader, capacities[reader])
+        yield Link(f"{place}.out[{number}]", reader, *channels[reader])
 
 
 def _stream(blocks: Mapping[str, Part], end: str) -> Stream:

@@ -66,7 +66,7 @@ class GraphMachine:
         self.kernel.clock("core", parameters.clock)
         self.graph, self.meant, self.sizes, self.phase = graph, meant, sizes, phase
         self.nodes = [node for node in graph.nodes.values() if node.phase == phase and not _unused(node)]
-        self._capacity = parameters.capacity
+        self._capacity, self._latency = parameters.capacity, parameters.latency.model_dump()
         context = Context(graph, of_type(parameters.value_type, tensors), parameters.mask)
         names = block_names(self.nodes)
         self.blocks: dict[str, StreamBlock] = {
@@ -127,19 +127,21 @@ class GraphMachine:
         output = self._next_output(source, stream.output)
         for writer in self._loop.writers(target, self.blocks[target.name]) if self._loop else ():
             more = self._next_output(source, stream.output)
-            self.kernel.connect(
-                self._producers[source.name], more, writer, "in_stream", capacity=self._capacity
-            )
+            self._join(source, more, writer, "in_stream")
         if not target.primitive.accumulates:
-            producer = self._producers[source.name]
-            return self.kernel.connect(producer, output, block, port, capacity=self._capacity)
+            return self._join(source, output, block, port)
         carries = VAL if stream.kind == "val" else CRD
         points = self.kernel.add(StopDropper(f"{block.name}.{stream.input}_points", carries))
         self.droppers[f"{target.name}.{stream.input}"] = points
         self.kernel.connect(points, "out_stream[0]", block, port, capacity=self._capacity)
-        return self.kernel.connect(
-            self._producers[source.name], output, points, "in_stream", capacity=self._capacity
-        )
+        return self._join(source, output, points, "in_stream")
+
+    def _join(self, source: Node, output: str, reader: Component, port: str) -> Channel:
+        """The channel behind a block, which holds what is in flight besides."""
+        latency = self._latency.get(source.primitive.computes, 1)
+        capacity = None if self._capacity is None else self._capacity + latency - 1
+        producer = self._producers[source.name]
+        return self.kernel.connect(producer, output, reader, port, capacity=capacity, latency=latency)
 
     def listen(self, node: Node, output: str, listener: Component, port: str) -> None:
         """One more consumer of an output, which never stalls it."""

@@ -29,6 +29,13 @@ class ScratchpadParameters(Configuration):
     outstanding: int = Field(ge=1, le=2**16)
 
 
+class Latencies(Configuration):
+    """Cycles from a token being taken to what is made of it being seen."""
+
+    alu: int = Field(ge=1, le=64)
+    reduce: int = Field(ge=1, le=64)
+
+
 class GraphParameters(Configuration):
     """The parameters of a graph; ``config.yaml`` beside this file has them with units and sources."""
 
@@ -37,6 +44,7 @@ class GraphParameters(Configuration):
     depth: int = Field(ge=0, le=2**24)
     quirks: str
     value: ValueName
+    latency: Latencies
     scratchpad: ScratchpadParameters
 
     @field_validator("quirks", mode="before")
@@ -60,6 +68,14 @@ class GraphParameters(Configuration):
                 f"scratchpad.latency is {self.scratchpad.latency}; it should be 0 with timing=sam: the "
                 "public simulator has no memory"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _has_the_latency_of_the_public_simulator(self) -> Self:
+        found = self.latency.model_dump().items()
+        for name, cycles in found if self.timing == "sam" else ():
+            if cycles != 1:
+                raise ValueError(f"latency.{name} is {cycles}; it should be 1 with timing=sam")
         return self
 
     @property

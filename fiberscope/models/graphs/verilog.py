@@ -229,11 +229,11 @@ class Hardware:
         parts = {name: self._part(name, block) for name, block in self.blocks.items()}
         readers: dict[str, list[str]] = {}
         begun: dict[bool, list[str]] = {True: [], False: []}  # by whether that is with a tensor
-        exits, capacities = [], dict[str, int]()
+        exits, channels = [], dict[str, tuple[int, int]]()
         for link in self.links:
             source, target = names.get(id(link.producer.component)), names.get(id(link.consumer.component))
             reader = f"{target}.{link.consumer.label}"
-            capacities[reader] = link.channel.capacity + (not link.channel.bounded)
+            channels[reader] = link.channel.capacity + (not link.channel.bounded), link.channel.latency
             if source and target:
                 readers.setdefault(_stream_at(source, parts[source], link.producer), []).append(reader)
             elif target:
@@ -242,7 +242,7 @@ class Hardware:
                 exits.append(f"{source}.{link.producer.label}")
         roots, entries = begun[True], begun[False]
         composition = netlist(
-            self.module, parts, readers, roots, capacities, entries=entries, exits=exits, wires=self._wires()
+            self.module, parts, readers, roots, channels, entries=entries, exits=exits, wires=self._wires()
         )
         return GraphVerilog(composition, self._loads(), tuple(self.blocks), roots, entries, exits)
 

@@ -26,6 +26,7 @@ class _Accumulator(Primitive):
     """Of coordinates at ports ``crd[0]``, the outermost, and so on."""
 
     unit = "tensor_reduce.TensorReduce"
+    computes = "reduce"
     accumulates = alike = True
     fewest = 1
     named = False

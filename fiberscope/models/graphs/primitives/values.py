@@ -37,6 +37,7 @@ class _Alu(Primitive):
     """
 
     unit = "alu.Alu"
+    computes = "alu"
     alike = True
 
     function: str = ""
@@ -103,6 +104,7 @@ class _Adder(_Alu):
 
 
 class _Reducer(Primitive):
+    computes = "reduce"
     reduces = True
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:

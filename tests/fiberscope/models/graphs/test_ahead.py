@@ -77,13 +77,16 @@ def graphs(draw):
         return netlist(seed)
 
 
+LATENCIES = ("latency.alu", "latency.reduce")
 parameters = st.fixed_dictionaries(
     {
         "timing": st.sampled_from(("sam", "machine")),
         "depth": st.sampled_from(DEPTHS),
         "quirks": st.sampled_from(QUIRKS),
+        "latency.alu": st.sampled_from((1, 1, 2, 5)),
+        "latency.reduce": st.sampled_from((1, 1, 3)),
     }
-)
+).map(lambda given: given | dict.fromkeys(LATENCIES, 1) if given["timing"] == "sam" else given)
 
 
 @settings(max_examples=25)

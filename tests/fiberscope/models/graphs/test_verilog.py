@@ -51,10 +51,14 @@ def backend(graph, seed):
     return PyrtlBackend(twin, seed, watched=True)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 16])
+LATENCIES = {1: (7, 1), 2: (4, 3), 16: (1, 1)}  # of ALUs and of reducers, by depth
+
+
+@pytest.mark.parametrize("depth", LATENCIES)
 @pytest.mark.parametrize("name", OPERANDS)
 def test_the_module_is_the_graph_token_by_token_and_cycle_by_cycle(name, depth):
-    model = machine(name, depth, depth=depth)
+    latencies = zip(("latency.alu", "latency.reduce"), LATENCIES[depth], strict=True)
+    model = machine(name, depth, depth=depth, **dict(latencies))
     graph = verilog_of(model, name)
     expected = of_machine(model)
     found, stored = of_module(graph, backend(graph, depth), model.kernel.cycle + 20)
