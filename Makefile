@@ -187,7 +187,7 @@ types: $(VENV)/installed $(VENV)/dev
 
 docs: $(VENV)/docs ## Build the documentation as a site in out/site, which needs no network to be read.
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
-	@echo 'The site is in $(OUT)/site: open index.html, or for the search too: $(PY) -m http.server -d $(OUT)/site'
+	@echo 'The site is in $(OUT)/site: open index.html'
 
 bench: $(READY) ## Measure the speed of the simulator.
 	@for script in $$(grep -l __main__ benchmarks/*.py); do echo "$$script"; $(PY) "$$script"; echo; done

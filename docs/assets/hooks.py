@@ -16,7 +16,6 @@ BESIDE = {
     "DEVIATIONS.md": "deviations.md",
     "CHANGELOG.md": "changelog.md",
 }
-PICTURE = re.compile(r'(?<=<img src=")docs/')
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
@@ -28,8 +27,7 @@ def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - mkdocs has n
 
 
 def on_page_markdown(markdown: str, page: Any, **_others: object) -> str:  # noqa: ANN401
-    """Turn the links and pictures of a page, which fit the repository, into those that fit the site."""
-    markdown = PICTURE.sub("", markdown)
+    """Turn the links of a page, which fit the repository, into those that fit the site."""
     home = ROOT if page.file.src_uri in BESIDE.values() else DOCS
     return LINK.sub(lambda link: _fitting(link["text"], link["target"], home), markdown)
 

@@ -92,7 +92,7 @@ def missing_pictures(folder: Path) -> list[str]:
 
 
 def test_every_picture_is_there(site: Path) -> None:
-    assert "images/gamma.svg" in PICTURE.findall((site / "readme.html").read_text(encoding="utf-8"))
+    assert "images/gamma.svg" in PICTURE.findall((site / "index.html").read_text(encoding="utf-8"))
     assert missing_pictures(site) == []
 
 

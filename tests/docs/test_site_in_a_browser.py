@@ -61,6 +61,19 @@ def test_nothing_sticks_out_of_its_column(site: Path, width: int) -> None:
     assert {page.name: found for page in pages if (found := faults(page, width))} == {}
 
 
+def test_the_search_works_where_pages_are_opened_from_files(site: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        page.goto((site / "index.html").as_uri())
+        page.keyboard.press("/")
+        page.keyboard.type("FiberCache")
+        page.wait_for_selector(".md-search-result__item", timeout=20_000)
+        assert "Gamma" in page.locator(".md-search-result__list").inner_text()
+        browser.close()
+
+
 def test_planted_a_wide_table_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     column = '<div class="column" style="width: 300px">{}</div>'
