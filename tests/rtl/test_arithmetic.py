@@ -182,6 +182,20 @@ def test_a_product_just_below_the_least_number_is_zero(name):
         assert computed(name, *words)["mul"] == modelled(name, *words)["mul"] == product
 
 
+@pytest.mark.parametrize("name", FORMS)
+def test_what_is_shifted_out_of_a_sum_decides_a_tie(name):
+    _kind, _bits, fraction, largest = FORMS[name]
+    one, half = largest << fraction, largest - fraction - 1 << fraction  # half of the last bit of 1
+    below_two = one | (1 << fraction) - 1
+    for words, total in (
+        ((one, half), one),
+        ((one, half | 1), one | 1),
+        ((one | 1, half), one | 2),
+        ((below_two, half), largest + 1 << fraction),
+    ):
+        assert computed(name, *words)["add"] == modelled(name, *words)["add"] == total
+
+
 def test_doubles_as_they_come_keep_what_is_subnormal():
     assert TYPES["auto"].multiply(2.0**-1000, 2.0**-60) == 2.0**-1060
     assert TYPES["float64"].multiply(2.0**-1000, 2.0**-60) == 0.0

@@ -16,8 +16,9 @@ from gamma_units import (
 from pairs import check_pair
 
 from fiberscope.accelerators.gamma.layout import NO_PARENT, PARTIAL, Z
-from fiberscope.hw.fibers.tasks_rtl import Element, Tasks
+from fiberscope.hw.fibers.tasks_rtl import Element, Tasks, word_of
 from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT, WRITE, WRITE_UNREAD
+from fiberscope.hw.rtl.kit.interface import Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
 
 SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 40))]
@@ -30,6 +31,14 @@ def test_a_multiplier_and_its_channel(seed):
     assert check_pair(multiplier_pair(seed)) > 60
 
 
+def test_a_word_is_a_value_of_its_field_and_a_whole_zero_has_no_sign():
+    whole, double = Field("value", 32, "whole"), Field("value", 64, "float")
+    assert [word_of(whole, value) for value in (-0.0, -2.0)] == [0, 2**32 - 2]
+    assert word_of(double, -0.0) == 1 << 63
+    with pytest.raises(ValueError, match=r"2147483648\.0 is no whole number of 32 bits"):
+        word_of(whole, 2.0**31)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_prefetcher(seed):
     unit = Unit("prefetcher", seed, UnitStandIn, (READ,))
@@ -38,10 +47,9 @@ def test_a_prefetcher(seed):
     handed = [beside for label, task, beside in unit.twin.left if label == "prefetched" and task >= 0]
     for task, beside in zip(unit.tasks, handed, strict=True):
         expected = tasks.bits(inputs_of(unit.machine, task), unit.twin._output(task))
-        used = (1 << 32 * expected["count"]) - 1
         assert beside["count"] == expected["count"]
-        for name in ("sources", "firsts", "ends"):
-            assert beside[name] & used == expected[name]
+        for name, width in tasks.widths.items():
+            assert beside[name] & (1 << width * expected["count"]) - 1 == expected[name]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
