@@ -12,12 +12,17 @@ from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.report.remote import address_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 __all__ = ["page"]
 
 _Results = Annotated[
-    str, typer.Argument(metavar="DIR|URL|REPORT.json", help="The results of a sweep, or the report of a run.")
+    list[str],
+    typer.Argument(
+        metavar="DIR|URL|REPORT.json...",
+        help="The results of a sweep; or the report of a run, or several, side by side.",
+    ),
 ]
 _Timeline = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Of a run: what its components did over time.")
@@ -39,17 +44,24 @@ def page(results: _Results, output: _Output = None, timeline: _Timeline = None, 
       fiberscope page study
       fiberscope page study -o study.html --title 'FiberCache sizes'
       fiberscope page out.json -o run.html
+      fiberscope page before.json after.json -o both.html
     """
     from fiberscope.page.document import page
 
-    many = not results.endswith(".json") if address_of(results) else Path(results).is_dir()
-    target = output or _beside(results)
-    check_outputs(
-        {"--output": target}, {"the report": None if many else Path(results), "the timeline": timeline}
-    )
-    if timeline is not None and many:
-        raise InputError(f"--timeline {timeline}: is of one run, and {results} has the results of many")
-    data = _study(results, title) if many else _run(Path(results), timeline, title)
+    first = results[0]
+    study = not first.endswith(".json") if address_of(first) else Path(first).is_dir()
+    target = output or _beside(first)
+    files = [] if study else [Path(one) for one in results]
+    inputs = {f"the report {file}": file for file in files}
+    check_outputs({"--output": target}, {**inputs, "the timeline": timeline})
+    if study and len(results) > 1:
+        raise InputError(f"{first} has the results of many runs; a page is of one study, or of reports")
+    if timeline is not None and (study or len(files) > 1):
+        raise InputError(f"--timeline {timeline}: is of one run, and {' '.join(results)} has several")
+    if study:
+        data = _study(first, title)
+    else:
+        data = _run(files[0], timeline, title) if len(files) == 1 else _side_by_side(files, title)
     written = page(data, data["title"])
     write_text(target, written)
     if target != STANDARD_OUTPUT:
@@ -70,6 +82,18 @@ def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
 
     states = None if timeline is None else StateTimeline.read(timeline)
     return run_data(Report.read(file), states, title)
+
+
+def _side_by_side(files: Sequence[Path], title: str) -> dict[str, Any]:
+    """Of several reports."""
+    from tempfile import TemporaryDirectory
+
+    from fiberscope.page.reports import store_of
+    from fiberscope.page.study import study_data
+
+    with TemporaryDirectory() as folder:
+        store = store_of(files, Path(folder))
+        return study_data(store, title or " and ".join(file.name for file in files))
 
 
 def _study(address: str, title: str) -> dict[str, Any]:

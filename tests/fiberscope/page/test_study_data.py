@@ -13,10 +13,12 @@ pytest.importorskip("duckdb", reason="the extra 'sweep' is not installed")
 import pandas as pd
 from studies import BYTES, CLOCK, EVIL, MULTIPLIES, cycles, study, traffic
 
+import fiberscope
 from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.page import page, study_data
 from fiberscope.page.measures import carried
+from fiberscope.page.reports import store_of
 from fiberscope.store import Store
 
 MOST_BYTES = 3_000_000  # of a page with 1,000 runs
@@ -162,3 +164,23 @@ def test_what_is_no_store_is_refused_in_a_line(
 def test_a_store_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no runs yet"):
         study_data(Store(tmp_path, make=True))
+
+
+def test_reports_lie_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(tmp_path / f"{count}.json") for count in (2, 4)]
+    for file, count in zip(files, (2, 4), strict=True):
+        fiberscope.simulate(
+            "gamma", "uniform:rows=30,cols=30,nonzeros=90", pe__count=count, pe__radix=4
+        ).write(Path(file))
+    made = study_data(store_of([Path(file) for file in files], tmp_path / "store"), "")
+    columns = {column["name"]: column for column in made["columns"]}
+    assert made["total"] == 2
+    assert {"pe.count", "cycles", "energy_pj"} <= columns.keys()
+    assert "pe.radix" not in columns  # which both share
+    assert cli.run(["page", *files, "-o", str(tmp_path / "both.html")]) == 0
+    assert "2.json and 4.json" in (tmp_path / "both.html").read_text()
+    assert cli.run(["page", *files, "--timeline", files[0]]) == 2
+    assert cli.run(["page", str(tmp_path / "store"), files[0]]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith("4.json has several")
+    assert said[1].endswith("a page is of one study, or of reports")
