@@ -175,8 +175,8 @@ def test_reports_lie_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[
     made = study_data(store_of([Path(file) for file in files], tmp_path / "store"), "")
     columns = {column["name"]: column for column in made["columns"]}
     assert made["total"] == 2
-    assert {"pe.count", "cycles", "energy_pj"} <= columns.keys()
-    assert "pe.radix" not in columns  # which both share
+    assert {"pe_count", "cycles", "energy_pj"} <= columns.keys()
+    assert "pe_radix" not in columns  # which both share
     assert cli.run(["page", *files, "-o", str(tmp_path / "both.html")]) == 0
     assert "2.json and 4.json" in (tmp_path / "both.html").read_text()
     assert cli.run(["page", *files, "--timeline", files[0]]) == 2
