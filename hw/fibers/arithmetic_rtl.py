@@ -66,7 +66,7 @@ def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
     fields = operands.fields
     value = fields["value"]
     scales = named("scales", ~fields["control"] & ~fields["reference"][-1])
-    product = parameters.product(value, fields[SCALE], parameters.value_bits, lag)
+    product = parameters.computed_in(lag, "mul", value, fields[SCALE], parameters.value_bits)
     worked_on = {name: delayed(fields[name], lag) for name in ("control", "coordinate", "reference")}
     worked_on["value"] = pyrtl.select(delayed(scales, lag), product, delayed(value, lag))
     _held, (taken,) = buffered(parameters, [operands], [worked_on], between.outputs["products"], late=True)

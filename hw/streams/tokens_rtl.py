@@ -91,13 +91,16 @@ def kind_of(data: Signal, stop: Signal, done: Signal) -> Signal:
 
 def send(stream: OutputStream, valid: Signal, kind: Signal, level: Signal, payload: Signal) -> None:
     """Offer a token: of data its payload, of a stop its level, and zeros for what else there is."""
+    stream.send(valid, token(stream, kind, level, payload))
+
+
+def token(stream: OutputStream, kind: Signal, level: Signal, payload: Signal) -> dict[str, Signal]:
+    """The fields of such a token in its stream."""
     payload, level = unless(kind != DATA, payload), unless(kind != STOP, level)
     if "value" in stream.widths:
-        stream.send(valid, {"control": kind, "level": level, "value": payload})
-    else:
-        bits = stream.widths["payload"]
-        either = payload.zero_extended(bits) | level.zero_extended(bits)
-        stream.send(valid, {"control": kind, "payload": either})
+        return {"control": kind, "level": level, "value": payload}
+    bits = stream.widths["payload"]
+    return {"control": kind, "payload": payload.zero_extended(bits) | level.zero_extended(bits)}
 
 
 def pass_on(stream: OutputStream, valid: Signal, head: Head) -> None:

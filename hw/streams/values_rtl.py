@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyrtl
 
 from fiberscope.hw.rtl.kit.arithmetic import SummingParameters, ValueParameters, value_type
+from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, buffered
 from fiberscope.hw.rtl.kit.codec import WHOLE_BITS
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import check_range, choice, number
-from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, delayed, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.alu import Alu
@@ -129,14 +130,51 @@ def alu_carried(parameters: AluParameters) -> Carried:
 
 def alu_design(parameters: AluParameters, between: Streams) -> None:
     """Both operands are taken together; an empty one counts as 0."""
-    left, right = (Head.of(between.inputs[f"in_val[{side}]"]) for side in range(2))
-    acts = named("acts", left.shown & right.shown & tokens.room_in(between))
-    for side in range(2):
-        between.inputs[f"in_val[{side}]"].accept(acts)
-    one, other = (unless(head.is_empty, head.payload) for head in (left, right))
-    result = parameters.computed(parameters.operation, one, other, parameters.result_bits)
-    kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
-    tokens.send(between.outputs["out_val[0]"], acts, kind, left.level, result)
+    operands = _Operands(between)
+    room = tokens.room_in(between)
+    operands.accept(room)
+    result = parameters.computed(parameters.operation, operands.one, operands.other, parameters.result_bits)
+    sink = between.outputs["out_val[0]"]
+    tokens.send(sink, operands.valid & room, operands.kind, operands.level, result)
+
+
+class _Operands:
+    """The heads of both inputs, which are taken together."""
+
+    def __init__(self, between: Streams) -> None:
+        self._inputs = [between.inputs[f"in_val[{side}]"] for side in range(2)]
+        left, right = heads = [Head.of(stream) for stream in self._inputs]
+        self.valid: Signal = named("both_shown", left.shown & right.shown)
+        self.one, self.other = (unless(head.is_empty, head.payload) for head in heads)
+        self.kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
+        self.level = left.level
+
+    def accept(self, ready: Signal) -> None:
+        """Take them, if there is room for what is made of them."""
+        for stream in self._inputs:
+            stream.accept(self.valid & ready)
+
+
+@dataclass(frozen=True)
+class PipelineParameters(AluParameters):
+    """What an ALU is made for, with the channel behind it, in whose latency it computes.
+
+    Args:
+        capacity, latency: of the channel.
+    """
+
+    capacity: int = number(19, *CAPACITY)
+    latency: int = number(4, *LATENCY)
+
+
+def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
+    """A token has its place in the channel as soon as it is taken, so registers need no enable."""
+    operands, sink, lag = _Operands(between), between.outputs["out_val[0]"], parameters.latency - 1
+    result = parameters.computed_in(
+        lag, parameters.operation, operands.one, operands.other, parameters.result_bits
+    )
+    made = tokens.token(sink, delayed(operands.kind, lag), delayed(operands.level, lag), result)
+    buffered(parameters, [operands], [made], sink, late=True)
 
 
 def reducer_carried(parameters: ScalarReducerParameters) -> Carried:
@@ -252,6 +290,11 @@ ALU = unit(
     instance=_of_alu,
     base=StreamStandIn,
     counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
+)
+
+
+PIPELINE = replace(
+    ALU, name="alu_pipeline", parameters=PipelineParameters, design=pipeline_design, listed=False, kinds=()
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from fiberscope.errors import InputError
 from fiberscope.hw.rtl.kit.backend import Backend
-from fiberscope.hw.rtl.kit.interface import Stream, Token
+from fiberscope.hw.rtl.kit.interface import Stream, Token, Wire
 from fiberscope.hw.streams.memory_rtl import ALONE, OVERFLOW, fill
 from fiberscope.hw.streams.netlist_rtl import exported
 from fiberscope.hw.streams.tokens import DATA, DONE
@@ -70,6 +70,7 @@ def of_module(
     places = {name: place for place, name in enumerate(backend.signals())}
     inputs = [(name, stream) for name in graph.names for stream in _inputs(graph, name)]
     own = {f"{name}.{stream.label}" for name, stream in inputs}
+    nets = {f"{name}.{stream.label}": _nets(graph, name, stream) for name, stream in inputs}
     ports = {stream.label: stream for stream in interface.streams}
     stores = [stream for label, stream in ports.items() if label.endswith("_store")]
     overflows = [stream for label, stream in ports.items() if label.endswith(f"_{OVERFLOW}")]
@@ -95,7 +96,7 @@ def of_module(
                 found[end].append(_taken(cycle, *stream.decode(wires)))
         sample = backend.sample()
         for name, stream in inputs:
-            within = {wire.name: sample[places[f"{name}_{wire.name}"]] for wire in stream.wires()}
+            within = {wire.name: sample[places[net]] for wire, net in nets[f"{name}.{stream.label}"]}
             if stream.moves(within):
                 found[f"{name}.{stream.label}"].append(_taken(cycle, *stream.decode(within)))
     return found, stored
@@ -105,6 +106,19 @@ def _inputs(graph: GraphVerilog, name: str) -> list[Stream]:
     """The streams that a block reads from others."""
     streams = graph.composition.parts[name].interface.streams
     return [stream for stream in streams if stream.direction == "input" and stream.label not in ALONE]
+
+
+def _nets(graph: GraphVerilog, name: str, stream: Stream) -> list[tuple[Wire, str]]:
+    """The wires of an input and what the module calls them: without a channel before it, as the source's."""
+    end = f"{name}.{stream.label}"
+    source = next(
+        (link.source for link in graph.composition.links if link.target == end and not link.capacity), end
+    )
+    part, _, label = source.partition(".")
+    streams = graph.composition.parts[part].interface.streams
+    named = next(one for one in streams if one.label == label)
+    pairs = zip(stream.wires(), named.wires(), strict=True)
+    return [(wire, f"{part}_{there.name}") for wire, there in pairs]
 
 
 def _refuse_overflow(overflows: Sequence[Stream], wires: Mapping[str, int]) -> None:

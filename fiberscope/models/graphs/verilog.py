@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -30,6 +30,7 @@ from fiberscope.hw.streams.merged_sums import FiberSums
 from fiberscope.hw.streams.netlist_rtl import netlist
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
+from fiberscope.hw.streams.values_rtl import PIPELINE, AluParameters, PipelineParameters
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.hw.value_type import INTEGER, ValueType
 from fiberscope.models.graphs.execution import Prepared
@@ -240,6 +241,7 @@ class Hardware:
                 begun[isinstance(link.producer.component, Root)].append(reader)
             elif source and not isinstance(link.consumer.component, TaskEnd):
                 exits.append(f"{source}.{link.producer.label}")
+        _pipeline(parts, readers, channels)
         roots, entries = begun[True], begun[False]
         composition = netlist(
             self.module, parts, readers, roots, channels, entries=entries, exits=exits, wires=self._wires()
@@ -285,6 +287,21 @@ class Hardware:
             return self.sizes.part(twin, block)
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
+
+
+def _pipeline(
+    parts: dict[str, Part], readers: Mapping[str, Sequence[str]], channels: dict[str, tuple[int, int]]
+) -> None:
+    """Put the channel behind an ALU of floats into it, if there is one alone, so that its latency is used."""
+    for name, part in parts.items():
+        given, behind = part.parameters, readers.get(f"{name}.out_val", ())
+        if not isinstance(given, AluParameters) or given.values == INTEGER or len(behind) != 1:
+            continue
+        capacity, latency = channels[behind[0]]
+        if latency > 1:
+            made = PipelineParameters(**asdict(given), capacity=capacity, latency=latency)
+            parts[name] = Part(PIPELINE, made)
+            channels[behind[0]] = (0, 1)
 
 
 def _stream_at(name: str, part: Part, end: End) -> str:

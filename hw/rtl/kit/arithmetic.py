@@ -35,6 +35,7 @@ __all__ = [
 
 Operation: TypeAlias = Callable[[Signal, Signal], Signal]
 Cut: TypeAlias = Callable[..., Sequence[Signal]]
+Pipelined: TypeAlias = "Callable[[_Form, Signal, Signal, Cut], Signal]"
 
 
 class _Form(NamedTuple):
@@ -57,7 +58,7 @@ _FORMS = {
 }
 VALUES = (INTEGER, *_FORMS)
 PARTS = 4  # of a factor, by each of which is multiplied
-CUTS = 3  # of a product's phases: by parts of a factor, their sum, the rounding, and what is beyond range
+CUTS = 3  # of a sum or product: before what was made alike or by parts is added, the rounding, what is beyond
 
 
 def value_type() -> str:
@@ -102,18 +103,17 @@ class ValueParameters(Parameters):
 
     def computed(self, operation: str, one: Signal, other: Signal, bits: int) -> Signal:
         """What an operation gives of two values; of a whole number so many bits, the lowest."""
-        return self._fitted(operations(self.values)[operation](one, other), bits)
-
-    def product(self, one: Signal, other: Signal, bits: int, stages: int) -> Signal:
-        """The product of what two values were so many cycles ago: registers are within it, or behind it."""
-        if self.values == INTEGER:
-            return delayed(self.computed("mul", one, other, bits), stages)
-        form = _FORMS[self.values]
-        return _product(_Float(form, one), _Float(form, other), _Pipeline(stages).cut)
-
-    def _fitted(self, result: Signal, bits: int) -> Signal:
-        width = self.field(bits).width
+        result, width = operations(self.values)[operation](one, other), self.field(bits).width
         return result.sign_extended(max(len(result), width))[:width]
+
+    def computed_in(self, stages: int, operation: str, one: Signal, other: Signal, bits: int) -> Signal:
+        """The same of what the values were so many cycles ago.
+
+        Registers are within sums and products of floats, and behind whatever else is computed.
+        """
+        if self.values == INTEGER or operation not in _PIPELINES:
+            return delayed(self.computed(operation, one, other, bits), stages)
+        return _PIPELINES[operation](_FORMS[self.values], one, other, _Pipeline(stages).cut)
 
 
 class SummingParameters(ValueParameters):
@@ -159,11 +159,11 @@ _OF_INTEGERS: Mapping[str, Operation] = {
 
 
 def _floating(form: _Form) -> Mapping[str, Operation]:
-    return {
-        "mul": lambda one, other: _product(_Float(form, one), _Float(form, other)),
-        "add": lambda one, other: _sum(form, one, other),
-        "sub": lambda one, other: _sum(form, one, pyrtl.concat(~other[-1], other[:-1])),
-    }
+    return {name: _at_once(pipeline, form) for name, pipeline in _PIPELINES.items()}
+
+
+def _at_once(pipeline: Pipelined, form: _Form) -> Operation:
+    return lambda one, other: pipeline(form, one, other, _uncut)
 
 
 class _Float:
@@ -183,7 +183,15 @@ def _infinite(form: _Form) -> int:
     return ((1 << form.exponent) - 1) << form.fraction
 
 
-def _sum(form: _Form, one: Signal, other: Signal) -> Signal:
+def _uncut(*signals: Signal) -> Sequence[Signal]:
+    return signals
+
+
+def _difference(form: _Form, one: Signal, other: Signal, cut: Cut) -> Signal:
+    return _sum(form, one, pyrtl.concat(~other[-1], other[:-1]), cut)
+
+
+def _sum(form: _Form, one: Signal, other: Signal, cut: Cut) -> Signal:
     """The lesser significand is shifted to the greater one, with three bits more; the last of them sticks."""
     swaps = one[:-1] < other[:-1]
     large = _Float(form, pyrtl.select(swaps, other, one))
@@ -193,18 +201,28 @@ def _sum(form: _Form, one: Signal, other: Signal) -> Signal:
     apart = large.exponent - small.exponent
     shifted = pyrtl.shift_right_logical(least, apart)
     lost = pyrtl.shift_left_logical(shifted, apart) != least
-    shifted = pyrtl.concat(shifted[1:], shifted[0] | lost)
-    found = pyrtl.select(subtracts, most - shifted, most + shifted)
-    zeros = _leading_zeros(found)
-    exponent = pyrtl.signed_sub(_positive(large.exponent + 1), _positive(zeros))
     nan = large.is_nan | (large.is_infinite & small.is_infinite & subtracts)
-    sign = large.sign & ~(subtracts & (found == 0))
+    most, shifted, subtracts, sign, largest, nan, infinite = cut(
+        most,
+        pyrtl.concat(shifted[1:], shifted[0] | lost),
+        subtracts,
+        large.sign,
+        large.exponent,
+        nan,
+        large.is_infinite,
+    )
+    found = pyrtl.select(subtracts, most - shifted, most + shifted)
+    found, sign, largest, nan, infinite = cut(
+        found, sign & ~(subtracts & (found == 0)), largest, nan, infinite
+    )
+    zeros = _leading_zeros(found)
+    exponent = pyrtl.signed_sub(_positive(largest + 1), _positive(zeros))
     normal = pyrtl.shift_left_logical(found, zeros)
-    return _rounded(form, sign, exponent, normal, nan, large.is_infinite)
+    return _rounded(form, sign, exponent, normal, nan, infinite, cut)
 
 
 class _Pipeline:
-    """Registers between the phases of a product, shared out over its cuts, the first of which have more.
+    """Registers between the phases of a sum or product, shared out over its cuts: the first have more.
 
     Args:
         stages: registers from end to end.
@@ -220,13 +238,9 @@ class _Pipeline:
         return [delayed(signal, here) for signal in signals]
 
 
-def _uncut(*signals: Signal) -> Sequence[Signal]:
-    return signals
-
-
-def _product(one: _Float, other: _Float, cut: Cut = _uncut) -> Signal:
+def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
     """Of significands from 1 to less than 2 the product is less than 4."""
-    form = one.form
+    one, other = _Float(form, left), _Float(form, right)
     multiplicand, factor = named("multiplicand", one.significand), named("factor", other.significand)
     infinite = one.is_infinite | other.is_infinite
     nan = one.is_nan | other.is_nan | (infinite & (one.is_zero | other.is_zero))
@@ -252,7 +266,7 @@ def _rounded(
     normal: Signal,
     nan: Signal,
     infinite: Signal,
-    cut: Cut = _uncut,
+    cut: Cut,
 ) -> Signal:
     """A number whose significand begins with a one, or is zero, of as many bits as there are."""
     kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
@@ -272,6 +286,13 @@ def _rounded(
 def _positive(number: Signal) -> Signal:
     """A number without a sign as one with it."""
     return number.zero_extended(len(number) + 1)
+
+
+_PIPELINES: Mapping[str, Pipelined] = {
+    "mul": _product,
+    "add": _sum,
+    "sub": _difference,
+}
 
 
 def _leading_zeros(word: Signal) -> Signal:

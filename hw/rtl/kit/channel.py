@@ -16,7 +16,6 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, streams
 from fiberscope.hw.rtl.kit.parameters import Parameters, check_range, number, one_of
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
-    InputStream,
     OutputStream,
     Signal,
     Streams,
@@ -151,9 +150,18 @@ class Sized(Protocol):
         """1 or more."""
 
 
+class Source(Protocol):
+    """What comes to a channel: whether it does, and when it is told that it is taken."""
+
+    valid: Signal
+
+    def accept(self, ready: Signal) -> None:
+        """Say whether there is room."""
+
+
 def buffered(
     parameters: Sized,
-    sources: Sequence[InputStream],
+    sources: Sequence[Source],
     contents: Sequence[Mapping[str, Signal]],
     sink: OutputStream,
     late: bool = False,

@@ -183,9 +183,9 @@ def in_letters(formats, letter):
     return re.sub(r":[sd]+", lambda found: ":" + letter * (len(found[0]) - 1), formats)
 
 
-def transcripts(text, formats, value="auto", **options):
+def transcripts(text, formats, value="auto", latency=1, **options):
     compiled = compile_expression(text, [formats], **options)
-    settings = configured({"value": value})
+    settings = configured({"value": value, "latency.alu": latency})
     given = drawn_for(compiled.graph, whole=not settings.value_type.floats)
     model = machine_of(prepare(compiled.graph, given), settings)
     graph = verilog_of(model, "graph_kernel")
@@ -201,11 +201,12 @@ def test_dense_levels_move_their_tokens_in_the_cycles_of_the_model(kernel):
     assert sum(map(len, found.values())) > 500
 
 
-@pytest.mark.parametrize("value", ["float32", "float64", "bfloat16"])
-def test_floats_are_rounded_in_the_module_as_in_the_model(value):
-    found, expected = transcripts(
-        "X(i,j) = B(i,j) * C(i,k) * D(j,k) + E(i,j)", "X:ss,B:ss,C:ss,D:ss,E:ss", value
-    )
+@pytest.mark.parametrize(
+    ("value", "latency"), [("float32", 1), ("float64", 1), ("bfloat16", 1), ("float32", 5), ("bfloat16", 2)]
+)
+def test_floats_are_rounded_in_the_module_as_in_the_model(value, latency):
+    text, formats = "X(i,j) = B(i,j) * C(i,k) * D(j,k) + E(i,j)", "X:ss,B:ss,C:ss,D:ss,E:ss"
+    found, expected = transcripts(text, formats, value, latency)
     assert found == expected
     written = {token[3] for token in found["fiberwrite_X_vals.in_val"]}
     assert sum(value != int(value) for value in written) > 20
