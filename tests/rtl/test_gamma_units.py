@@ -48,8 +48,11 @@ def test_a_prefetcher(seed):
     for task, beside in zip(unit.tasks, handed, strict=True):
         expected = tasks.bits(inputs_of(unit.machine, task), unit.twin._output(task))
         assert beside["count"] == expected["count"]
-        for name, width in tasks.widths.items():
-            assert beside[name] & (1 << width * expected["count"]) - 1 == expected[name]
+        for name in ("sources", "firsts", "ends"):
+            assert beside[name] & (1 << 32 * expected["count"]) - 1 == expected[name]
+        words = [word_of(tasks.scale, one.scale) for one in inputs_of(unit.machine, task)]
+        width = tasks.scale.width
+        assert [beside["scales"] >> width * i & (1 << width) - 1 for i in range(len(words))] == words
 
 
 @pytest.mark.parametrize("seed", SEEDS)
