@@ -7,30 +7,46 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from fiberscope.accelerators.gamma.layout import A_POINTERS_BASE, NO_PARENT
-from fiberscope.accelerators.gamma.scheduler_logic_rtl import (
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
+    BOUNDS,
     COUNTS,
     LINES,
     MISSING,
     NONZEROS,
+    ROWS,
+    SCALES,
+    SOURCES,
     TASKS,
     UNFINISHED,
     WRITES,
 )
 from fiberscope.accelerators.gamma.stream import StreamOfA, unfinished_rows
 from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS
 from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.rtl.kit.twin import index_bits
 
 
 def loaded(
-    layout: Mapping[str, int], table: TaskTable, stream: StreamOfA, rows_per_line: int
+    layout: Mapping[str, int],
+    table: TaskTable,
+    a: CompressedRows,
+    occupancy: PartialOccupancy,
+    stream: StreamOfA,
+    rows_per_line: int,
 ) -> Iterator[Token]:
     """The tokens that fill a module's memories; ``layout`` has the bits of each field of a task's word."""
+    for number, words in _operands(table, a).items():
+        yield from (Token(number, place, word, 0.0) for place, word in words.items())
     unfinished = unfinished_rows(table, rows_per_line)
     nonzeros = np.cumsum(np.asarray(stream.addresses) < A_POINTERS_BASE)
     contents: Mapping[int, Sequence[int]] = {
         LINES: list(stream.addresses),
         NONZEROS: [0, *nonzeros.tolist()],
         TASKS: [_packed(layout, task) for task in _tasks(table, stream, rows_per_line)],
+        BOUNDS: [occupancy.bound(task) for task in range(table.count)],
         MISSING: list(table.missing),
         UNFINISHED: list(unfinished),
         WRITES: [line for line, rows in enumerate(unfinished) if rows == 0],
@@ -41,10 +57,31 @@ def loaded(
             yield Token(number, address, word, 0.0)
 
 
+def _operands(table: TaskTable, a: CompressedRows) -> dict[int, dict[int, int]]:
+    """By memory the words of what each task combines, the number of an input in the lower bits of a place."""
+    found: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
+    for task in range(table.count):
+        first = task << index_bits(table.radix)
+        inputs = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
+        for place, source in enumerate(inputs, first):
+            found[SOURCES][place] = source & (1 << INDEX_BITS) - 1
+            if source >= 0:
+                found[ROWS][place] = a.coordinates[source]
+                found[SCALES][place] = _bits(a.values[source])
+    return found
+
+
+def _bits(scale: float) -> int:
+    """A whole number of so many bits; who multiplies by another refuses it."""
+    whole = int(scale) if float(scale).is_integer() else 0
+    return whole & (1 << NUMBER_BITS) - 1
+
+
 def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[dict[str, int]]:
     """The fields of every task's word."""
     leaves = np.flatnonzero(np.asarray(stream.merges) == 0)
     following = np.append(leaves, table.count)[np.searchsorted(leaves, np.arange(table.count), side="right")]
+    last = {table.rows[leaf]: leaf for leaf in leaves.tolist()}
     for task in range(table.count):
         yield {
             "needed": stream.needed[task],
@@ -53,6 +90,9 @@ def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[
             "parent": max(table.parents[task], 0),
             "is_partial": int(table.parents[task] != NO_PARENT),
             "line": table.rows[task] // rows_per_line,
+            "count": table.first_inputs[task + 1] - table.first_inputs[task],
+            "merges": int(stream.merges[task]),
+            "is_last": int(last.get(table.rows[task]) == task),
         }
 
 

@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 
 import pyrtl
 
 from fiberscope.hw.memory.misses_rtl import number_of
-from fiberscope.hw.rtl.kit.trees import chosen, decoded, lowest, ones_of, ones_up_to
-from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, unless
+from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of, ones_up_to
+from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named, unless
 
-__all__ = ["Countdowns", "Queue", "Window", "Write"]
+__all__ = ["Countdowns", "Forwarded", "Queue", "Waiting", "Window", "Write", "fields_of", "fitting"]
 
 Write = tuple[Signal, Signal, Signal]  # to a memory: enable, address, word
+
+
+def fields_of(word: Signal, layout: Mapping[str, int]) -> dict[str, Signal]:
+    """The fields of a word, given the bits of each, the first the lowest."""
+    fields, low = {}, 0
+    for name, bits in layout.items():
+        fields[name] = word[low : low + bits]
+        low += bits
+    return fields
+
+
+def fitting(number: Signal, bits: int) -> Signal:
+    """A number of other bits, of which as many are kept or filled up."""
+    return number[:bits] if bits <= len(number) else number.zero_extended(bits)
+
+
+class Forwarded:
+    """Words of a memory that are read in the cycle in which they are written.
+
+    Args:
+        name: of the memory.
+        entries, bits: words and their width.
+        writes: those of a cycle, no two of one word.
+    """
+
+    def __init__(self, name: str, entries: int, bits: int, writes: Sequence[Write]) -> None:
+        self._words = pyrtl.MemBlock(
+            bits, index_bits(entries), name, max_read_ports=None, max_write_ports=None, asynchronous=True
+        )
+        self._writes = writes
+        for enable, place, word in writes:
+            self._words[place] <<= pyrtl.MemBlock.EnabledWrite(word, enable)
+
+    def __getitem__(self, place: Signal) -> Signal:
+        """The word at a place, that of this cycle if one is written there."""
+        word = pyrtl.as_wires(self._words[place])
+        for enable, written, now in self._writes:
+            word = pyrtl.select(enable & (written == place), now, word)
+        return word
 
 
 class Countdowns:
@@ -87,6 +126,45 @@ class Queue:
         self._head.next <<= (self._head + taken)[: len(self._head)]
 
 
+class Waiting:
+    """Tasks in the order in which they come, several in a cycle; the oldest that has its lines may leave.
+
+    Args:
+        entries: as many as may wait.
+        pushes: an enable, a task and the lines that it needs each; those of a cycle come in this order.
+        arrived: the lines that are there.
+
+    ``oldest_goes`` says whether the oldest has its lines, ``any_goes`` whether one has, and ``word`` is that.
+    """
+
+    def __init__(
+        self, entries: int, pushes: Sequence[tuple[Signal, Signal, Signal]], arrived: Signal
+    ) -> None:
+        flags = [flag for flag, _task, _needed in pushes]
+        words = [pyrtl.concat(needed, task) for _flag, task, needed in pushes]
+        self._count: Signal = pyrtl.Register(entries.bit_length(), "merging_count")
+        counts = ones_up_to(flags)
+        self._left = named("merging_left", (self._count + counts[-1])[: len(self._count)])
+        self._held = [DataRegister(len(words[0]), f"merging_{i:03}") for i in range(entries)]
+        self._seen: list[Signal] = list(self._held)
+        for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
+            at = [flag & (self._count + before == i) for i in range(entries)]
+            self._seen = [pyrtl.select(here, word, one) for here, one in zip(at, self._seen, strict=True)]
+        bits = len(pushes[0][1])
+        goes = [(self._left > i) & (one[bits:] <= arrived) for i, one in enumerate(self._seen)]
+        self._first = lowest(goes)
+        self.oldest_goes, self.any_goes = goes[0], named("merging_goes", pyrtl.concat_list(goes) != 0)
+        self.word = chosen(self._first, [one[:bits] for one in self._seen])
+
+    def pop(self, taken: Signal) -> None:
+        """Take that one, and those behind it move up; to be said once."""
+        before = all_up_to([~first for first in self._first])
+        following = [*self._seen[1:], self._seen[-1]]
+        for held, stays, one, other in zip(self._held, before, self._seen, following, strict=True):
+            held.next <<= pyrtl.select(taken & ~stays, other, one)
+        self._count.next <<= (self._left - taken)[: len(self._count)]
+
+
 class Window:
     """Requests in flight, as ``fiberscope.hw.memory.window`` has them.
 
@@ -95,8 +173,8 @@ class Window:
         count_bits: of the numbers of requests.
         replied, slot: whether a reply comes, and to which.
 
-    ``arrived`` are those answered without a gap, that of this cycle among them; ``sent`` those sent before,
-    ``slot`` the next one's.
+    ``arrived`` are those answered without a gap, that of this cycle among them, ``before`` without it;
+    ``sent`` those sent before, ``slot`` the next one's.
     """
 
     def __init__(self, size: int, count_bits: int, replied: Signal, slot: Signal) -> None:
@@ -104,15 +182,15 @@ class Window:
         oldest: Signal = pyrtl.Register(index_bits(size), "oldest_slot")
         self.slot: Signal = pyrtl.Register(len(oldest), "next_slot")
         self.sent: Signal = pyrtl.Register(count_bits, "sent")
-        arrived: Signal = pyrtl.Register(count_bits, "arrived")
+        self.before: Signal = pyrtl.Register(count_bits, "arrived")
         here: Signal = pyrtl.Register(size, "here")
         place = self._around(slot[: len(oldest)] + size - oldest)
         came = named("came", here | unless(~replied, decoded(place, size)))
         passed = number_of(lowest([*(~flag for flag in came), pyrtl.Const(1, 1)]))
         here.next <<= pyrtl.shift_right_logical(came, passed)
         oldest.next <<= self._around(oldest + passed)
-        self.arrived = named("arrived_now", (arrived + passed)[:count_bits])
-        arrived.next <<= self.arrived
+        self.arrived = named("arrived_now", (self.before + passed)[:count_bits])
+        self.before.next <<= self.arrived
 
     def send(self, sends: Signal) -> None:
         """Count one more; to be said once."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
@@ -14,20 +15,26 @@ from fiberscope.accelerators.gamma.scheduler_logic_rtl import (
     ALL_DONE,
     CAN_GO,
     ENDED,
+    HELD,
     IN_FLIGHT,
     IS_FULL,
     LEFT,
-    PORT,
+    PARTIAL_LINES,
+    WAS_HELD,
     design,
 )
+from fiberscope.accelerators.gamma.scheduler_space_rtl import FINE
+from fiberscope.accelerators.gamma.scheduler_tables_rtl import PORT, TABLE_BITS
 from fiberscope.accelerators.gamma.stream import stream_of, unfinished_rows
 from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.accelerators.gamma.writer_rtl import LENGTH
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS, OUTPUT, Tasks
 from fiberscope.hw.memory.protocol import READ
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.interface import Field, Stream
+from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Payload, Stream, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
@@ -35,6 +42,9 @@ from fiberscope.hw.streams.memory_rtl import LOAD, fill
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.protocol import ANY
+
+if TYPE_CHECKING:
+    from fiberscope.hw.rtl.kit.backend import Backend
 
 MOST = 1024  # tasks, lines of the stream
 
@@ -50,7 +60,11 @@ class SchedulerParameters(Parameters):
         lines: of Z's row pointers, 1 to 256.
         radix: fibers that a task may combine, 2 to 64.
         stream_lines: lines of A in flight or waiting, 1 to 256.
+        merging: tasks that merge partial fibers and wait to be given out, 1 to 1,024.
         most_tasks, most_partial_tasks: that an element may have been given, 1 to 16.
+        columns: elements of the longest fiber that there can be, 1 to 2**24.
+        room: lines of the FiberCache, up to 2**24.
+        element_bytes: 1 to 4,096, no more than a line has.
         port: number of the port at the network to memory.
         offset_bits: of an address within a line, 3 to 12.
 
@@ -64,8 +78,12 @@ class SchedulerParameters(Parameters):
     lines: int = number(16, 1, 256)
     radix: int = number(8, 2, 64)
     stream_lines: int = number(32, 1, 256)
+    merging: int = number(16, 1, MOST)
     most_tasks: int = number(3, 1, 16)
     most_partial_tasks: int = number(2, 1, 16)
+    columns: int = number(1024, 1, 1 << 24)
+    room: int = number(256, 1, 1 << 24)
+    element_bytes: int = number(8, 1, 4096)
     port: int = number(0, 0, (1 << 15) - 1)
     offset_bits: int = number(6, 3, 12)
 
@@ -74,7 +92,8 @@ class SchedulerParameters(Parameters):
         """Bits of each field of a task's word, the first the lowest.
 
         ``line`` is that of the row pointers which its row is in, ``following`` the next task in order that
-        merges no partial fibers.
+        merges no partial fibers, ``count`` says how many fibers it combines, ``is_last`` whether of its row
+        it is the last that merges none.
         """
         count = self.stream.bit_length()
         return {
@@ -84,37 +103,98 @@ class SchedulerParameters(Parameters):
             "parent": index_bits(self.tasks),
             "is_partial": 1,
             "line": index_bits(self.lines),
+            "count": self.radix.bit_length(),
+            "merges": 1,
+            "is_last": 1,
         }
+
+    @property
+    def given(self) -> dict[str, int]:
+        """Bits of each field of what is noted of a task that was given out.
+
+        ``lines`` are those that it takes with all that it merges; of each input there is whether it is a
+        partial fiber, whose, and the number of its size.
+        """
+        child = {"is_merged": 1, "child": index_bits(self.tasks), "number": index_bits(self.sizes)}
+        inputs = {f"{name}_{i}": bits for i in range(self.radix) for name, bits in child.items()}
+        return {"lines": self.total_bits, **inputs}
+
+    @property
+    def share(self) -> tuple[int, int]:
+        """What part of a line an element is, a fraction; elements in whole lines are its denominator."""
+        common = math.gcd(self.element_bytes, 1 << self.offset_bits)
+        return self.element_bytes // common, (1 << self.offset_bits) // common
+
+    @property
+    def granule_bits(self) -> int:
+        """Of the number of an element among those in whole lines."""
+        return self.share[1].bit_length() - 1
+
+    @property
+    def unit_bits(self) -> int:
+        """Of the number of a place at which a partial fiber may begin."""
+        return INDEX_BITS - self.granule_bits
+
+    @property
+    def length_bits(self) -> int:
+        """Of a fiber's length."""
+        return self.columns.bit_length()
+
+    @property
+    def total_bits(self) -> int:
+        """Of the lines of all partial fibers."""
+        share, of = self.share
+        return (self.tasks * -(-self.columns * share // of)).bit_length()
+
+    @property
+    def sizes(self) -> int:
+        """How many sizes of space there are, as ``PartialStore`` has them."""
+        most = (self.columns - 1) >> self.granule_bits
+        step = max(0, most.bit_length() - FINE)
+        return (most >> step) + (step << FINE - 1) + 1
 
 
 def carried(parameters: SchedulerParameters) -> Carried:
     """Requests and replies of memory, tasks and their completions, and the port that fills the memories."""
-    words = max(parameters.tasks, parameters.stream + 1, parameters.lines)
+    of_inputs = index_bits(parameters.tasks) + index_bits(parameters.radix)
+    words = max(parameters.stream + 1, parameters.lines)
+    layout = sum(parameters.layout.values())
+    word = max(PORT.address_bits, layout, parameters.length_bits, NUMBER_BITS)
     load = {
-        "table": Field("control", 3, "unsigned"),
-        "address": Field("coordinate", index_bits(words), "unsigned"),
-        "word": Field("reference", max(PORT.address_bits, sum(parameters.layout.values())), "unsigned"),
+        "table": Field("control", TABLE_BITS, "unsigned"),
+        "address": Field("coordinate", max(of_inputs, index_bits(words)), "unsigned"),
+        "word": Field("reference", word, "unsigned"),
     }
-    done = {"reference": Field("reference", index_bits(parameters.tasks), "unsigned")}
+    done: Content = {"reference": INDEX_BITS, LENGTH: Payload(INDEX_BITS)}
     return {
         LOAD: Stream(LOAD, LOAD, "input", load),
         "memory_requests": PORT.fields,
         "memory_replies": {"coordinate": PORT.tag_bits},
-        "tasks": Each({"reference": index_bits(parameters.tasks) + 1}, parameters.elements),
+        "tasks": Each(Tasks(parameters.radix).content, parameters.elements),
         "completions": Each(done, parameters.elements),
     }
 
 
 def status(parameters: SchedulerParameters) -> Mapping[str, int]:
     """Bits each; ``ended`` is a number."""
-    flags = dict.fromkeys((CAN_GO, IS_FULL, ALL_DONE, IN_FLIGHT, LEFT), 1)
-    return flags | {ENDED: parameters.elements.bit_length()}
+    flags = dict.fromkeys((CAN_GO, IS_FULL, ALL_DONE, IN_FLIGHT, LEFT, HELD, WAS_HELD), 1)
+    return flags | {ENDED: parameters.elements.bit_length(), PARTIAL_LINES: parameters.total_bits}
 
 
 class SchedulerStandIn(Adapter):
-    """Stands in for a scheduler; keeps the stores that it shares with others, of which no token tells."""
+    """Stands in for a scheduler; what elements have to know of partial fibers it brings to their stores."""
 
     PORTS = (*Scheduler.PORTS, Input(LOAD, ANY, optional=True))
+    SERVED = ("completions",)
+    COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        WAS_HELD: ("held_back_cycles",),
+        PARTIAL_LINES: ("most_partial_lines",),
+    }
+
+    def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
+        super().__init__(name, interface, backend)
+        self.held_back_cycles = self.most_partial_lines = 0
+        self._seen = 0  # the cycle before
 
     def given(  # type: ignore[override]
         self,
@@ -129,37 +209,32 @@ class SchedulerStandIn(Adapter):
         **limits: int,
     ) -> None:
         """Fill the module's memories with what the component would be made with."""
-        self._table, self._partials, self._occupancy = table, partials, occupancy
+        self._table, self._partials, self._longest = table, partials, occupancy.columns
         made = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
-        words = loaded(made.layout, table, stream_of(a, table, a_sizes), _rows_per_line(sizes))
+        stream, rows = stream_of(a, table, a_sizes), _rows_per_line(sizes)
+        words = loaded(made.layout, table, a, occupancy, stream, rows)
         fill(self._backend, self.interface, {LOAD: words})
 
+    def beside(self, stream: Stream, token: Token) -> dict[str, int]:
+        """How long a task's fiber is, of which only those of partial ones count."""
+        return {stream.wire(LENGTH): self._table.output_lengths[token.reference]}
+
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Give partial fibers their space, and take it back."""
-        if self.shadow is not None:  # the component beside the module does so
-            return
+        """Say where partial fibers begin, as the component beside the module does."""
         for label, token in moved.items():
-            if label.startswith("completions"):
-                self._finish(token.reference)
-        for label, token in moved.items():
-            if label.startswith("tasks") and token.reference != END_OF_WORK:
-                self._begin(token.reference)
+            if label.startswith("tasks") and token.reference != END_OF_WORK and self.shadow is None:
+                self._begin(token.reference, self.payload(label, OUTPUT) & (1 << INDEX_BITS) - 1)
 
-    def _finish(self, task: int) -> None:
-        table = self._table
-        for source in table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]:
-            if source < 0:
-                child = -1 - source
-                self._partials.release(table.output_starts[child], self._occupancy.bound(child))
-        self._occupancy.end(task)
-
-    def _begin(self, task: int) -> None:
+    def _begin(self, task: int, start: int) -> None:
         if self._table.parents[task] != NO_PARENT:
-            self._occupancy.begin(task)
-            self._table.output_starts[task] = self._partials.allocate(self._occupancy.bound(task))
+            self._table.output_starts[task] = start
+            self._partials.reserve(start + self._longest)
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
         """Busy while a token moves; else as the component waits."""
+        self.held_back_cycles += (now - self._seen) * self.status[WAS_HELD]
+        self.most_partial_lines = max(self.most_partial_lines, self.status[PARTIAL_LINES])
+        self._seen = now
         if self.moving:
             return self.busy(now + 1)
         tasks, completions = self.channels("tasks"), self.channels("completions")
@@ -168,6 +243,8 @@ class SchedulerStandIn(Adapter):
             return self.wait_any_input(completions) if self.status[IS_FULL] else self.wait_any_output(tasks)
         if self.status[ALL_DONE]:
             return self.wait_output(tasks[self.status[ENDED]])
+        if self.status[HELD]:
+            return self.wait_any_input(completions)
         if not requests.can_push():
             return self.wait_output(requests)
         if self.status[IN_FLIGHT]:
@@ -175,8 +252,9 @@ class SchedulerStandIn(Adapter):
         return self.wait_any_input(completions) if self.status[LEFT] else self.idle()
 
     def counters(self) -> dict[str, int]:
-        """What is not seen at the ports; a module holds no leaf back."""
-        return {"held_back_cycles": 0, "most_partial_lines": self._occupancy.most_lines}
+        """What is not seen at the ports."""
+        held, lines = self.held_back_cycles, self.most_partial_lines
+        return {"held_back_cycles": held, "most_partial_lines": lines}
 
 
 def matching(
@@ -195,17 +273,15 @@ def matching(
     Raises:
         ValueError: for what a module does not have.
     """
-    lines = _most_lines(table, occupancy)
-    if lines > occupancy.room:
-        raise ValueError(
-            f"scheduler: partial fibers of {lines} lines may fill a FiberCache of {occupancy.room}, "
-            "and a module holds no leaf back"
-        )
     return SchedulerParameters(
         tasks=max(table.count, 1),
         stream=stream_of(a, table, a_sizes).count,
         lines=len(unfinished_rows(table, _rows_per_line(sizes))),
         radix=table.radix,
+        merging=max(sum(map(bool, table.missing)), 1),
+        columns=max(occupancy.columns, 1),
+        room=occupancy.room,
+        element_bytes=sizes.element_bytes,
         port=port,
         offset_bits=sizes.line_bytes.bit_length() - 1,
         **limits,
@@ -214,23 +290,6 @@ def matching(
 
 def _rows_per_line(sizes: Sizes) -> int:
     return sizes.line_bytes // sizes.pointer_bytes
-
-
-def _most_lines(table: TaskTable, occupancy: PartialOccupancy) -> int:
-    """Lines that all partial fibers together have, were none consumed and each at its longest."""
-    bounds: list[int] = []
-    for task in range(table.count):
-        inputs = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
-        merged = sum(bounds[-1 - source] for source in inputs if source < 0)
-        bounds.append(min(occupancy.bound(task) + merged, occupancy.columns))
-    partial = (
-        elements for elements, parent in zip(bounds, table.parents, strict=True) if parent != NO_PARENT
-    )
-    return sum(-(-elements * occupancy.element_bytes // occupancy.line_bytes) for elements in partial)
-
-
-def _completed(stand_in: Adapter) -> int:
-    return sum(end.tokens for end in stand_in.ends if end.stream.port[0] == "completions")
 
 
 BLOCK = unit(

@@ -40,9 +40,13 @@ class PartialStore:  # C: final
             return self.free[size].pop()
         start = self.used
         self.used += size
-        if self.used > len(self.values):
-            self._grow(max(self.used, 2 * len(self.values)))
+        self.reserve(self.used)
         return start
+
+    def reserve(self, elements: int) -> None:
+        """Have room for this many elements at the least."""
+        if elements > len(self.values):
+            self._grow(max(elements, 2 * len(self.values)))
 
     def release(self, start: int, elements: int) -> None:
         """Give back space that was allocated for this many elements."""

@@ -75,7 +75,9 @@ def test_the_verilog_is_clean(block, drawn, lint_of):
     "given", [{}, {"elements": 3, "stream_lines": 5}, {"elements": 1, "tasks": 1, "stream": 1}]
 )
 def test_so_is_a_scheduler(given, lint_of):
-    lint_of(scheduler_rtl.BLOCK.verilog(scheduler_rtl.SchedulerParameters(**given)), "scheduler")
+    text = scheduler_rtl.BLOCK.verilog(scheduler_rtl.SchedulerParameters(**given))
+    narrow = Waiver("UNUSEDSIGNAL", "*'completions_*'*", "memories are as large as needed, numbers are not")
+    lint_of(text, "scheduler", (*WAIVERS, narrow))
 
 
 ELEMENT = (

@@ -148,7 +148,7 @@ def test_values_that_are_not_whole_are_refused(tmp_path):
 @pytest.mark.parametrize("seed", [3, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 13))])
 def test_the_whole_machine_but_its_memory_is_the_event_model(seed, tmp_path):
     matrix = written(tmp_path, seed, 4 * seed, 0.3)
-    settings = (*SMALL, "pe.radix=8", "memory.channels=2", "fibercache.size=32KiB")  # no leaf is held back
+    settings = (*SMALL, "pe.radix=8", "memory.channels=2", "fibercache.size=16KiB")
     outcome = compare(Loop((ALL,), "gamma", matrix, settings=settings), PYRTL, tmp_path)
     assert outcome.differences() == []
     components = {name.partition(".")[2] for name in outcome.component.components}

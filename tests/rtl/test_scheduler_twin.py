@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,13 +19,15 @@ from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.sim import Component, Input, Output
 from fiberscope.sim.testing import random_stalls
 from fiberscope.workloads.sparse import sparse
 
 COLUMNS = 12
-ROOM = 1 << 16  # lines, of which no product here fills all
+ONES = (1 << INDEX_BITS) - 1
+ROOM = 1 << 16  # lines, more than any product here fills
 
 
 class Elements(Component):
@@ -49,18 +52,25 @@ class Elements(Component):
         return self.busy(now + 1) if took or self.waiting else self.idle()
 
     def _take(self, now, task):
-        """Its place among the partial fibers is noted, and its length is known; the bound is the most."""
+        """Its place among the partial fibers is noted, and its length is known."""
         table = self.given.table
         start = -1
         if task != END_OF_WORK:
             if table.parents[task] != NO_PARENT:
                 start = table.output_starts[task]
-                table.output_lengths[task] = self.given.occupancy.bound(task) // (1 + task % 3)
+                table.output_lengths[task] = self._most(task) // (1 + task % 3)
             self.waiting.append((now + self.delays[task % len(self.delays)], task))
         self.received.append((now, (0, start + 1, task, 0.0)))
 
+    def _most(self, task):
+        """Elements that a fiber may have."""
+        table = self.given.table
+        sources = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
+        merged = sum(table.output_lengths[-1 - source] for source in sources if source < 0)
+        return min(self.given.bounds[task] + merged, COLUMNS)
 
-def drawn(seed, rows=None, radix=None, stream_lines=None, **limits):
+
+def drawn(seed, rows=None, radix=None, stream_lines=None, room=None, **limits):
     """What a scheduler is made with, and how many elements there are."""
     generator = random.Random(seed)
     rows = rows or generator.choice([1, 20, 60, 60])
@@ -68,13 +78,13 @@ def drawn(seed, rows=None, radix=None, stream_lines=None, **limits):
         sparse.random_array((rows, rows), density=generator.choice([0.02, 0.1, 0.2]), rng=seed, format="csr")
     )
     b = sparse.csr_array(sparse.random_array((rows, COLUMNS), density=0.3, rng=seed + 1, format="csr"))
-    a, b = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
+    a, b = (CompressedRows(one.indptr, one.indices, np.floor(99 * one.data) - 50) for one in (a, b))
     sizes = Sizes(generator.choice([16, 64]), generator.choice([8, 12]), 4)
     radix = radix or generator.choice([2, 3, 8])
     table = TaskTable(np.asarray(a.pointers), radix)
     least = radix * sizes.element_bytes // sizes.line_bytes + 2  # that a task's nonzeros may lie in
     partials = PartialStore(sizes.line_bytes, sizes.element_bytes)
-    occupancy = PartialOccupancy(table, a, b, COLUMNS, ROOM, sizes)
+    occupancy = PartialOccupancy(table, a, b, COLUMNS, room or generator.choice([4, 20, ROOM]), sizes)
     limits = {
         "stream_lines": stream_lines or generator.choice([least, 16]),
         "most_tasks": generator.choice([1, 2, 4]),
@@ -84,11 +94,16 @@ def drawn(seed, rows=None, radix=None, stream_lines=None, **limits):
     options = {**limits, "sizes": sizes, "a_sizes": sizes}
     elements = generator.choice([1, 2, 3, 4])
     return SimpleNamespace(
-        table=table, occupancy=occupancy, elements=elements, arguments=arguments, options=options
+        table=table,
+        occupancy=occupancy,
+        bounds=[occupancy.bound(task) for task in range(table.count)],
+        elements=elements,
+        arguments=arguments,
+        options=options,
     )
 
 
-def pair(seed, elements=None, **draws):
+def pair(seed, elements=None, kind=BLOCK.stand_in, **draws):
     """Both have tables of their own, alike."""
     given = {scope: drawn(seed, **draws) for scope in ("event", "rtl")}
     count = elements or given["rtl"].elements
@@ -101,7 +116,7 @@ def pair(seed, elements=None, **draws):
         suits = matching(*made.arguments, **made.options)
         parameters = SchedulerParameters(**{**vars(suits), "elements": count})
         interface = BLOCK.interface(parameters)
-        unit = BLOCK.stand_in(name, interface, PyrtlBackend(BLOCK.twin(parameters), seed))
+        unit = kind(name, interface, PyrtlBackend(BLOCK.twin(parameters), seed))
         unit.given(*made.arguments, **made.options)
         return unit
 
@@ -148,30 +163,71 @@ def test_so_it_is_at_large_sizes(given):
 
 def test_every_wait_and_every_kind_of_task_is_met():
     """The component is the twin cycle by cycle, so what it meets the twin meets."""
-    waits, partial, lines = set(), 0, 0
+    waits, merged, lines, held = set(), 0, 0, 0
     for seed in range(16):
         kernel = event_side(pair(seed))
         kernel.run()
         block = kernel.statistics()["event.block"]
         waits |= {port for port, cycles in {**block.input_stall, **block.output_stall}.items() if cycles}
-        partial += block.counters["most_partial_lines"] > 0
+        merged += block.counters["most_partial_lines"] > 0
+        held += block.counters["held_back_cycles"] > 0
         lines = max(lines, len(drawn(seed).table.row_lengths))
     assert {wait.partition("[")[0] for wait in waits} == {
         "completions", "memory_replies", "memory_requests", "tasks",
     }  # fmt: skip
-    assert partial > 5
+    assert merged > 5
+    assert held > 3
     assert lines > 16
 
 
-def test_partial_fibers_that_might_fill_the_cache_are_refused():
-    given = drawn(5, rows=60, radix=2)
-    given.occupancy = PartialOccupancy(
-        given.table, given.arguments[1], given.arguments[1], COLUMNS, 4, given.options["sizes"]
-    )
-    table, a, partials, _occupancy, port = given.arguments
-    message = r"partial fibers of \d+ lines may fill a FiberCache of 4, and a module holds no leaf back"
-    with pytest.raises(ValueError, match=f"^scheduler: {message}$"):
-        matching(table, a, partials, given.occupancy, port, **given.options)
+class Listened(BLOCK.stand_in):
+    """Tells of each task what stands beside it, and what the stores have."""
+
+    def __init__(self, told, *arguments):
+        super().__init__(*arguments)
+        self.heard = told
+
+    def given(self, table, a, *arguments, **options):
+        super().given(table, a, *arguments, **options)
+        self.table, self.a = table, a
+
+    def observe(self, moved):
+        super().observe(moved)
+        for label, token in moved.items():
+            if label.startswith("tasks") and token.reference != END_OF_WORK:
+                fields = {name: self.payload(label, name) for name in ("count", *INPUT, OUTPUT)}
+                self.heard.append((self.seen(fields), self.stored(token.reference)))
+
+    @staticmethod
+    def seen(fields):
+        """Of a row of B its end is not known, and of a partial fiber there is no scale."""
+        words = [[fields[name] >> INDEX_BITS * i & ONES for name in INPUT] for i in range(fields["count"])]
+        inputs = [
+            (source, first, end) if source >> INDEX_BITS - 1 else (source, first, scale)
+            for source, first, end, scale in words
+        ]
+        return inputs, fields[OUTPUT]
+
+    def stored(self, task):
+        table, inputs = self.table, []
+        for source in table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]:
+            if source < 0:
+                start, length = table.output_starts[-1 - source], table.output_lengths[-1 - source]
+                inputs.append((source & ONES, start, start + length))
+            else:
+                inputs.append((source, self.a.coordinates[source], int(self.a.values[source]) & ONES))
+        is_partial = table.parents[task] != NO_PARENT
+        return inputs, is_partial << INDEX_BITS | table.output_starts[task]
+
+
+@pytest.mark.parametrize("seed", [5, 9])
+def test_beside_a_task_stands_what_the_stores_have(seed):
+    told = []
+    check_pair(pair(seed, kind=partial(Listened, told), rows=40, radix=3))
+    assert len(told) > 20
+    for seen, stored in told:
+        assert seen == stored
+    assert any(source >> INDEX_BITS - 1 for (inputs, _output), _stored in told for source, *_rest in inputs)
 
 
 def test_more_tasks_than_a_module_has_are_refused():

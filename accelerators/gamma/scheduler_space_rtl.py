@@ -1,0 +1,234 @@
+"""Partial fibers in the scheduler's twin: where each lies, how long it is, what all take of the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyrtl
+
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import Forwarded, fields_of, fitting
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
+from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_of, total
+from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, packed, unless
+from fiberscope.hw.streams.memory_rtl import Memory
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.gamma.scheduler_rtl import SchedulerParameters
+    from fiberscope.accelerators.gamma.scheduler_tables_rtl import Tables
+
+__all__ = ["FINE", "Completion", "Fibers"]
+
+FINE = 4  # bits in which a size is told from others, from its highest on
+
+
+class Completion(NamedTuple):
+    """What an element may announce in a cycle: whether it does, of which task, its word and its length."""
+
+    flag: Signal
+    task: Signal
+    word: dict[str, Signal]
+    length: Signal
+
+
+class _Returned(NamedTuple):
+    """Space that may be taken back in a cycle: whether it is, whose it was, and the number of its size."""
+
+    flag: Signal
+    task: Signal
+    number: Signal
+
+
+class _Space:
+    """Space as ``PartialStore`` gives it out: of a size what was taken back last, or else new one.
+
+    What is taken back is known by the task whose fiber was there; of each size these are a list.
+
+    Args:
+        parameters: of the scheduler.
+        starts: by task, where its space begins.
+        returned: what is taken back in this cycle, in its order.
+    """
+
+    def __init__(
+        self, parameters: SchedulerParameters, starts: Memory, returned: Sequence[_Returned]
+    ) -> None:
+        bits = parameters.tasks.bit_length()  # of one more than a task's number: 0 is the end of a list
+        self._task_bits, self._starts = index_bits(parameters.tasks), starts
+        self._used: Signal = pyrtl.Register(parameters.unit_bits, "used_space")
+        numbers = range(parameters.sizes)
+        self._kept: list[Signal] = [pyrtl.Register(bits, f"returned_{i:02}") for i in numbers]
+        self._lasts, writes = list(self._kept), []
+        for flag, task, number in returned:
+            here = list(decoded(number, len(self._kept)))
+            writes.append((flag, task, chosen(here, self._lasts)))
+            last = (task + 1)[:bits]
+            self._lasts = [
+                pyrtl.select(flag & at, last, other) for at, other in zip(here, self._lasts, strict=True)
+            ]
+        self._before = Forwarded("returned_before", parameters.tasks, bits, writes)
+
+    def give(self, taken: Signal, number: Signal, size: Signal) -> Signal:
+        """Where space of a size begins, which is given out if it is ``taken``; to be said once."""
+        here = list(decoded(number, len(self._kept)))
+        last = chosen(here, self._lasts)
+        is_old = named("is_old_space", last != 0)
+        owner = named("space_was_of", (last - 1)[: self._task_bits])
+        before = self._before[owner]
+        for kept, at, now in zip(self._kept, here, self._lasts, strict=True):
+            kept.next <<= pyrtl.select(taken & is_old & at, before, now)
+        grown = (self._used + unless(is_old, size))[: len(self._used)]
+        self._used.next <<= pyrtl.select(taken, grown, self._used)
+        return pyrtl.select(is_old, self._starts[owner], self._used)
+
+
+class Fibers:
+    """What is known of partial fibers, behind the completions of a cycle.
+
+    ``lines`` are those that they take of the FiberCache, as ``PartialOccupancy`` counts.
+
+    Args:
+        parameters: of the scheduler.
+        tables: its memories.
+        ended: the completions.
+    """
+
+    def __init__(self, parameters: SchedulerParameters, tables: Tables, ended: Sequence[Completion]) -> None:
+        self._parameters, self._tables = parameters, tables
+        tasks, radix = parameters.tasks, parameters.radix
+        announced = [(one.flag, one.task, one.length) for one in ended]
+        self._lengths = Forwarded("lengths", tasks, parameters.length_bits, announced)
+        self._starts = Memory("starts", tasks, parameters.unit_bits, radix + 1)
+        self._numbers = Memory("size_numbers", tasks, index_bits(parameters.sizes), radix)
+        self._given = Memory("given", tasks, sum(parameters.given.values()), parameters.elements)
+        consumed = [fields_of(self._given[one.task], parameters.given) for one in ended]
+        returned = [
+            _Returned(one.flag & given[f"is_merged_{i}"], given[f"child_{i}"], given[f"number_{i}"])
+            for one, given in zip(ended, consumed, strict=True)
+            for i in range(radix)
+        ]
+        self._space = _Space(parameters, self._starts, returned)
+        self.lines: Signal = pyrtl.Register(parameters.total_bits, "partial_lines")
+        self._now = named("partial_lines_now", self._after(ended, consumed))
+        self._ending: Signal = pyrtl.Register(tasks.bit_length(), "trees_ending")
+        ends = [
+            named(f"tree_ends_{i}", one.flag & one.word["merges"] & ~one.word["is_partial"])
+            for i, one in enumerate(ended)
+        ]
+        self._ending_now = (self._ending - ones_of(pyrtl.concat_list(ends)))[: len(self._ending)]
+
+    def _after(self, ended: Sequence[Completion], consumed: Sequence[dict[str, Signal]]) -> Signal:
+        """The lines taken behind these completions."""
+        written = [
+            named(f"lines_written_{i}", unless(~(one.flag & one.word["is_partial"]), self._lines(one.length)))
+            for i, one in enumerate(ended)
+        ]
+        left = [
+            named(f"lines_left_{i}", unless(~one.flag, given["lines"]))
+            for i, (one, given) in enumerate(zip(ended, consumed, strict=True))
+        ]
+        return (self.lines + total(written) - total(left))[: len(self.lines)]
+
+    def _lines(self, elements: Signal) -> Signal:
+        """Lines that so many elements take."""
+        share, of = self._parameters.share
+        bits = of.bit_length() - 1
+        return (elements * pyrtl.Const(share) + (of - 1))[bits:]
+
+    def admitted(self, task: Signal, word: dict[str, Signal]) -> tuple[Signal, Signal]:
+        """Whether a leaf may go, behind the completions and before: it writes no partial fiber, or has room.
+
+        Or no tree could make some.
+        """
+        lines = self._lines(self._tables.bounds[task])
+        now, before = (
+            ~word["is_partial"] | (ending == 0) | (taken + lines <= self._parameters.room)
+            for ending, taken in ((self._ending_now, self._now), (self._ending, self.lines))
+        )
+        return now, before
+
+    def give(self, task: Signal, word: dict[str, Signal], sent: Signal) -> dict[str, Signal]:
+        """The fields beside a task that goes out if it is ``sent``, with space for its fiber."""
+        inputs = _Inputs(self._tables, task, word, self._parameters)
+        lengths = [self._lengths[child] for child in inputs.children]
+        merged = [unless(~flag, length) for flag, length in zip(inputs.flags, lengths, strict=True)]
+        bound = self._bound(task, merged)
+        takes = named("takes_space", sent & word["is_partial"])
+        start = self._place(task, takes, bound)
+        own = unless(~word["is_partial"], self._lines(bound))
+        begun = named("lines_begun", unless(~sent, own))
+        self.lines.next <<= (self._now + begun)[: len(self.lines)]
+        is_last = named("is_last_leaf", takes & word["is_last"] & ~word["merges"])
+        self._ending.next <<= (self._ending_now + is_last)[: len(self._ending)]
+        self._note(task, sent, inputs, total([own, *map(self._lines, merged)]))
+        begins = [self._element(self._starts[child]) for child in inputs.children]
+        output = pyrtl.concat(word["is_partial"], unless(~word["is_partial"], self._element(start)))
+        return inputs.fields(begins, lengths) | {OUTPUT: output}
+
+    def _bound(self, task: Signal, merged: Sequence[Signal]) -> Signal:
+        """Elements of the fiber at the most."""
+        elements, columns = total([self._tables.bounds[task], *merged]), self._parameters.columns
+        most = pyrtl.Const(columns, self._parameters.length_bits)
+        return named("bound", pyrtl.select(elements > columns, most, elements[: len(most)]))
+
+    def _place(self, task: Signal, takes: Signal, bound: Signal) -> Signal:
+        """Where the fiber begins, which is noted."""
+        less = unless(bound == 0, (bound - 1)[: len(bound)])
+        units = pyrtl.shift_right_logical(less, self._parameters.granule_bits)
+        number, size = _size(units, index_bits(self._parameters.sizes))
+        start = named("start", self._space.give(takes, number, size))
+        self._starts.write(task, start, takes)
+        self._numbers.write(task, number, takes)
+        return start
+
+    def _note(self, task: Signal, sent: Signal, inputs: _Inputs, lines: Signal) -> None:
+        """Note what the task's completion gives back."""
+        given = {"lines": lines}
+        for i, (flag, child) in enumerate(zip(inputs.flags, inputs.children, strict=True)):
+            given |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._numbers[child]}
+        fitted = {name: fitting(given[name], bits) for name, bits in self._parameters.given.items()}
+        self._given.write(task, packed(fitted), sent)
+
+    def _element(self, start: Signal) -> Signal:
+        """The number of the element where space begins."""
+        return pyrtl.shift_left_logical(fitting(start, INDEX_BITS), self._parameters.granule_bits)
+
+
+class _Inputs:
+    """What a task combines; ``flags`` say which of its inputs are partial fibers, ``children`` whose."""
+
+    def __init__(
+        self, tables: Tables, task: Signal, word: dict[str, Signal], parameters: SchedulerParameters
+    ) -> None:
+        memories = zip(tables.sources, tables.rows, tables.scales, strict=True)
+        self._count = word["count"]
+        self._lanes = [tuple(memory[task] for memory in of_input) for of_input in memories]
+        sources = [source for source, _row, _scale in self._lanes]
+        self.flags = [(self._count > i) & source[-1] for i, source in enumerate(sources)]
+        self.children = [(~source)[: index_bits(parameters.tasks)] for source in sources]
+
+    def fields(self, begins: Sequence[Signal], lengths: Sequence[Signal]) -> dict[str, Signal]:
+        """The fields beside the task's number that have a word for each input."""
+        firsts = [
+            pyrtl.select(flag, begin, row)
+            for flag, begin, (_source, row, _scale) in zip(self.flags, begins, self._lanes, strict=True)
+        ]
+        ends = [(begin + length)[:INDEX_BITS] for begin, length in zip(begins, lengths, strict=True)]
+        sources, _rows, scales = zip(*self._lanes, strict=True)
+        words = zip(INPUT, (sources, firsts, ends, scales), strict=True)
+        return {"count": self._count} | {name: pyrtl.concat_list(list(lanes)) for name, lanes in words}
+
+
+def _size(less: Signal, bits: int) -> tuple[Signal, Signal]:
+    """The number of a size, of so many bits, and the size in whole lines, as ``PartialStore`` rounds it up.
+
+    ``less`` is one less than the lines that are asked for; a size is a number of ``FINE`` bits, shifted.
+    """
+    less = fitting(less, max(len(less), FINE))
+    number, size = less[:FINE], less[:FINE] + 1
+    for step in range(1, len(less) - FINE + 1):
+        fine, beyond = less[step : step + FINE], less[step + FINE - 1 :] != 0
+        shifted = pyrtl.concat(pyrtl.Const(step + 1), fine[:-1])
+        number = pyrtl.select(beyond, shifted, number)
+        size = pyrtl.select(beyond, pyrtl.concat(fine + 1, pyrtl.Const(0, step)), size)
+    return fitting(number, bits), size

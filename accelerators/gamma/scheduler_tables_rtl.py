@@ -1,0 +1,86 @@
+"""The memories of the scheduler's twin that are only read in the run, and the port that fills all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyrtl
+
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import Write, fields_of
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits
+from fiberscope.hw.streams.memory_rtl import LOAD, Memory
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.gamma.scheduler_rtl import SchedulerParameters
+
+# What the port ``load`` fills: a memory, the queue of row pointers to write, or with COUNTS a register: first
+# how many lines are in the stream, then how many tasks there are, with which the run begins. Those of inputs
+# have the number of the input in the lower bits of an address, that of the task above.
+LINES, NONZEROS, TASKS, BOUNDS, SOURCES, ROWS, SCALES, MISSING, UNFINISHED, WRITES, COUNTS = range(11)
+TABLE_BITS = 4
+PORT = MemoryPort()
+
+
+class Loads:
+    """The port that fills all memories."""
+
+    def __init__(self, between: Streams) -> None:
+        load = between.inputs[LOAD]
+        load.accept(pyrtl.Const(1, 1))
+        self._address, self._word = load.fields["address"], load.fields["word"]
+        self._valid, self._table = load.valid, load.fields["table"]
+
+    def of(self, table: int) -> Write:
+        """What is written into one of them."""
+        return self._valid & (self._table == table), self._address, self._word
+
+    def memory(self, name: str, table: int, entries: int, bits: int, reads: int = 1) -> Memory:
+        """A memory that is only read in the run."""
+        memory = Memory(name, entries, bits, reads)
+        enable, address, word = self.of(table)
+        memory.write(address, word, enable)
+        return memory
+
+    def inputs(self, name: str, table: int, parameters: SchedulerParameters, bits: int) -> list[Memory]:
+        """Such a memory by task for each input."""
+        enable, address, word = self.of(table)
+        lanes, low = range(parameters.radix), index_bits(parameters.radix)
+        memories = [Memory(f"{name}_{i:02}", parameters.tasks, bits, 1) for i in lanes]
+        for i, memory in enumerate(memories):
+            memory.write(address[low:], word, enable & (address[:low] == i))
+        return memories
+
+    def count(self, name: str, place: int, bits: int) -> Signal:
+        """A register, 0 until it is loaded."""
+        register: Signal = pyrtl.Register(bits, name)
+        register.next <<= pyrtl.select(self.counted(place), self._word[:bits], register)
+        return register
+
+    def counted(self, place: int) -> Signal:
+        """Whether one of these registers is loaded."""
+        return self.of(COUNTS)[0] & (self._address == place)
+
+
+class Tables:
+    """The stream of A and the tasks; ``lines`` and ``tasks`` say how many there are, 0 before the run."""
+
+    def __init__(self, parameters: SchedulerParameters, loads: Loads) -> None:
+        count, reads = parameters.stream.bit_length(), 2 * parameters.elements + 2
+        self._layout = parameters.layout
+        self._tasks = loads.memory("tasks", TASKS, parameters.tasks, sum(self._layout.values()), reads)
+        self.bounds = loads.memory("bounds", BOUNDS, parameters.tasks, parameters.length_bits, 2)
+        self.sources = loads.inputs("sources", SOURCES, parameters, INDEX_BITS)
+        self.rows = loads.inputs("rows", ROWS, parameters, INDEX_BITS)
+        self.scales = loads.inputs("scales", SCALES, parameters, NUMBER_BITS)
+        self.addresses = loads.memory("addresses", LINES, parameters.stream, PORT.address_bits)
+        self.nonzeros = loads.memory("nonzeros", NONZEROS, parameters.stream + 1, count)
+        self.lines = loads.count("line_count", 0, count)
+        self.tasks = loads.count("task_count", 1, parameters.tasks.bit_length())
+        self.run: Signal = pyrtl.Register(1, "run")
+        self.run.next <<= self.run | loads.counted(1)
+
+    def task(self, place: Signal) -> dict[str, Signal]:
+        """The fields of a task's word."""
+        return fields_of(self._tasks[place], self._layout)
