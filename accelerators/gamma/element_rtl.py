@@ -7,7 +7,7 @@ whoever stands in for the element takes it from those stores and brings it back 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.rtl.kit import channel
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.arithmetic import carried_as, value_type
-from fiberscope.hw.rtl.kit.channel import carrying
+from fiberscope.hw.rtl.kit.composition import joined as joined_by_channel
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
@@ -205,7 +205,11 @@ def compose(given: ElementParameters) -> Composition:
     units = parts(given)
     links: list[Link] = []
     for wire in given.wires:
-        links += _links(units, wire)
+        source, target = f"{wire.producer}.{wire.output}", f"{wire.consumer}.{wire.port}"
+        if wire.producer == "multiplier" or wire.output.startswith("ways"):  # which have it within
+            links.append(Link(source, target, 0))
+        else:
+            links += joined_by_channel(units, source, target, wire.capacity, wire.latency)
     exports = {
         _outer(unit, stream): f"{unit}.{stream.label}"
         for unit in UNITS
@@ -217,24 +221,6 @@ def compose(given: ElementParameters) -> Composition:
 
 
 SHOWN = (arithmetic.MULTIPLIES, arithmetic.PASSES)  # by the multiplier
-
-
-def _links(units: dict[str, Part], wire: Wire) -> Iterator[Link]:
-    """A channel; none behind the reader's ways and the multiplier, which have it within."""
-    source, target = f"{wire.producer}.{wire.output}", f"{wire.consumer}.{wire.port}"
-    streams = [
-        one for one in units[wire.producer].interface.streams if one.label.partition(".")[0] == wire.output
-    ]
-    if wire.producer == "multiplier" or wire.output.startswith("ways"):
-        yield Link(source, target, 0)
-    elif len(streams) == 1:
-        yield Link(source, target, wire.capacity, wire.latency)
-    else:
-        name = f"channel_at_{wire.consumer}_{wire.port}"
-        units[name] = Part(channel.OF_STREAM, carrying(streams[0], wire.capacity, wire.latency, len(streams)))
-        for i, stream in enumerate(streams):
-            yield Link(f"{wire.producer}.{stream.label}", f"{name}.in[{i}]", 0)
-        yield Link(f"{name}.out", target, 0)
 
 
 def _outer(unit: str, stream: Stream) -> str:

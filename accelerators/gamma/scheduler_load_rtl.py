@@ -38,8 +38,8 @@ def loaded(
     rows_per_line: int,
 ) -> Iterator[Token]:
     """The tokens that fill a module's memories; ``layout`` has the bits of each field of a task's word."""
-    for number, words in _operands(table, a).items():
-        yield from (Token(number, place, word, 0.0) for place, word in words.items())
+    for number, inputs in _operands(table, a).items():
+        yield from (Token(number, place, word, 0.0) for place, word in inputs.items())
     unfinished = unfinished_rows(table, rows_per_line)
     nonzeros = np.cumsum(np.asarray(stream.addresses) < A_POINTERS_BASE)
     contents: Mapping[int, Sequence[int]] = {

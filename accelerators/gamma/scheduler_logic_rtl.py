@@ -143,7 +143,7 @@ class _Scheduler:
         operation = pyrtl.select(asks, PORT.operation(READ), PORT.operation(WRITE))
         tag = PORT.tag(self.parameters.port, pyrtl.select(asks, window.slot, 0))
         address = pyrtl.select(asks, tables.addresses[window.sent], self._pointers(lines.word))
-        requests.send(sends, PORT.token(operation, tag, address))
+        requests.send(sends, self.parameters.memory.token(operation, tag, address))
         window.send(named("asked", asks & requests.ready))
         lines.pop(named("written", sends & ~asks & requests.ready))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -35,6 +35,7 @@ from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS, OUTPUT, Task
 from fiberscope.hw.memory.protocol import READ
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Payload, Stream, Token
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number
 from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
@@ -86,6 +87,11 @@ class SchedulerParameters(Parameters):
     element_bytes: int = number(8, 1, 4096)
     port: int = number(0, 0, (1 << 15) - 1)
     offset_bits: int = number(6, 3, 12)
+
+    @property
+    def memory(self) -> MemoryPort:
+        """The port to memory; lines of row pointers are written as zeros."""
+        return MemoryPort(line_bits=8 << self.offset_bits)
 
     @property
     def layout(self) -> dict[str, int]:
@@ -168,7 +174,7 @@ def carried(parameters: SchedulerParameters) -> Carried:
     done: Content = {"reference": INDEX_BITS, LENGTH: Payload(INDEX_BITS)}
     return {
         LOAD: Stream(LOAD, LOAD, "input", load),
-        "memory_requests": PORT.fields,
+        "memory_requests": parameters.memory.fields,
         "memory_replies": {"coordinate": PORT.tag_bits},
         "tasks": Each(Tasks(parameters.radix).content, parameters.elements),
         "completions": Each(done, parameters.elements),
@@ -210,9 +216,7 @@ class SchedulerStandIn(Adapter):
     ) -> None:
         """Fill the module's memories with what the component would be made with."""
         self._table, self._partials, self._longest = table, partials, occupancy.columns
-        made = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
-        stream, rows = stream_of(a, table, a_sizes), _rows_per_line(sizes)
-        words = loaded(made.layout, table, a, occupancy, stream, rows)
+        words = loads(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
         fill(self._backend, self.interface, {LOAD: words})
 
     def beside(self, stream: Stream, token: Token) -> dict[str, int]:
@@ -286,6 +290,23 @@ def matching(
         offset_bits=sizes.line_bytes.bit_length() - 1,
         **limits,
     )
+
+
+def loads(
+    table: TaskTable,
+    a: CompressedRows,
+    partials: PartialStore,
+    occupancy: PartialOccupancy,
+    port: int,
+    *,
+    sizes: Sizes,
+    a_sizes: Sizes,
+    **limits: int,
+) -> Iterator[Token]:
+    """What fills the memories of a module with what the component would be made with."""
+    made = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
+    stream = stream_of(a, table, a_sizes)
+    return loaded(made.layout, table, a, occupancy, stream, _rows_per_line(sizes))
 
 
 def _rows_per_line(sizes: Sizes) -> int:

@@ -21,7 +21,7 @@ from fiberscope.hw.fibers.tasks_rtl import (
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.arithmetic import value_type
 from fiberscope.hw.rtl.kit.channel import PENDING, following
-from fiberscope.hw.rtl.kit.interface import Content, Payload
+from fiberscope.hw.rtl.kit.interface import Content, Field, Payload
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import check_range, number, one_of
 from fiberscope.hw.rtl.kit.trees import chosen, decoded
@@ -78,7 +78,7 @@ def carried(parameters: FiberWriterParameters) -> Carried:
         "replies": MemoryPort().tags("replies", "input"),
         "completions": {**task, LENGTH: Payload(INDEX_BITS)},
         "page_requests": {"control": 1},
-        "pages": {"reference": INDEX_BITS},
+        "pages": {"reference": Field("reference", INDEX_BITS, "unsigned")},
     }
 
 

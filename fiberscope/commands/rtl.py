@@ -74,7 +74,9 @@ _At = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A component to replace, or all; repeatable; the first by default."),
 ]
-_Blocks = Annotated[str, typer.Argument(help="Names of blocks, as in merger or merger,bank; or all.")]
+_Blocks = Annotated[
+    str, typer.Argument(help="Names of blocks, as in merger or merger,bank; all; or machine.")
+]
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
 _LockStep = Annotated[
@@ -299,10 +301,10 @@ def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
     names = tuple(dict.fromkeys(given["blocks"].split(",")))
     from fiberscope.rtl.order import Loop, verilog_of
-    from fiberscope.rtl.places import ALL
+    from fiberscope.rtl.places import ALL, MACHINE
 
     for name in names:
-        if name != ALL:
+        if name not in (ALL, MACHINE):
             named(name, given["accelerator"])
     from fiberscope.waveform import files_of
     from fiberscope.words import a_and_b

@@ -27,11 +27,11 @@ async def the_accelerator_runs_with_the_modules_in_it(dut: Any) -> None:  # noqa
         within = getattr(dut, place.instance) if watched else None
         return CocotbBackend(dut, place.interface, prefix(place.instance), within)
 
-    cocotb.start_soon(_heed())
+    cocotb.start_soon(heed())
     await bridge(simulate_in_bench)(backend)
 
 
-async def _heed() -> None:
+async def heed() -> None:
     """Have Ctrl-C end the run, which is in a thread of its own, and leave its report; say in which process.
 
     Icarus takes such signals for itself, behind the beginning of the simulation.

@@ -17,9 +17,10 @@ from fiberscope.interrupts import finished
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
 from fiberscope.report.parts import CIRCUMSTANCES
+from fiberscope.rtl import whole
 from fiberscope.rtl.beside import Beside, TooLongError
 from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import ALL, Place, choose, makers, outermost
+from fiberscope.rtl.places import ALL, MACHINE, Maker, Place, choose, makers, outermost
 from fiberscope.rtl.runs import (
     RESULTS,
     TOP,
@@ -40,6 +41,7 @@ __all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 COSTS = ("energy", "area", "area_um2", "edp")  # which follow from what is counted
 NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ: that a part was replaced, too
+NOBODY = "beside a whole machine no component runs"
 NO_TOKEN = "every token is that of the component, in its cycle; what differs is what is counted"
 
 
@@ -91,7 +93,8 @@ class Outcome:
     @property
     def _of_wholes(self) -> tuple[str, ...]:
         """Where entries begin of modules that take the place of several components, and of these."""
-        return tuple(f"components.{at}." for at in self.at if at not in self.component.components)
+        parts = self.component.components.keys() ^ self.rtl.components.keys()
+        return tuple(f"components.{part}." for part in parts)
 
     def differences(self) -> list[str]:
         """One line for each entry that differs."""
@@ -121,14 +124,29 @@ def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None 
         FailedRunError: the accelerator went wrong, by itself or with RTL in it.
         KeyboardInterrupt: the run with RTL was interrupted; where it leaves a report, that says so.
     """
-    noted = makers(loop.accelerator, loop.blocks, {})
     _check(loop, simulator)
+    if loop.blocks == (MACHINE,):
+        return _compared(loop, (), {}, simulator, folder, recorder)
+    noted = makers(loop.accelerator, loop.blocks, {})
     plain = replace(loop, waveform=None, lock_step=False)
     simulated(replace(plain, cycle_limit=1), noted)  # until the parts are made
     chosen, at = outermost(noted) if ALL in loop.blocks else (noted, loop.at)
     places = choose(loop.accelerator, chosen, at, loop.module)
+    return _compared(loop, places, noted, simulator, folder, recorder)
+
+
+def _compared(
+    loop: Loop,
+    places: Sequence[Place],
+    noted: Mapping[str, Maker],
+    simulator: str,
+    folder: Path,
+    recorder: Recorder | None,
+) -> Outcome:
+    """Both runs; without places the machine is one module."""
     if simulator != PYRTL:
         _check_folder(loop, places, folder)
+    plain = replace(loop, waveform=None, lock_step=False)
     with Beside(lambda: simulated(plain, noted)) as component:
         try:
             if loop.sources:
@@ -158,7 +176,7 @@ class _Attempt:
             finished(rtl)
         except FailedRunError as failed:
             self.component.report()  # what goes wrong without RTL is none of its faults
-            at = ", ".join(place.at for place in self.places)
+            at = ", ".join(place.at for place in self.places) or f"{self.loop.accelerator}.{whole.MODULE}"
             message = f"with RTL at {at}: {failed}; {self._parted()}"
             raise FailedLoopError(message, failed.report, self._files(folder)) from failed
         parted = next((exercise.parted for exercise in exercised.values() if exercise.parted), None)
@@ -168,11 +186,21 @@ class _Attempt:
         return outcome
 
     def _run(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
+        if not self.places:
+            return self._run_whole(loop, folder)
         if self.simulator == PYRTL:
             return self._limited(loop, partial(in_pyrtl, self.places, recorder))
         if self.simulator == Verilator.name:
             return self._limited(loop, partial(verilated, self.places, folder, recorder))
         return in_hdl(replace(loop, cycle_limit=self.component.limit), self.places, self.simulator, folder)
+
+    def _run_whole(self, loop: Loop, folder: Path) -> Run:
+        """The run with the machine as one module."""
+        if self.simulator == PYRTL:
+            return self._limited(loop, whole.in_pyrtl)
+        if self.simulator == Verilator.name:
+            return self._limited(loop, partial(whole.verilated, folder))
+        return whole.in_hdl(replace(loop, cycle_limit=self.component.limit), self.simulator, folder)
 
     def _limited(self, loop: Loop, simulate: Callable[[Loop, Progress | None], Run]) -> Run:
         """The run with RTL in this process; again up to the limit, if it goes on behind it."""
@@ -183,6 +211,8 @@ class _Attempt:
 
     def _parted(self) -> str:
         """The first cycle in which the RTL moves other tokens than the component, which runs beside it."""
+        if not self.places:
+            return NOBODY
         limit = self.component.limit
         loop = replace(self.loop, waveform=None, until_parted=True, cycle_limit=limit)
         with tempfile.TemporaryDirectory(prefix="fiberscope-loop-") as folder:
@@ -197,7 +227,8 @@ class _Attempt:
     def _files(self, folder: Path) -> dict[str, Path]:
         """What shows how the run with RTL went, by what it is."""
         own = [Path(source) for source in self.loop.sources]
-        twins = [] if self.simulator == PYRTL else [folder / f"{place.module}.v" for place in self.places]
+        modules = [place.module for place in self.places] or [self.loop.accelerator]
+        twins = [] if self.simulator == PYRTL else [folder / f"{module}.v" for module in modules]
         files = {f"Verilog of {path.stem}": path for path in own or twins}
         files |= {} if self.simulator == PYRTL else {"Report with RTL": folder / RESULTS[0]}
         return files | ({} if self.loop.waveform is None else {"Waveform": self.loop.waveform.path})

@@ -17,8 +17,9 @@ from fiberscope.rtl.units import units
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["ALL", "Maker", "Place", "choose", "makers", "outermost"]
+__all__ = ["ALL", "MACHINE", "Maker", "Place", "choose", "makers", "outermost"]
 
+MACHINE = "machine"  # of blocks: all of them, in one module
 ALL = "all"  # of blocks: those that exist as RTL, at all places; of instance names: every one
 
 

@@ -7,12 +7,13 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from fiberscope.accelerators.configuration import parse_settings
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.api import simulate
 from fiberscope.errors import FailedRunError, InputError
 from fiberscope.hw.rtl.kit.adapter import Adapter
@@ -24,7 +25,7 @@ from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, read_order, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.report.document import Report
 from fiberscope.rtl.order import Loop, machine
-from fiberscope.rtl.places import Maker, Place, makers
+from fiberscope.rtl.places import Place, makers
 from fiberscope.rtl.units import units
 from fiberscope.sim import Component, SimulationError
 from fiberscope.sim.interrupt import on_interrupt
@@ -36,6 +37,8 @@ __all__ = [
     "TOP",
     "Recorder",
     "Run",
+    "benched",
+    "in_bench",
     "in_hdl",
     "in_pyrtl",
     "made_folder",
@@ -54,6 +57,20 @@ Recorder: TypeAlias = "Callable[[Place, Backend], Backend]"
 
 def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
     """The second run, within an HDL simulator; leaves its report, or what went wrong, where it was told."""
+
+    def with_places(loop: Loop) -> Run:
+        places = [
+            Place(**{**place, "parameters": unit.parameters(**place["parameters"])})
+            for place in read_order()["places"]
+            for unit in [units(place["accelerator"])[place["block"]]]
+        ]
+        return _with_rtl(loop, places, backend)
+
+    in_bench(with_places)
+
+
+def in_bench(run: Callable[[Loop], Run]) -> None:
+    """A run of the loop that was ordered; leaves its report, or what went wrong, where it was told."""
     order = read_order()
     given: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in order["loop"].items()
@@ -61,12 +78,7 @@ def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
     if given["waveform"] is not None:
         given["waveform"] = Waveform(**{**given["waveform"], "path": Path(given["waveform"]["path"])})
     with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
-        places = [
-            Place(**{**place, "parameters": unit.parameters(**place["parameters"])})
-            for place in order["places"]
-            for unit in [units(place["accelerator"])[place["block"]]]
-        ]
-        report, exercised = _with_rtl(Loop(**given), places, backend)
+        report, exercised = run(Loop(**given))
         told = {at: asdict(exercise) for at, exercise in exercised.items()}
         Path(order["exercised"]).write_text(json.dumps(told), encoding="utf-8")
         report.write(order["report"])
@@ -129,26 +141,34 @@ def _key(place: Place) -> tuple[str, Parameters]:
 def in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
     folder = folder.resolve()
+    with made_folder(folder):
+        sources = _sources(loop, places, folder)
+    interfaces = tuple({_key(place): place.interface for place in places}.values())
+    bench = Bench(
+        sources, TOP, interfaces, "fiberscope.rtl.bench", {"places": [*map(asdict, places)]}, folder
+    )
+    return benched(loop, bench, simulator)
+
+
+def benched(loop: Loop, bench: Bench, simulator: str) -> Run:
+    """A run of a loop in a bench, which is told of it."""
+    folder = bench.folder
     report, fault, exercised = (folder / name for name in RESULTS)
     process = folder / PROCESS
-    with made_folder(folder):
-        for old in (report, fault, process):
-            old.unlink(missing_ok=True)
-        sources = _sources(loop, places, folder)
+    for old in (report, fault, process):
+        old.unlink(missing_ok=True)
     order = {
+        **bench.order,
         "loop": json.loads(json.dumps(asdict(loop), default=str)),  # paths as text
-        "places": [asdict(place) for place in places],
         "here": str(Path.cwd()),
         "report": str(report),
         "fault": str(fault),
         "exercised": str(exercised),
         "process": str(process),
     }
-    interfaces = tuple({_key(place): place.interface for place in places}.values())
-    bench = Bench(sources, TOP, interfaces, "fiberscope.rtl.bench", order, folder)
     try:
         with on_interrupt(partial(_pass_on, process)):
-            run(bench, simulator)
+            run(replace(bench, order=order), simulator)
     except HdlError as error:
         if not fault.is_file():
             raise
@@ -226,10 +246,15 @@ def _with_rtl(
     return report, {place.at: adapters[place.at].exercise() for place in places}
 
 
-def simulated(loop: Loop, parts: Mapping[str, Maker], progress: Progress | None = None) -> Report:
-    """The run with these parts."""
+def simulated(
+    loop: Loop,
+    parts: Mapping[str, Callable[..., Component]],
+    progress: Progress | None = None,
+    kind: Accelerator[Any] | None = None,
+) -> Report:
+    """The run with these parts, of the accelerator as it is or as another that is given."""
     return simulate(
-        loop.model,
+        kind or loop.model,
         loop.a,
         loop.b,
         settings=parse_settings(loop.settings),

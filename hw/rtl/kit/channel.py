@@ -30,6 +30,7 @@ from fiberscope.sim.channel import Channel
 CAPACITY = (1, 1024)  # the least and the most
 LATENCY = (1, 64)
 PENDING = "pending"  # status of a module that may act while nothing at its ports changes
+DRAINED = "drained"
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class ChannelOf(Parameters):
         tokens: the stream that it passes on, as ``out``; see ``carrying``.
         capacity: tokens that it holds, or rows.
         latency, lanes: as of ``ChannelParameters``.
+        drained: whether it has an input of this name, without fields, that is ready while nothing is inside.
 
     Raises:
         ValueError: for a number out of its range.
@@ -98,16 +100,19 @@ class ChannelOf(Parameters):
     capacity: int = 2
     latency: int = 1
     lanes: int = 1
+    drained: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         _check_size(self)
 
 
-def carrying(stream: Stream, capacity: int, latency: int = 1, lanes: int = 1) -> ChannelOf:
+def carrying(
+    stream: Stream, capacity: int, latency: int = 1, lanes: int = 1, *, drained: bool = False
+) -> ChannelOf:
     """A channel for what this stream carries, the same one for all that carry the same."""
     tokens = replace(stream, label="out", prefix="out", direction="output")
-    return ChannelOf(tokens, capacity, latency, lanes)
+    return ChannelOf(tokens, capacity, latency, lanes, drained)
 
 
 def _check_size(given: ChannelParameters | ChannelOf) -> None:
@@ -126,15 +131,21 @@ def interface(parameters: ChannelParameters | ChannelOf) -> Interface:
         sources = streams("in", "input", out.content, parameters.lanes)
     else:
         sources = [replace(out, label="in", prefix="in", direction="input")]
+    if isinstance(parameters, ChannelOf) and parameters.drained:
+        sources.append(Stream(DRAINED, DRAINED, "input", {}))
     return Interface("channel", (*sources, out), (PENDING,))
 
 
 def design(parameters: ChannelParameters | ChannelOf, between: Streams) -> None:
     """A buffer of what comes, as it is."""
-    sources = list(between.inputs.values())
+    inputs = dict(between.inputs)
+    drained = inputs.pop(DRAINED, None)
+    sources = list(inputs.values())
     held, pushes = buffered(
         parameters, sources, [source.fields for source in sources], between.outputs["out"]
     )
+    if drained is not None:
+        drained.accept(held == 0)
     between.show(PENDING, (held != 0) | reduce(or_, pushes))
 
 

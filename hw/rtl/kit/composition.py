@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.loops import loop_of, paths
 from fiberscope.hw.rtl.kit.parameters import Parameters
 
-__all__ = ["Composition", "Instance", "Link", "Part"]
+__all__ = ["Composition", "Instance", "Link", "Part", "joined"]
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,36 @@ class Link:
 
     With a capacity of 0 there is no channel between them: the two ports are wired to one another. That is for
     a source whose ``valid`` and a target whose ``ready`` do not both wait for the other; else the composition
-    is refused.
+    is refused. Fields that the target has no use for end at the source.
     """
 
     source: str
     target: str
     capacity: int = 2
     latency: int = 1
+
+
+def joined(
+    parts: dict[str, Part], source: str, target: str, capacity: int, latency: int = 1
+) -> Iterator[Link]:
+    """What makes a channel between two ports, of which the source may have lanes.
+
+    The channel of lanes, which takes tokens of several in a cycle, is put among the parts. A lane without
+    fields is one that sees by ``ready`` whether the channel is empty.
+    """
+    streams = [stream for stream in _streams(parts, source) if stream.content]
+    ends = [f"{_part(source)}.{stream.label}" for stream in _streams(parts, source)]
+    if len(ends) == 1:
+        yield Link(source, target, capacity, latency)
+        return
+    taken = _stream(parts, target)
+    name, carried = f"channel_at_{_net(target, taken)}", replace(streams[0], content=taken.content)
+    drained = len(streams) < len(ends)
+    parts[name] = Part(channel.OF_STREAM, carrying(carried, capacity, latency, len(streams), drained=drained))
+    *sources, out = parts[name].interface.streams
+    for end, into in zip(ends, sources, strict=True):
+        yield Link(end, f"{name}.{into.label}", 0)
+    yield Link(f"{name}.{out.label}", target, 0)
 
 
 @dataclass(frozen=True)
@@ -78,6 +101,8 @@ class Composition:
         exports: the part's port that each port of the module is: ``"ways[3]": "leaf_1.ways[0]"``.
         status: the part's status that each status output of the module is, beside ``pending``:
             ``"dropped": "intersector.dropped"``.
+        taps: status outputs by what moves within: at a part's port whether a token does, or a field of one
+            that does, else 0: ``"ended": ("writer.completions",)``, or with ``"reference"`` behind it.
 
     Raises:
         ValueError: naming every port that is not there, not joined, joined twice or to one of other fields,
@@ -90,6 +115,7 @@ class Composition:
     links: tuple[Link, ...]
     exports: Mapping[str, str]
     status: Mapping[str, str] = field(default_factory=dict)
+    taps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what does not fit together, all of it at once."""
@@ -133,9 +159,10 @@ class Composition:
                     follows.setdefault(f"{name}.{wire}", []).append(f"{name}.{output}")
         for link in wired:
             source, target = self._stream(link.source), self._stream(link.target)
-            for there, here in zip(source.wires(), target.wires(), strict=True):
-                ends = f"{_part(link.source)}.{there.name}", f"{_part(link.target)}.{here.name}"
-                first, second = ends if there.direction == "output" else reversed(ends)
+            here, there = _part(link.source), _part(link.target)
+            for wire in ("valid", *target.widths, "ready"):
+                ends = f"{here}.{source.wire(wire)}", f"{there}.{target.wire(wire)}"
+                first, second = reversed(ends) if wire == "ready" else ends
                 follows.setdefault(first, []).append(second)
         loop = loop_of(follows)
         if loop:
@@ -169,7 +196,11 @@ class Composition:
         if not self._has_status:
             return Interface(self.module, streams)
         status = {name: self._status_width(end) for name, end in self.status.items()}
-        return Interface(self.module, streams, {PENDING: 1} | status)
+        taps = {
+            name: sum(self._stream(end).widths[part] for part in fields) or 1
+            for name, (end, *fields) in self.taps.items()
+        }
+        return Interface(self.module, streams, {PENDING: 1} | status | taps)
 
     def _status_width(self, end: str) -> int:
         part, _, name = end.partition(".")
@@ -191,8 +222,10 @@ class Composition:
             prefix = self._prefix(label)
             nets[name].update(_pins(self._stream(f"{name}.{inner}"), prefix))
         for link in self.links:
+            taken = self._stream(link.target)
             for end, net in zip((link.source, link.target), _nets(link), strict=True):
-                nets[end.partition(".")[0]].update(_pins(self._stream(end), _net(net, self._stream(net))))
+                prefix = _net(net, self._stream(net))
+                nets[end.partition(".")[0]].update(_pins(self._stream(end), prefix, taken))
         parts = [Instance(name, part, nets[name]) for name, part in self.parts.items()]
         channels = [self._channel(link) for link in self.links if link.capacity]
         return [self._with_status(instance) for instance in (*parts, *channels)]
@@ -214,17 +247,25 @@ class Composition:
         passed_on = {name: [_shows(*end.split("."))] for name, end in self.status.items()}
         return {PENDING: pending, **passed_on}
 
+    def tapped(self, instances: Sequence[Instance]) -> dict[str, list[str]]:
+        """Of each status output that says what moves the nets of ``valid`` and ``ready``, and of a field."""
+        nets = {instance.name: instance.nets for instance in instances}
+        return {
+            name: [nets[_part(end)][self._stream(end).wire(wire)] for wire in ("valid", "ready", *fields)]
+            for name, (end, *fields) in (self.taps if self._has_status else {}).items()
+        }
+
     def _channel(self, link: Link) -> Instance:
         """The instance of a channel; its name is that which the engine gives to it."""
         source, target = self._stream(link.source), self._stream(link.target)
-        part = Part(channel.OF_STREAM, carrying(source, link.capacity, link.latency), self._has_status)
+        carried = replace(source, content=target.content)
+        part = Part(channel.OF_STREAM, carrying(carried, link.capacity, link.latency), self._has_status)
         into, out = part.interface.streams
         nets = _pins(into, _net(link.source, source)) | _pins(out, _net(link.target, target))
         return Instance(f"channel_at_{_net(link.target, target)}", part, nets)
 
     def _stream(self, end: str) -> Stream:
-        name, _, label = end.partition(".")
-        return next(stream for stream in self.parts[name].interface.streams if stream.label == label)
+        return _stream(self.parts, end)
 
     def _has_lanes(self, end: str) -> bool:
         """Whether the part sends more than one token a cycle there."""
@@ -251,7 +292,8 @@ def _nets(link: Link) -> tuple[str, str]:
 def _mismatch(link: Link, source: Stream, target: Stream) -> Iterator[str]:
     if (source.direction, target.direction) != ("output", "input"):
         yield f"{link.source} to {link.target} is not from an output to an input"
-    if source.widths != target.widths or source.fields != target.fields:
+    widths, fields = ({name: of.get(name) for name in target.widths} for of in (source.widths, source.fields))
+    if widths != target.widths or fields != {name: target.fields.get(name) for name in fields}:
         yield (
             f"{link.source} has {dict(source.widths)}, but {link.target} has {dict(target.widths)}: "
             "a channel changes no width"
@@ -265,10 +307,22 @@ def _net(end: str, stream: Stream) -> str:
     return f"{end.partition('.')[0]}_{stream.prefix}"
 
 
-def _pins(stream: Stream, prefix: str) -> dict[str, str]:
-    """The net at each wire of a stream."""
+def _stream(parts: Mapping[str, Part], end: str) -> Stream:
+    name, _, label = end.partition(".")
+    return next(stream for stream in parts[name].interface.streams if stream.label == label)
+
+
+def _streams(parts: Mapping[str, Part], end: str) -> list[Stream]:
+    """The lanes of a part's port, the first one first."""
+    name, _, label = end.partition(".")
+    return [one for one in parts[name].interface.streams if one.label.partition(".")[0] == label]
+
+
+def _pins(stream: Stream, prefix: str, taken: Stream | None = None) -> dict[str, str]:
+    """The net at each wire of a stream, of its fields at those that are taken."""
     outer = replace(stream, prefix=prefix)
-    return {pin.name: net.name for pin, net in zip(stream.wires(), outer.wires(), strict=True)}
+    kept = [name for name in stream.widths if taken is None or name in taken.widths]
+    return {stream.wire(name): outer.wire(name) for name in ("valid", *kept, "ready")}
 
 
 def _part(end: str) -> str:

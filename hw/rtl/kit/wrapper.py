@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.composition import Composition, Instance, Link, Part
 from fiberscope.hw.rtl.kit.foreign import ForeignBlock
 from fiberscope.hw.rtl.kit.interface import CLOCKING, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, module_head
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, module_head, unless
 
 __all__ = ["ComposedBlock", "Composition", "Link", "Part", "composed", "flat", "hierarchical", "join"]
 
@@ -47,6 +47,9 @@ def flat(composition: Composition, between: Streams) -> None:
                 join(wire, inside.ports[wire.name], nets[instance.nets[wire.name]])
     for status, shown in composition.shown(instances).items():
         between.show(status, reduce(or_, [nets[name] for name in shown]) if shown else pyrtl.Const(0, 1))
+    for status, (valid, ready, *carried) in composition.tapped(instances).items():
+        moves = nets[valid] & nets[ready]
+        between.show(status, unless(~moves, nets[carried[0]]) if carried else moves)
 
 
 def join(wire: Wire, pin: Signal, net: Signal) -> None:
@@ -91,9 +94,16 @@ def _wrapper(
     placed = [_instantiation(instance, modules[instance.part]) for instance in instances]
     shown = composition.shown(instances).items()
     status = [f"    assign {name} = {' | '.join(nets) or 0};" for name, nets in shown]
+    status += [_tap(name, *nets) for name, nets in composition.tapped(instances).items()]
     return module_head(module, composition.interface()) + "\n".join(
         [*wires, "", *placed, *status, "endmodule", ""]
     )
+
+
+def _tap(name: str, valid: str, ready: str, carried: str = "") -> str:
+    """A status output that says what moves."""
+    said = f"{valid} & {ready}"
+    return f"    assign {name} = {f'{said} ? {carried} : 0' if carried else said};"
 
 
 def _range(width: int) -> str:

@@ -1,0 +1,163 @@
+"""All of a machine but its memory as one module, in the machine's place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import cast
+
+from fiberscope.accelerators import names
+from fiberscope.accelerators.machine import EVENT, Machine
+from fiberscope.errors import InputError
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.composition import Composition
+from fiberscope.hw.rtl.kit.twin import build
+from fiberscope.hw.rtl.kit.whole import Seat, SeatKernel, Whole
+from fiberscope.hw.rtl.kit.wrapper import flat, hierarchical
+from fiberscope.hw.rtl.tools.harness import harness
+from fiberscope.hw.rtl.tools.hdl import Bench
+from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.report.document import Report
+from fiberscope.rtl.order import Loop, machine
+from fiberscope.rtl.places import ALL, makers
+from fiberscope.rtl.runs import TOP, Run, benched, made_folder, simulated
+from fiberscope.telling import Progress
+
+MODULE = "top"  # what that is called among the machine's components
+
+Backends = Callable[[Composition], Backend]
+
+
+class _Found(Exception):  # noqa: N818  (no error: it ends the making of a machine that is not to run)
+    """How a machine is composed."""
+
+    def __init__(self, composition: Composition) -> None:
+        super().__init__(composition.module)
+        self.composition = composition
+
+
+def whole_of(accelerator: str) -> Whole:
+    """The accelerator as one module.
+
+    Raises:
+        InputError: there is none.
+    """
+    known = [name for name in names() if find_spec(_file(name))]
+    if accelerator not in known:
+        raise InputError(f"{accelerator} does not exist as one module; {' and '.join(known)} does")
+    whole: Whole = import_module(_file(accelerator)).WHOLE
+    return whole
+
+
+def _file(accelerator: str) -> str:
+    return f"fiberscope.accelerators.{accelerator}.whole_rtl"
+
+
+def composed(loop: Loop) -> Composition:
+    """How the accelerator is composed for its operands.
+
+    Raises:
+        InputError: of such a machine there is no module.
+    """
+    whole = whole_of(loop.accelerator)
+
+    def found(_name: str, kernel: SeatKernel) -> Adapter:
+        raise _Found(_composed(whole, kernel))
+
+    try:
+        _simulated(loop, found, None)
+    except _Found as composition:
+        return composition.composition
+    raise AssertionError("a machine was made without its kernel")
+
+
+def _composed(whole: Whole, kernel: SeatKernel) -> Composition:
+    try:
+        return whole.compose(kernel)
+    except ValueError as error:
+        raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error
+
+
+def verilog(composition: Composition) -> str:
+    """The module and all that it consists of."""
+    return hierarchical(composition, composition.module)
+
+
+def in_pyrtl(loop: Loop, progress: Progress | None = None) -> Run:
+    """The run with the module in PyRTL's simulation."""
+
+    def backend(composition: Composition) -> Backend:
+        interface = composition.interface()
+        return PyrtlBackend(build(interface, lambda between: flat(composition, between)))
+
+    return run_with(loop, backend, progress)
+
+
+def verilated(folder: Path, loop: Loop, progress: Progress | None = None) -> Run:
+    """With the module compiled into this process."""
+
+    def backend(composition: Composition) -> Backend:
+        sources = written(composition, folder)
+        return VerilatedBackend(VerilatedModule(sources, composition.interface(), folder))
+
+    run = run_with(loop, backend, progress)
+    run[0].write(folder / "report.json")
+    return run
+
+
+def in_hdl(loop: Loop, simulator: str, folder: Path) -> Run:
+    """The run in an HDL simulator, in a process of its own."""
+    folder, composition = folder.resolve(), composed(loop)
+    interface = composition.interface()
+    bench = Bench(written(composition, folder), TOP, (interface,), "fiberscope.rtl.whole_bench", {}, folder)
+    return benched(loop, bench, simulator)
+
+
+def written(composition: Composition, folder: Path) -> tuple[Path, ...]:
+    """The files of a module and of the harness around it."""
+    texts = {
+        TOP: harness(TOP, {composition.module: composition.interface()}),
+        composition.module: verilog(composition),
+    }
+    with made_folder(folder):
+        for name, text in texts.items():
+            (folder / f"{name}.v").write_text(text, encoding="utf-8")
+    return tuple(folder / f"{name}.v" for name in texts)
+
+
+def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) -> Run:
+    """The accelerator with the module in its place."""
+    whole, adapters = whole_of(loop.accelerator), []
+
+    def make(name: str, kernel: SeatKernel) -> Adapter:
+        composition = _composed(whole, kernel)
+        adapter = whole.stand_in(name, composition.interface(), backend(composition))
+        adapter.given(kernel)
+        adapters.append(adapter)
+        return adapter
+
+    report = _simulated(loop, make, progress)
+    return report, {adapter.name: adapter.exercise() for adapter in adapters}
+
+
+def _simulated(loop: Loop, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None) -> Report:
+    """The run in a kernel of seats."""
+    kind = machine(loop.accelerator)
+
+    def model(*given: object, **options: object) -> Machine:
+        kernel = SeatKernel(f"{kind.name}.{MODULE}", make)
+        return cast(Machine, kind.models[EVENT](*given, kernel=kernel, **options))
+
+    seats = {name: partial(_seat, maker.block) for name, maker in makers(kind.name, (ALL,), {}).items()}
+    as_module = replace(kind, models={**kind.models, EVENT: model}, workers=MODULE, limits=())
+    return simulated(loop, seats, progress, as_module)
+
+
+def _seat(block: RtlBlock, name: str, *arguments: object, **options: object) -> Seat:
+    return Seat(name, block, *arguments, **options)

@@ -1,0 +1,27 @@
+"""The cocotb test that runs in an HDL simulator with all of a machine in one module."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import cocotb
+from cocotb.task import bridge
+
+from fiberscope.hw.rtl.kit.composition import Composition
+from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
+from fiberscope.hw.rtl.tools.harness import prefix
+from fiberscope.rtl.bench import heed
+from fiberscope.rtl.runs import in_bench
+from fiberscope.rtl.whole import run_with
+
+
+@cocotb.test()
+async def the_machine_runs_as_a_module(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
+    """Fails with whatever the run fails with."""
+
+    def backend(composition: Composition) -> CocotbBackend:
+        return CocotbBackend(dut, composition.interface(), prefix(composition.module))
+
+    cocotb.start_soon(heed())
+    await bridge(in_bench)(partial(run_with, backend=backend))

@@ -1,0 +1,79 @@
+"""All of a Gamma but its memory as one module in the machine's place: the same report, its own product."""
+
+import re
+
+import pytest
+from whole_matrices import SMALL, written
+
+from fiberscope.accelerators.gamma import whole_rtl
+from fiberscope.errors import FailedRunError, InputError
+from fiberscope.hw.rtl.kit import whole as kit
+from fiberscope.rtl.loop import PYRTL, compare
+from fiberscope.rtl.order import Loop
+from fiberscope.rtl.places import MACHINE
+
+SETTINGS = (*SMALL, "pe.radix=8", "memory.channels=2", "fibercache.size=4KiB")
+
+
+def compared(folder, matrix, *settings, simulator=PYRTL, machine="gamma"):
+    given = settings if machine != "gamma" else (*SETTINGS, *settings)
+    return compare(Loop((MACHINE,), machine, matrix, settings=given), simulator, folder)
+
+
+@pytest.mark.parametrize(
+    ("seed", "settings"),
+    [
+        (30, ()),
+        (12, ("pe.radix=3", "fibercache.banks=1", "memory.channels=1", "format.element=16")),
+        *(pytest.param(seed, (), marks=pytest.mark.slow) for seed in range(14, 32, 2)),
+    ],
+)
+def test_it_is_the_event_model_and_makes_the_product(seed, settings, tmp_path):
+    outcome = compared(tmp_path, written(tmp_path, seed, seed, 0.3), *settings)
+    assert outcome.differences() == []
+    assert outcome.entries() > 150
+    assert outcome.rtl.verification.passed
+    assert outcome.rtl.operations["partial_merge"] > 0
+    kinds = {name.removeprefix("gamma.").rstrip("01") for name in outcome.rtl.components}
+    assert kinds == {"top", "memory.channel"}
+
+
+def test_planted_lines_of_memory_that_are_wrong_make_the_product_wrong(tmp_path, monkeypatch):
+    line = whole_rtl.GammaStandIn._line
+    monkeypatch.setattr(whole_rtl.GammaStandIn, "_line", lambda self, address: line(self, address) ^ 1 << 32)
+    with pytest.raises(FailedRunError, match=r"with RTL at gamma\.top: the machine's product is wrong"):
+        compared(tmp_path, written(tmp_path, 10, 10, 0.3))
+
+
+def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypatch):
+    joined = kit.joined
+
+    def longer(parts, source, target, capacity, latency):
+        return joined(parts, source, target, capacity, latency + (target == "pe0.tasks"))
+
+    monkeypatch.setattr(kit, "joined", longer)
+    outcome = compared(tmp_path, written(tmp_path, 10, 10, 0.3))
+    assert outcome.differences()
+    assert outcome.rtl.cycles > outcome.component.cycles
+
+
+def test_planted_what_networks_do_not_carry_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(kit, "LINES", {})
+    with pytest.raises(InputError, match=r"gamma: .*a channel changes no width"):
+        compared(tmp_path, written(tmp_path, 10, 10, 0.3))
+
+
+REFUSED = {
+    (
+        "gamma",
+        "scheduler.output=cache",
+    ): "machine: nobody reads Z in the FiberCache; set scheduler.output=memory",
+    ("gamma", "pe.count=9"): "scheduler: elements must be from 1 to 8, not 9",
+    ("sigma", "clock=1GHz"): "sigma does not exist as one module; gamma does",
+}
+
+
+@pytest.mark.parametrize(("machine", "setting"), REFUSED)
+def test_what_no_module_does_is_refused(machine, setting, tmp_path):
+    with pytest.raises(InputError, match=re.escape(REFUSED[machine, setting])):
+        compared(tmp_path, written(tmp_path, 10, 10, 0.3), setting, machine=machine)
