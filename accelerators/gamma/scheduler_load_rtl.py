@@ -24,8 +24,8 @@ from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
 from fiberscope.accelerators.gamma.stream import StreamOfA, unfinished_rows
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS
-from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, word_of
+from fiberscope.hw.rtl.kit.interface import Field, Token
 from fiberscope.hw.rtl.kit.twin import index_bits
 
 
@@ -33,12 +33,13 @@ def loaded(
     layout: Mapping[str, int],
     table: TaskTable,
     a: CompressedRows,
+    scale: Field,
     occupancy: PartialOccupancy,
     stream: StreamOfA,
     rows_per_line: int,
 ) -> Iterator[Token]:
     """The tokens that fill a module's memories; ``layout`` has the bits of each field of a task's word."""
-    for number, inputs in _operands(table, a).items():
+    for number, inputs in _operands(table, a, scale).items():
         yield from (Token(number, place, word, 0.0) for place, word in inputs.items())
     unfinished = unfinished_rows(table, rows_per_line)
     nonzeros = np.cumsum(np.asarray(stream.addresses) < A_POINTERS_BASE)
@@ -57,7 +58,7 @@ def loaded(
             yield Token(number, address, word, 0.0)
 
 
-def _operands(table: TaskTable, a: CompressedRows) -> dict[int, dict[int, int]]:
+def _operands(table: TaskTable, a: CompressedRows, scale: Field) -> dict[int, dict[int, int]]:
     """By memory the words of what each task combines, the number of an input in the lower bits of a place."""
     found: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
     for task in range(table.count):
@@ -67,14 +68,16 @@ def _operands(table: TaskTable, a: CompressedRows) -> dict[int, dict[int, int]]:
             found[SOURCES][place] = source & (1 << INDEX_BITS) - 1
             if source >= 0:
                 found[ROWS][place] = a.coordinates[source]
-                found[SCALES][place] = _bits(a.values[source])
+                found[SCALES][place] = _bits(scale, a.values[source])
     return found
 
 
-def _bits(scale: float) -> int:
-    """A whole number of so many bits; who multiplies by another refuses it."""
-    whole = int(scale) if float(scale).is_integer() else 0
-    return whole & (1 << NUMBER_BITS) - 1
+def _bits(scale: Field, value: float) -> int:
+    """The bits of a scale, or 0 for one that has none, which whoever multiplies by it refuses."""
+    try:
+        return word_of(scale, value)
+    except ValueError:
+        return 0
 
 
 def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[dict[str, int]]:

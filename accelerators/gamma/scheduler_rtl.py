@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
@@ -34,12 +34,14 @@ from fiberscope.hw.fibers.tasks import END_OF_WORK
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS, OUTPUT, Tasks
 from fiberscope.hw.memory.protocol import READ
 from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Payload, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
-from fiberscope.hw.rtl.kit.parameters import Parameters, number
+from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
 from fiberscope.hw.streams.memory_rtl import LOAD, fill
+from fiberscope.hw.value_type import INTEGER
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input
 from fiberscope.sim.protocol import ANY
@@ -50,8 +52,11 @@ if TYPE_CHECKING:
 MOST = 1024  # tasks, lines of the stream
 
 
+_Arguments: TypeAlias = tuple[TaskTable, CompressedRows, PartialStore, PartialOccupancy, int]
+
+
 @dataclass(frozen=True)
-class SchedulerParameters(Parameters):
+class SchedulerParameters(ValueParameters):
     """What a scheduler is made for; its memories are as large as one product needs.
 
     Args:
@@ -68,6 +73,7 @@ class SchedulerParameters(Parameters):
         element_bytes: 1 to 4,096, no more than a line has.
         port: number of the port at the network to memory.
         offset_bits: of an address within a line, 3 to 12.
+        values: the type of scales.
 
     Raises:
         ValueError: for a number out of its range.
@@ -87,6 +93,8 @@ class SchedulerParameters(Parameters):
     element_bytes: int = number(8, 1, 4096)
     port: int = number(0, 0, (1 << 15) - 1)
     offset_bits: int = number(6, 3, 12)
+    values: str = value_type()
+    value_bits = NUMBER_BITS
 
     @property
     def memory(self) -> MemoryPort:
@@ -165,7 +173,7 @@ def carried(parameters: SchedulerParameters) -> Carried:
     of_inputs = index_bits(parameters.tasks) + index_bits(parameters.radix)
     words = max(parameters.stream + 1, parameters.lines)
     layout = sum(parameters.layout.values())
-    word = max(PORT.address_bits, layout, parameters.length_bits, NUMBER_BITS)
+    word = max(PORT.address_bits, layout, parameters.length_bits, parameters.value_field.width)
     load = {
         "table": Field("control", TABLE_BITS, "unsigned"),
         "address": Field("coordinate", max(of_inputs, index_bits(words)), "unsigned"),
@@ -176,7 +184,7 @@ def carried(parameters: SchedulerParameters) -> Carried:
         LOAD: Stream(LOAD, LOAD, "input", load),
         "memory_requests": parameters.memory.fields,
         "memory_replies": {"coordinate": PORT.tag_bits},
-        "tasks": Each(Tasks(parameters.radix).content, parameters.elements),
+        "tasks": Each(Tasks(parameters.radix, parameters.value_field).content, parameters.elements),
         "completions": Each(done, parameters.elements),
     }
 
@@ -202,22 +210,11 @@ class SchedulerStandIn(Adapter):
         self.held_back_cycles = self.most_partial_lines = 0
         self._seen = 0  # the cycle before
 
-    def given(  # type: ignore[override]
-        self,
-        table: TaskTable,
-        a: CompressedRows,
-        partials: PartialStore,
-        occupancy: PartialOccupancy,
-        port: int,
-        *,
-        sizes: Sizes,
-        a_sizes: Sizes,
-        **limits: int,
-    ) -> None:
+    def given(self, *arguments: object, **options: object) -> None:
         """Fill the module's memories with what the component would be made with."""
-        self._table, self._partials, self._longest = table, partials, occupancy.columns
-        words = loads(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
-        fill(self._backend, self.interface, {LOAD: words})
+        self._table, _a, self._partials, occupancy, _port = made = cast(_Arguments, arguments)
+        self._longest = occupancy.columns
+        fill(self._backend, self.interface, {LOAD: loads(*made, **cast(Any, options))})
 
     def beside(self, stream: Stream, token: Token) -> dict[str, int]:
         """How long a task's fiber is, of which only those of partial ones count."""
@@ -288,7 +285,7 @@ def matching(
         element_bytes=sizes.element_bytes,
         port=port,
         offset_bits=sizes.line_bytes.bit_length() - 1,
-        **limits,
+        **cast(Any, limits),
     )
 
 
@@ -301,12 +298,13 @@ def loads(
     *,
     sizes: Sizes,
     a_sizes: Sizes,
+    values: str = INTEGER,
     **limits: int,
 ) -> Iterator[Token]:
-    """What fills the memories of a module with what the component would be made with."""
+    """What fills the memories of a module with what the component would be made with, scales of some type."""
     made = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
-    stream = stream_of(a, table, a_sizes)
-    return loaded(made.layout, table, a, occupancy, stream, _rows_per_line(sizes))
+    typed, stream = replace(made, values=values), stream_of(a, table, a_sizes)
+    return loaded(typed.layout, table, a, typed.value_field, occupancy, stream, _rows_per_line(sizes))
 
 
 def _rows_per_line(sizes: Sizes) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyrtl
 
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import Write, fields_of
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory
@@ -73,7 +73,7 @@ class Tables:
         self.bounds = loads.memory("bounds", BOUNDS, parameters.tasks, parameters.length_bits, 2)
         self.sources = loads.inputs("sources", SOURCES, parameters, INDEX_BITS)
         self.rows = loads.inputs("rows", ROWS, parameters, INDEX_BITS)
-        self.scales = loads.inputs("scales", SCALES, parameters, NUMBER_BITS)
+        self.scales = loads.inputs("scales", SCALES, parameters, parameters.value_field.width)
         self.addresses = loads.memory("addresses", LINES, parameters.stream, PORT.address_bits)
         self.nonzeros = loads.memory("nonzeros", NONZEROS, parameters.stream + 1, count)
         self.lines = loads.count("line_count", 0, count)

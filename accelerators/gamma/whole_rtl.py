@@ -7,21 +7,25 @@ What no line tells, where in Z each row is, follows from what moves within: page
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.gamma import scheduler_rtl
-from fiberscope.accelerators.gamma.element_rtl import SHOWN, ElementStandIn
-from fiberscope.accelerators.gamma.layout import B_POINTERS, NO_PARENT, Z_BASE, B
+from fiberscope.accelerators.gamma.element_rtl import SHOWN, ElementParameters, ElementStandIn, matching
+from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, NO_PARENT, Z_BASE
+from fiberscope.accelerators.gamma.prefetcher_rtl import POINTER_BYTES
 from fiberscope.accelerators.gamma.writer_rtl import LENGTH
-from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST, TENSOR_SHIFT
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, Element, joined, word_of
+from fiberscope.hw.memory.cache_rtl import ARRAY
+from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.whole import REPLIES, REQUESTS, SeatKernel, Whole
 from fiberscope.hw.streams.memory_rtl import LOAD, fill
-from fiberscope.sim import ANY, Channel, Input, Output
+from fiberscope.hw.value_type import INTEGER
+from fiberscope.sim import ANY, Channel, Input, Output, SimulationError
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.machine import Gamma
@@ -48,7 +52,8 @@ def composition(kernel: SeatKernel) -> Composition:
         taps[f"length_{i}"] = f"{name}.completions", LENGTH
         taps[f"paged_{i}"] = (f"{name}.pages",)
         status |= {f"{shown}_{i}": f"{name}.{shown}" for shown in SHOWN}
-    return kernel.composition(NAME, 8 * machine.parameters.fibercache.line, status, taps)
+    values, line = matching(machine, 0).values, machine.parameters.fibercache.line
+    return kernel.composition(NAME, {"line_bits": 8 * line, "data": ARRAY, "values": values}, status, taps)
 
 
 def elements_of(kernel: SeatKernel) -> list[str]:
@@ -60,6 +65,57 @@ def machine_of(kernel: SeatKernel) -> Gamma:
     """The machine whose seats these are."""
     machine: Gamma = next(seat.arguments[0] for seat in kernel.seats.values() if seat.block.name == "pe")
     return machine
+
+
+def loads(kernel: SeatKernel) -> Iterator[Token]:
+    """What fills the module's memories."""
+    scheduler = kernel.seats["scheduler"]
+    values = matching(machine_of(kernel), 0).values
+    return scheduler_rtl.loads(*scheduler.arguments, **scheduler.options, values=values)
+
+
+def operands(machine: Gamma, given: ElementParameters) -> dict[int, int]:
+    """The lines of B and of its row pointers, by address; of A no line is looked at.
+
+    Raises:
+        ValueError: an operand has a value that is none of the elements' type.
+    """
+    for value in machine.a.values:
+        word_of(given.value_field, value)
+    elements = [*map(Element, machine.b.coordinates, machine.b.values)]
+    size, count = given.line_bytes, given.line_bytes // POINTER_BYTES
+    pointers = {
+        B_POINTERS_BASE + i // count * size: joined(machine.b.pointers[i : i + count], INDEX_BITS)
+        for i in range(0, len(machine.b.pointers), count)
+    }
+    of_line = given.elements.count
+    return pointers | {
+        B_BASE + i // of_line * size: given.elements.packed(elements[i : i + of_line])
+        for i in range(0, len(elements), of_line)
+    }
+
+
+def told(kernel: SeatKernel) -> dict[str, Any]:
+    """What a bench of the module has to know: what fills its memories, what it reads, where its rows are.
+
+    Raises:
+        ValueError: values are no whole numbers, which a bench compares.
+    """
+    machine, given = machine_of(kernel), matching(machine_of(kernel), 0)
+    if given.values != INTEGER:
+        raise ValueError("machine: a bench compares whole numbers alone; set value=integer")
+    table = machine.table
+    return {
+        "elements": len(elements_of(kernel)),
+        "channels": machine.parameters.memory.channels,
+        "bytes": {"line": given.line_bytes, "element": given.element_bytes, "page": given.page_bytes},
+        "z": Z_BASE,
+        "load": [token[:3] for token in loads(kernel)],
+        "memory": list(operands(machine, given).items()),
+        "rows": [
+            row if parent == NO_PARENT else -1 for row, parent in zip(table.rows, table.parents, strict=True)
+        ],
+    }
 
 
 class _Written:
@@ -85,7 +141,7 @@ class GammaStandIn(ElementStandIn):
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
-        self.lines: dict[int, int] = {}  # that were written, by address
+        self.lines: dict[int, int] = {}  # of memory, by address
         self.pages = self.tasks = 0
 
     def given(self, kernel: SeatKernel) -> None:  # type: ignore[override]
@@ -95,20 +151,16 @@ class GammaStandIn(ElementStandIn):
         self.parts = [_Written() for _name in names]
         for part, name in zip(self.parts, names, strict=True):
             kernel.seats[name].counted = partial(dict, part.counts)
-        scheduler = kernel.seats["scheduler"]
-        scheduler.counted = lambda: {"tasks": self.tasks}
-        words = scheduler_rtl.loads(*scheduler.arguments, **scheduler.options)
-        fill(self._backend, self.interface, {LOAD: words})
+        kernel.seats["scheduler"].counted = lambda: {"tasks": self.tasks}
+        try:
+            self.lines = operands(self.machine, self.parameters)
+        except ValueError as error:
+            raise SimulationError(f"{self.name}: {error}") from None
+        fill(self._backend, self.interface, {LOAD: loads(kernel)})
 
     def beside(self, stream: Stream, token: Token) -> dict[str, int]:
         """A line of memory."""
-        return {stream.wire(LINE): self._line(token.reference)}
-
-    def _line(self, address: int) -> int:
-        """As it was written, or an operand that the elements read."""
-        if address >> TENSOR_SHIFT in (B, B_POINTERS):
-            return super()._line(address)
-        return self.lines.get(address, 0)
+        return {stream.wire(LINE): self.lines.get(token.reference, 0)}
 
     def observe(self, moved: Mapping[str, Any]) -> None:
         """Keep lines that are written, and put rows of the product together."""
@@ -167,4 +219,4 @@ class GammaStandIn(ElementStandIn):
         return {"tasks": self.tasks, **totals}
 
 
-WHOLE = Whole(composition, GammaStandIn)
+WHOLE = Whole(composition, GammaStandIn, told)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fiberscope.accelerators import names
 from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Operands, Settings
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_leaf import export_leaf
+from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, ValueBits
 from fiberscope.commands.rtl_power import power
@@ -141,6 +143,9 @@ def export(
     which an offered token changes or goes before it is taken. What a component counts and no stream shows
     is said by status outputs, which --status adds.
 
+    Of a machine all but its memory is one module, with ports of memory in AXI4, beside it a list of files, a
+    bench for cocotb and what that has to know; its memories are as large as a product of A needs.
+
     Of a specification's machine the first instance of a level is written, with what fills its memories and
     what comes to its ports in a run with ideal memory, and runs beside it, in PyRTL or another simulator.
 
@@ -151,10 +156,13 @@ def export(
       fiberscope rtl export two_finger --ports checked --core
       fiberscope rtl export merger --set radix=4 --ports axis
       fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
+      fiberscope rtl export gamma A=my.mtx --set pe.count=2 --set pe.radix=8 --set format.dense=none
     """
     if specification_of(block):
         sizes = {"value_bits": value_bits, "points": points}
         return export_leaf(block, level, tensors, settings, simulator, output, **sizes)
+    if block in names() and level is None:
+        return export_machine(block, tensors, settings, output)
     if level is not None or tensors:
         raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
     _export_block(named(block), settings or [], output, ports, status=status, core=core)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -10,9 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
-from fiberscope.accelerators import names
+import numpy as np
+
+from fiberscope.accelerators import find, names
+from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.machine import EVENT, Machine
 from fiberscope.errors import InputError
+from fiberscope.hw.memory.axi_rtl import AxiParameters, axi_module, with_axi
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -23,23 +28,28 @@ from fiberscope.hw.rtl.kit.wrapper import flat, hierarchical
 from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.problem import configure
 from fiberscope.report.document import Report
+from fiberscope.report.files import write_text
 from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import ALL, makers
 from fiberscope.rtl.runs import TOP, Run, benched, made_folder, simulated
-from fiberscope.telling import Progress
+from fiberscope.telling import Progress, nobody
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
 
+BENCH = Path(__file__).with_name("axi_bench.py")
 MODULE = "top"  # what that is called among the machine's components
 
 Backends = Callable[[Composition], Backend]
 
 
 class _Found(Exception):  # noqa: N818  (no error: it ends the making of a machine that is not to run)
-    """How a machine is composed."""
+    """All parts of a machine, and how it is composed."""
 
-    def __init__(self, composition: Composition) -> None:
+    def __init__(self, kernel: SeatKernel, composition: Composition) -> None:
         super().__init__(composition.module)
-        self.composition = composition
+        self.kernel, self.composition = kernel, composition
 
 
 def whole_of(accelerator: str) -> Whole:
@@ -59,8 +69,8 @@ def _file(accelerator: str) -> str:
     return f"fiberscope.accelerators.{accelerator}.whole_rtl"
 
 
-def composed(loop: Loop) -> Composition:
-    """How the accelerator is composed for its operands.
+def composed(loop: Loop) -> tuple[SeatKernel, Composition]:
+    """All parts of the accelerator, and how it is composed, for its operands.
 
     Raises:
         InputError: of such a machine there is no module.
@@ -68,12 +78,12 @@ def composed(loop: Loop) -> Composition:
     whole = whole_of(loop.accelerator)
 
     def found(_name: str, kernel: SeatKernel) -> Adapter:
-        raise _Found(_composed(whole, kernel))
+        raise _Found(kernel, _composed(whole, kernel))
 
     try:
         _simulated(loop, found, None)
-    except _Found as composition:
-        return composition.composition
+    except _Found as found_there:
+        return found_there.kernel, found_there.composition
     raise AssertionError("a machine was made without its kernel")
 
 
@@ -87,6 +97,50 @@ def _composed(whole: Whole, kernel: SeatKernel) -> Composition:
 def verilog(composition: Composition) -> str:
     """The module and all that it consists of."""
     return hierarchical(composition, composition.module)
+
+
+def export(loop: Loop, folder: Path) -> tuple[Path, ...]:
+    """Write the module with memory in AXI4, a list of files, what a bench has to know, and a bench.
+
+    Raises:
+        InputError: as of ``composed``, or the folder cannot be written to.
+    """
+    kernel, composition = composed(loop)
+    try:
+        told = whole_of(loop.accelerator).told(kernel)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    module = with_axi(composition, AxiParameters(told["bytes"]["line"]))
+    name = composition.module
+    texts = {
+        f"{name}.v": f"{verilog(module)}\n{axi_module(module)}",
+        f"{name}.f": f"{name}.v\n",
+        f"{name}_told.json": json.dumps({**told, "product": _product(loop)}),
+        f"test_{name}.py": BENCH.read_text(encoding="utf-8"),
+    }
+    with made_folder(folder):
+        for file, text in texts.items():
+            write_text(folder / file, text)
+    return tuple(folder / file for file in texts)
+
+
+def _product(loop: Loop) -> dict[int, list[list[int]]]:
+    """By row of the product columns and values, wherever a product of nonzeros lies, be its sum 0."""
+    _configured, maker = configure(find(loop.accelerator), None, parse_settings(loop.settings))
+    a, b = maker.load(loop.a, loop.b, exact=False, progress=nobody).given()
+    there, sums = (_ones(a) @ _ones(b)).tocsr(), (a @ b).toarray()
+    there.sort_indices()
+    return {
+        row: [
+            [int(column), int(sums[row, column])] for column in there.indices[slice(*there.indptr[row:][:2])]
+        ]
+        for row in np.flatnonzero(np.diff(a.indptr)).tolist()
+    }
+
+
+def _ones(matrix: CsrArray) -> CsrArray:
+    """The same nonzeros, all of them 1."""
+    return sparse.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def in_pyrtl(loop: Loop, progress: Progress | None = None) -> Run:
@@ -113,7 +167,7 @@ def verilated(folder: Path, loop: Loop, progress: Progress | None = None) -> Run
 
 def in_hdl(loop: Loop, simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
-    folder, composition = folder.resolve(), composed(loop)
+    folder, (_kernel, composition) = folder.resolve(), composed(loop)
     interface = composition.interface()
     bench = Bench(written(composition, folder), TOP, (interface,), "fiberscope.rtl.whole_bench", {}, folder)
     return benched(loop, bench, simulator)

@@ -92,7 +92,8 @@ def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
         goal = remainder(place, parameters.outputs)
         return [source.valid & (goal == output) for output in range(parameters.outputs)]
     port = source.fields["coordinate"][PORT_SHIFT:]
-    reached = [port >= output * parameters.group for output in range(parameters.outputs + 1)]
+    beyond_first = (port >= output * parameters.group for output in range(1, parameters.outputs + 1))
+    reached = [pyrtl.Const(1, 1), *beyond_first]
     return [source.valid & at & ~beyond for at, beyond in pairwise(reached)]
 
 

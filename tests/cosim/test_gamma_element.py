@@ -1,8 +1,12 @@
 """Gamma's processing element as Verilog, in HDL simulators, in the event model's place."""
 
+import sys
+
 import pytest
 from whole_matrices import SMALL, written
 
+from fiberscope import cli
+from fiberscope.hw.rtl.tools.hdl import Bench, FailedBenchError, run
 from fiberscope.rtl.loop import compare
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import ALL, MACHINE
@@ -30,3 +34,42 @@ def test_so_is_the_machine_as_one_module(simulator, tmp_path):
     outcome = compare(loop, simulator, tmp_path)
     assert outcome.differences() == []
     assert outcome.rtl.verification.passed
+
+
+def exported(folder, *settings, matrix=None):
+    """The files of the machine as one module with AXI4."""
+    matrix = matrix or written(folder, 1, 14, 0.3)
+    options = [f"--set={setting}" for setting in (*SMALL, "pe.radix=8", "memory.channels=2", *settings)]
+    return cli.run(["rtl", "export", "gamma", f"A={matrix}", *options, "-o", str(folder / "gamma")])
+
+
+def bench(folder, monkeypatch):
+    monkeypatch.syspath_prepend(folder / "gamma")
+    monkeypatch.delitem(sys.modules, "test_gamma", raising=False)
+    return Bench((folder / "gamma" / "gamma.v",), "gamma_axi", (), "test_gamma", {}, folder / "bench")
+
+
+def test_with_memories_of_axi4_that_stall_its_product_is_right(tmp_path, monkeypatch):
+    pytest.importorskip("cocotbext.axi")
+    assert exported(tmp_path, "fibercache.size=4KiB") == 0
+    assert (tmp_path / "gamma" / "gamma.f").read_text() == "gamma.v\n"
+    assert run(bench(tmp_path, monkeypatch)) == 1
+
+
+BLINKS = """
+    wire [47:0] offered;
+    reg blink;
+    always @(posedge clk) blink <= rst ? 0 : ~blink;
+    assign m0_axi_awid = offered ^ blink;
+    gamma machine("""
+
+
+def test_planted_an_identifier_that_changes_in_every_cycle_is_found(tmp_path, monkeypatch):
+    pytest.importorskip("cocotbext.axi")
+    assert exported(tmp_path, "fibercache.size=4KiB") == 0
+    source = tmp_path / "gamma" / "gamma.v"
+    head, machine, tail = source.read_text().partition("    gamma machine(")
+    source.write_text(head + BLINKS + tail.replace("(m0_axi_awid)", "(offered)"))
+    assert machine
+    with pytest.raises(FailedBenchError, match="m0_axi_aw takes back what it offered"):
+        run(bench(tmp_path, monkeypatch))

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from extremes import smallest
 from scenarios import SCENARIOS
+from whole_matrices import SMALL
 
+from fiberscope import cli
 from fiberscope.accelerators.gamma import element_rtl, scheduler_rtl
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.axis import axis
@@ -113,6 +115,24 @@ ELEMENT = (
 )
 def test_so_is_a_processing_element(given, lint_of):
     lint_of(element_rtl.BLOCK.verilog(element_rtl.ElementParameters(**given)), "pe", ELEMENT)
+
+
+MACHINE = (
+    *ELEMENT,
+    Waiver("DECLFILENAME", "Filename 'gamma_axi' does not match MODULE name: *", "it is one file"),
+    Waiver("UNUSEDSIGNAL", "*'completions_*'*", "memories are as large as needed, numbers are not"),
+    Waiver("UNUSEDSIGNAL", "Signal is not used: 'drained_valid'*", "one asks only if it is empty"),
+    Waiver("UNUSEDSIGNAL", "Signal is not used: 'r_*'*", "what is read is taken as it comes"),
+    Waiver("UNUSEDSIGNAL", "Signal is not used: 'b_*'*", "of a write is counted that it is answered"),
+)
+
+
+def test_so_is_a_machine_in_one_module(tmp_path, lint_of):
+    settings = (*SMALL, "pe.radix=8", "memory.channels=2")
+    assert (
+        cli.run(["rtl", "export", "gamma", *(f"--set={one}" for one in settings), "-o", str(tmp_path)]) == 0
+    )
+    lint_of((tmp_path / "gamma.v").read_text(), "gamma_axi", MACHINE)
 
 
 @pytest.mark.parametrize("block", BLOCKS)

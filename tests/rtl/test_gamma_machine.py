@@ -39,8 +39,10 @@ def test_it_is_the_event_model_and_makes_the_product(seed, settings, tmp_path):
 
 
 def test_planted_lines_of_memory_that_are_wrong_make_the_product_wrong(tmp_path, monkeypatch):
-    line = whole_rtl.GammaStandIn._line
-    monkeypatch.setattr(whole_rtl.GammaStandIn, "_line", lambda self, address: line(self, address) ^ 1 << 32)
+    operands = whole_rtl.operands
+    monkeypatch.setattr(
+        whole_rtl, "operands", lambda *given: {at: line ^ 1 << 32 for at, line in operands(*given).items()}
+    )
     with pytest.raises(FailedRunError, match=r"with RTL at gamma\.top: the machine's product is wrong"):
         compared(tmp_path, written(tmp_path, 10, 10, 0.3))
 
@@ -58,7 +60,7 @@ def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypat
 
 
 def test_planted_what_networks_do_not_carry_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(kit, "LINES", {})
+    monkeypatch.setattr(whole_rtl, "ARRAY", "none")
     with pytest.raises(InputError, match=r"gamma: .*a channel changes no width"):
         compared(tmp_path, written(tmp_path, 10, 10, 0.3))
 

@@ -21,7 +21,6 @@ AnyComponent = TypeVar("AnyComponent", bound=Component)
 __all__ = ["REPLIES", "REQUESTS", "Seat", "SeatKernel", "Whole"]
 
 REQUESTS, REPLIES = "memory_requests", "memory_replies"  # the module's ports, one for each channel of memory
-LINES = {"data": "array"}  # parameters with which a twin has lines
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class Whole:
     Args:
         compose: how the module is composed, of what the machine's kernel was given.
         stand_in: the adapter that puts it into the machine's place.
+        told: what a bench of the module has to know beside its ports, as JSON can say it.
 
     Raises:
         ValueError: when composed, for a machine of which there is no module.
@@ -38,6 +38,7 @@ class Whole:
 
     compose: Callable[[SeatKernel], Composition]
     stand_in: type[Adapter]
+    told: Callable[[SeatKernel], Mapping[str, Any]]
 
 
 class Seat(Component):
@@ -148,21 +149,18 @@ class SeatKernel(Kernel):
     def composition(
         self,
         module: str,
-        line_bits: int,
+        wanted: Mapping[str, Any],
         status: Mapping[str, str],
         taps: Mapping[str, tuple[str, ...]],
     ) -> Composition:
-        """The parts and the channels between them, all with lines.
+        """The parts and the channels between them.
 
         Args:
             module: its name.
-            line_bits: of a line.
+            wanted: parameters of all parts that have them.
             status, taps: as of the composition.
         """
-        parts = {
-            name: Part(seat.block, _with_lines(seat.parameters, line_bits))
-            for name, seat in self.seats.items()
-        }
+        parts = {name: Part(seat.block, _with(seat.parameters, wanted)) for name, seat in self.seats.items()}
         links: list[Link] = []
         for channel in self._inner:
             links += joined(parts, *channel)
@@ -191,8 +189,7 @@ def _within(name: str) -> str:
     return name.partition(".")[2].replace(".", "_")
 
 
-def _with_lines(parameters: Parameters, line_bits: int) -> Parameters:
-    """The parameters with lines: beside what networks carry, and in what has an array of them."""
+def _with(parameters: Parameters, wanted: Mapping[str, Any]) -> Parameters:
+    """The parameters with those of the wanted ones that are among them."""
     names = {known.name for known in fields(parameters)}
-    wanted = {"line_bits": line_bits, **LINES}
     return replace(parameters, **{name: value for name, value in wanted.items() if name in names})

@@ -1,0 +1,51 @@
+"""``fiberscope rtl export MACHINE``: all of a machine but its memory as one module of Verilog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fiberscope.commands.graph_source import tensors_by_name
+from fiberscope.errors import InputError
+
+__all__ = ["export_machine"]
+
+SIZE = 16  # rows and columns of a matrix that is drawn
+SEED = 1
+
+
+def export_machine(
+    accelerator: str, tensors: list[str] | None, settings: list[str] | None, folder: Path
+) -> int:
+    """Write the module, and say what was written; gives the exit code.
+
+    Raises:
+        InputError: for what the user can put right.
+    """
+    from fiberscope.report.files import make_folder
+    from fiberscope.rtl.choice import known
+    from fiberscope.rtl.order import Loop
+    from fiberscope.rtl.places import MACHINE
+    from fiberscope.rtl.whole import export
+
+    known()
+    make_folder(folder)
+    given = tensors_by_name(tensors) or {"A": _drawn(folder)}
+    if "A" not in given or given.keys() - {"A", "B"}:
+        raise InputError(f"{accelerator} multiplies A by B, or by itself; not {' by '.join(given)}")
+    order = Loop((MACHINE,), accelerator, given["A"], given.get("B"), settings=tuple(settings or ()))
+    for path in export(order, folder):
+        print(f"Written: {path}")
+    return 0
+
+
+def _drawn(folder: Path) -> str:
+    """A small matrix of whole numbers of both signs, as a file."""
+    import numpy as np
+    import scipy.io
+    from scipy import sparse
+
+    generator = np.random.default_rng(SEED)
+    there = generator.random((SIZE, SIZE)) < 0.3
+    values = generator.integers(1, 9, there.shape) * generator.choice([-1.0, 1.0], there.shape)
+    scipy.io.mmwrite(folder / "A.mtx", sparse.coo_array(there * values))
+    return str(folder / "A.mtx")

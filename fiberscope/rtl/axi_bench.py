@@ -1,0 +1,139 @@
+"""A cocotb bench of a machine as one module, its memory AxiRams that stall at random; see its ``gamma.json``.
+
+It needs cocotb and cocotbext-axi alone, and looks for what it is told beside itself.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from cocotbext.axi import AxiBus, AxiRam
+
+Handle: TypeAlias = Any  # of cocotb's, or a model of cocotbext-axi
+
+(TOLD,) = (json.loads(path.read_text(encoding="utf-8")) for path in Path(__file__).parent.glob("*_told.json"))
+SIZES: dict[str, int] = TOLD["bytes"]
+LINE, ELEMENT, PAGE = (SIZES[name] for name in ("line", "element", "page"))
+FIRST: int = TOLD["z"]  # address of Z
+OFTEN = 0.3  # of its cycles a channel of memory stalls
+QUIET = 200  # cycles without anything within, behind which the machine is done
+LIMIT = 100_000  # cycles
+SPACE = 1 << 48  # bytes
+
+
+def stalls(generator: random.Random) -> Iterator[bool]:
+    """Whether a channel stalls, cycle by cycle."""
+    while True:
+        yield generator.random() < OFTEN
+
+
+def ram(dut: Handle, number: int, shared: Handle = None) -> Handle:
+    """The memory behind a port, with contents that others have too."""
+    made = AxiRam(AxiBus.from_prefix(dut, f"m{number}_axi"), dut.clk, dut.rst, size=SPACE, mem=shared)
+    writes, reads, generator = made.write_if, made.read_if, random.Random(number)
+    for channel in (writes.aw_channel, writes.w_channel, writes.b_channel, reads.ar_channel, reads.r_channel):
+        channel.set_pause_generator(stalls(generator))
+    return made
+
+
+async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
+    """Fail where what a master offers goes, or changes, before it is taken."""
+    valid, ready = (getattr(dut, f"{prefix}{name}") for name in ("valid", "ready"))
+    wires = [getattr(dut, f"{prefix}{name}") for name in fields]
+    offered: list[int] | None = None
+    while True:
+        await RisingEdge(dut.clk)
+        seen = [int(wire.value) for wire in wires] if int(valid.value) else None
+        assert offered is None or seen == offered, f"{prefix} takes back what it offered"
+        offered = None if seen is None or int(ready.value) else seen
+
+
+class Element:
+    """What a processing element has done: its pages of Z, and the rows and lengths of its fibers there."""
+
+    def __init__(self) -> None:
+        self.pages: list[int] = []
+        self.rows: list[tuple[int, int]] = []
+
+    def place(self, number: int) -> int:
+        """The address of an element of Z."""
+        page, offset = divmod(number * ELEMENT, PAGE)
+        return FIRST + self.pages[page] * PAGE + offset
+
+    def see(self, dut: Handle, number: int, page: int) -> tuple[bool, bool]:
+        """Take down whether it gets this page in a cycle, and whether it ends a task."""
+        paged, ended, task, length = (
+            int(getattr(dut, f"{name}_{number}").value) for name in ("paged", "ended", "task", "length")
+        )
+        if paged:
+            self.pages.append(page)
+        if ended and TOLD["rows"][task] >= 0:
+            self.rows.append((TOLD["rows"][task], length))
+        return bool(paged), bool(ended)
+
+
+async def follow(dut: Handle, elements: Sequence[Element]) -> None:
+    """Take down pages and ends until all tasks have ended and nothing goes on."""
+    pages = ended = quiet = 0
+    for _ in range(LIMIT):
+        await RisingEdge(dut.clk)
+        for i, element in enumerate(elements):
+            paged, ends = element.see(dut, i, pages)
+            pages, ended = pages + paged, ended + ends
+        quiet = 0 if int(dut.pending.value) else quiet + 1
+        if ended == len(TOLD["rows"]) and quiet == QUIET:
+            return
+    raise AssertionError(f"{ended} of {len(TOLD['rows'])} tasks have ended in {LIMIT} cycles")
+
+
+def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[list[int]]]:
+    """The rows of Z as they lie in memory: columns and values."""
+    found = {}
+    for element in elements:
+        number = 0
+        for row, length in element.rows:
+            words = [memory.read(element.place(number + i), ELEMENT) for i in range(length)]
+            found[row] = [
+                [int.from_bytes(word[:4], "little"), int.from_bytes(word[4:8], "little", signed=True)]
+                for word in words
+            ]
+            number += length
+    return found
+
+
+async def load(dut: Handle) -> None:
+    """Fill the memories within, a word a cycle."""
+    dut.load_valid.value = 1
+    for table, address, word in TOLD["load"]:
+        dut.load_table.value, dut.load_address.value, dut.load_word.value = table, address, word
+        await RisingEdge(dut.clk)
+    dut.load_valid.value = 0
+
+
+@cocotb.test()
+async def the_product_is_right_and_the_protocol_is_kept(dut: Handle) -> None:
+    """From the first line of A to the last one of Z."""
+    Clock(dut.clk, 2, unit="ns").start()
+    memory = ram(dut, 0)
+    for i in range(1, TOLD["channels"]):
+        ram(dut, i, memory.mem)
+    for address, line in TOLD["memory"]:
+        memory.write(address, int(line).to_bytes(LINE, "little"))
+    dut.load_valid.value, dut.rst.value = 0, 1
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    for i in range(TOLD["channels"]):
+        for channel, fields in (("ar", ("id", "addr")), ("aw", ("id", "addr")), ("w", ("data", "last"))):
+            cocotb.start_soon(watch(dut, f"m{i}_axi_{channel}", fields))
+    elements = [Element() for _ in range(TOLD["elements"])]
+    await load(dut)
+    await follow(dut, elements)
+    assert product(memory, elements) == {int(row): entries for row, entries in TOLD["product"].items()}

@@ -1,0 +1,159 @@
+"""Ports of memory as AXI4: of each request one beat of a line's width, its tag the transfer's identifier."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import pyrtl
+
+from fiberscope.hw.memory.protocol import READ
+from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.composition import Composition, Link, Part
+from fiberscope.hw.rtl.kit.interface import Content, Interface, Payload, Stream, Wire
+from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.registered import registered
+from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
+from fiberscope.hw.rtl.kit.whole import REPLIES, REQUESTS
+
+__all__ = ["AxiParameters", "axi_module", "with_axi"]
+
+LINES = (16, 32, 64, 128)  # bytes of a beat
+WRITES_BITS = 6  # of the number of writes that are not answered
+INCREMENTING = 1
+CHANNELS = ("ar", "r", "aw", "w", "b")
+
+
+@dataclass(frozen=True)
+class AxiParameters(Parameters):
+    """What a port is made for.
+
+    Args:
+        line_bytes: of a request, and of a beat.
+
+    Raises:
+        ValueError: for other lines.
+    """
+
+    line_bytes: int = one_of(64, *LINES)
+    tag_bits: int = number(48, 33, 63)
+    address_bits: int = number(48, 17, 64)
+
+    @property
+    def memory(self) -> MemoryPort:
+        """The port that asks."""
+        return MemoryPort(self.tag_bits, self.address_bits, 8 * self.line_bytes)
+
+
+def interface(parameters: AxiParameters) -> Interface:
+    """Requests and replies, and the five channels of AXI4."""
+    memory, data = parameters.memory, Payload(8 * parameters.line_bytes)
+    transfer, response = {"id": Payload(parameters.tag_bits)}, {"resp": Payload(2)}
+    address: Content = {
+        **transfer,
+        "addr": Payload(parameters.address_bits),
+        "len": Payload(8),
+        "size": Payload(3),
+        "burst": Payload(2),
+    }
+    beat: Content = {"data": data, "strb": Payload(parameters.line_bytes), "last": Payload(1)}
+    return Interface(
+        "axi_port",
+        (
+            memory.stream("requests", "input"),
+            memory.stream("replies", "output"),
+            Stream("ar", "ar", "output", address),
+            Stream("r", "r", "input", {**transfer, "data": data, **response, "last": Payload(1)}),
+            Stream("aw", "aw", "output", address),
+            Stream("w", "w", "output", beat),
+            Stream("b", "b", "input", {**transfer, **response}),
+        ),
+    )
+
+
+def design(parameters: AxiParameters, between: Streams) -> None:
+    """Reads wait until all writes are answered, for AXI4 keeps no order between them."""
+    requests, responses = between.inputs["requests"], between.inputs["b"]
+    reads, writes, beats = (between.outputs[name] for name in ("ar", "aw", "w"))
+    unanswered: Signal = pyrtl.Register(WRITES_BITS, "unanswered")
+    is_read = named("is_read", requests.fields["control"] == READ)
+    may_read = named("may_read", is_read & (unanswered == 0))
+    has_room = writes.ready & beats.ready & (unanswered != (1 << WRITES_BITS) - 1)
+    may_write = named("may_write", ~is_read & has_room)
+    reads.send(requests.valid & may_read, _address(parameters, requests.fields))
+    writes.send(requests.valid & may_write, _address(parameters, requests.fields))
+    whole = pyrtl.Const((1 << parameters.line_bytes) - 1, parameters.line_bytes)
+    beat = {"data": requests.fields["line"], "strb": whole, "last": pyrtl.Const(1, 1)}
+    beats.send(requests.valid & may_write, beat)
+    requests.accept((may_read & reads.ready) | may_write)
+    responses.accept(pyrtl.Const(1, 1))
+    begun = named("write_begun", requests.valid & may_write)
+    unanswered.next <<= (unanswered + begun - responses.valid)[:WRITES_BITS]
+    _reply(parameters, between)
+
+
+def _address(parameters: AxiParameters, fields: dict[str, Signal]) -> dict[str, Signal]:
+    return {
+        "id": fields["coordinate"],
+        "addr": fields["reference"],
+        "len": pyrtl.Const(0, 8),
+        "size": pyrtl.Const(parameters.line_bytes.bit_length() - 1, 3),
+        "burst": pyrtl.Const(INCREMENTING, 2),
+    }
+
+
+def _reply(parameters: AxiParameters, between: Streams) -> None:
+    """What is read, as a reply, whose address nobody asks for."""
+    data, replies, memory = between.inputs["r"], between.outputs["replies"], parameters.memory
+    none = pyrtl.Const(0, parameters.address_bits)
+    fields = data.fields
+    replies.send(data.valid, memory.token(memory.operation(READ), fields["id"], none, fields["data"]))
+    data.accept(replies.ready)
+
+
+BLOCK = RtlBlock(
+    "axi_port",
+    "asks memory by AXI4 for what comes as requests",
+    AxiParameters,
+    AxiParameters,
+    interface,
+    design,
+    Adapter,
+    listed=False,
+)
+REGISTERED = registered(BLOCK)
+
+
+def with_axi(composition: Composition, parameters: AxiParameters) -> Composition:
+    """A machine as one module with AXI4 in the place of its ports of memory, an array of each channel."""
+    parts, links = dict(composition.parts), list(composition.links)
+    exports: dict[str, str] = {}
+    for label, end in composition.exports.items():
+        port, _, place = label.rstrip("]").partition("[")
+        name = f"axi_{place}"
+        if port == REQUESTS:
+            parts[name] = Part(REGISTERED, parameters)
+            links.append(Link(end, f"{name}.requests"))
+            exports |= {f"{channel}[{place}]": f"{name}.{channel}" for channel in CHANNELS}
+        elif port == REPLIES:
+            links.append(Link(f"{name}.replies", end))
+        else:
+            exports[label] = end
+    return replace(composition, parts=parts, links=tuple(links), exports=exports)
+
+
+def axi_module(composition: Composition) -> str:
+    """A module around such a one, whose ports have the names of AXI4: ``m0_axi_araddr``."""
+    interface = composition.interface()
+    wires = {wire.name: replace(wire, name=_axi_name(wire)) for wire in interface.wires()}
+    ports = ",\n".join(f"    {wire}" for wire in wires.values())
+    pins = ",\n".join(f"        .{name}({wire.name})" for name, wire in wires.items())
+    head = f"module {interface.module}_axi(\n{ports}\n);\n"
+    return f"{head}    {interface.module} machine(\n{pins}\n    );\nendmodule\n"
+
+
+def _axi_name(wire: Wire) -> str:
+    found = re.fullmatch(rf"({'|'.join(CHANNELS)})_(\d+)_(\w+)", wire.name)
+    return f"m{found[2]}_axi_{found[1]}{found[3]}" if found else wire.name
