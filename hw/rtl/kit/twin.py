@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
+from fiberscope.hw.rtl.kit.naming import Origins, renamed
 
 Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
 Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name
@@ -117,10 +118,11 @@ class Streams:
 
 @dataclass(frozen=True)
 class Twin:
-    """A block of PyRTL and its interface."""
+    """A block of PyRTL and its interface, and what its wires without a name are for."""
 
     interface: Interface
     block: pyrtl.Block
+    origins: Mapping[str, str]
 
 
 def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
@@ -129,6 +131,7 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
     block.sanity_check_net = lambda _net: None  # every net is checked below, once
     with pyrtl.set_working_block(block, no_sanity_check=True):
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
+        pyrtl.wire._wvIndexer = origins = Origins()
         pyrtl.memory._reset_memory_indexer()  # and memories
         between = Streams.of(interface, _port)
         design(between)
@@ -137,7 +140,7 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
             pyrtl.passes._remove_unused_wires(block)
     del block.sanity_check_net
     block.sanity_check()
-    return Twin(interface, block)
+    return Twin(interface, block, origins.names)
 
 
 def _port(wire: Wire) -> Signal:
@@ -201,7 +204,7 @@ def verilog(twin: Twin, module: str) -> str:
     text = io.StringIO()
     pyrtl.output_to_verilog(text, add_reset=True, block=twin.block, module_name=module)
     written = _PYRTL_HEAD.sub(module_head(module, twin.interface), text.getvalue(), count=1)
-    return _without_resets(written[written.index("module ") :], twin.block)
+    return renamed(_without_resets(written[written.index("module ") :], twin.block), twin.origins)
 
 
 def _without_resets(text: str, block: pyrtl.Block) -> str:

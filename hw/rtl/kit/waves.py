@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from fiberscope.hw.rtl.kit.naming import TERM
 from fiberscope.sim.component import Signal
 from fiberscope.sim.waveform import WIDEST
 
 __all__ = ["is_shown", "signals", "values"]
 
-_UNNAMED = re.compile(r"(tmp|const_)\d+|(clk|rst)(__0)?$")  # PyRTL's own wires and numbers; clocking
+_UNNAMED = re.compile(  # PyRTL's own wires and numbers, in the Verilog too; clocking
+    rf"(tmp|const_)\d+|\w+{TERM}\d+$|(clk|rst)(__0)?$"
+)
 
 
 def is_shown(name: str) -> bool:

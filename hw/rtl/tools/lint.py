@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fiberscope.hw.rtl.kit.naming import TERM
 from fiberscope.hw.rtl.tools.verilator import Verilator
 
 __all__ = ["PORT_WAIVERS", "WAIVERS", "Waiver", "lint"]
@@ -33,8 +34,8 @@ class Waiver:
 WAIVERS = (
     Waiver(
         "UNUSEDSIGNAL",
-        "*'tmp*'*",
-        "PyRTL's unnamed wires: a sum is a bit wider than its operands, and its carry is cut off",
+        f"*'*{TERM}*'*",
+        "within an expression a sum is a bit wider than its operands, and its carry is cut off",
     ),
     Waiver(
         "UNUSEDSIGNAL",

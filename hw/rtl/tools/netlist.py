@@ -14,6 +14,7 @@ from operator import and_, invert, or_, pos, xor
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fiberscope.hw.rtl.kit.naming import TERM
 from fiberscope.hw.rtl.tools.area import MAPPING, synthesized
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
@@ -41,7 +42,9 @@ write_json cells.json
 Json: TypeAlias = Mapping[str, Any]
 _GATES: Mapping[str, Callable[..., int]] = {"$_AND_": and_, "$_OR_": or_, "$_XOR_": xor, "$_NOT_": invert}
 _REGISTER = "$_DFF_P_"
-_COPY = re.compile(r"assign (?P<name>tmp\d+) = \((?P<wire>\w+)\[(?P<bit>\d+)\]\);")  # a sign, to extend it
+_COPY = re.compile(  # a sign, to extend it
+    rf"assign (?P<name>\w+{TERM}\d+) = \((?P<wire>\w+)\[(?P<bit>\d+)\]\);"
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,93 @@
+"""Names for the wires that a design gives none: the function that made them, and what it assigns there.
+
+PyRTL numbers such wires, ``tmp12``. In the Verilog ``stops = pays | (answers & ends)`` of a function
+``repeat`` and what is within it are ``repeat_stops_term0`` and so on.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import count
+from types import FrameType
+
+from pyrtl.core import _NameIndexer
+
+__all__ = ["TERM", "Origins", "renamed"]
+
+TERM = "_term"  # before the number, in every such name and in no other
+_NUMBERED = re.compile(r"\btmp\d+\b")
+_DESIGN = "design"  # the function of a unit, which says no more than that it is one
+
+
+class Origins(_NameIndexer):  # type: ignore[misc]  # PyRTL has no types
+    """Numbers the wires without a name, and notes of each what made it."""
+
+    def __init__(self) -> None:
+        super().__init__("tmp")
+        self.names: dict[str, str] = {}
+
+    def make_valid_string(self) -> str:
+        """The next wire's number; PyRTL calls this."""
+        name: str = super().make_valid_string()
+        self.names[name] = _origin(sys._getframe(1))
+        return name
+
+
+def renamed(text: str, origins: Mapping[str, str]) -> str:
+    """A module of Verilog with names for its numbered wires."""
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
+    found = sorted(set(_NUMBERED.findall(text)), key=lambda name: int(name.removeprefix("tmp")))
+    names = {name: f"{(base := origins[name])}{TERM}{next(numbers[base])}" for name in found}
+    return _NUMBERED.sub(lambda match: names[match[0]], text)
+
+
+def _origin(frame: FrameType | None) -> str:
+    """The function that is being run outside of PyRTL, and what its statement assigns."""
+    while frame is not None and (_is_pyrtl(frame) or frame.f_code.co_name.startswith("<")):
+        frame = frame.f_back
+    assert frame is not None
+    target = _targets(frame.f_code.co_filename).get(frame.f_lineno, "")
+    return "_".join(filter(None, (_function(frame), target))) or _DESIGN
+
+
+def _is_pyrtl(frame: FrameType) -> bool:
+    return str(frame.f_globals["__name__"]).partition(".")[0] == "pyrtl"
+
+
+def _function(frame: FrameType) -> str:
+    """Its function, or class where that is being made."""
+    name = frame.f_code.co_name
+    if name == "__init__":
+        name = frame.f_code.co_qualname.split(".")[-2].lower()
+    return "" if name == _DESIGN else name.strip("_")
+
+
+@cache
+def _targets(file: str) -> Mapping[int, str]:
+    """What the statement at each line of a file assigns, the innermost of several; nothing without source."""
+    targets: dict[int, str] = {}
+    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            targets |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), _name(target))
+    return targets
+
+
+def _name(target: ast.expr) -> str:
+    """What a target is called: ``next_held`` of ``held.next``, and nothing of several."""
+    match target:
+        case ast.Name(name):
+            return name.strip("_")
+        case ast.Attribute(value, "next"):
+            return f"next_{_name(value)}"
+        case ast.Attribute(_, name):
+            return name.strip("_")
+        case ast.Subscript(value):
+            return _name(value)
+    return ""
