@@ -15,6 +15,7 @@ import typer
 from fiberscope.accelerators import names
 from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Operands, Settings
+from fiberscope.commands.rtl_area import area_of_machine
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_leaf import export_leaf
 from fiberscope.commands.rtl_machine import export_machine
@@ -24,7 +25,7 @@ from fiberscope.commands.rtl_power import power
 from fiberscope.commands.run_options import Waves
 from fiberscope.commands.taking import taking
 from fiberscope.errors import MACHINE_WRONG, InputError
-from fiberscope.machines import specification_of
+from fiberscope.machines import is_machine, specification_of
 from fiberscope.report.files import check_outputs, make_folder, write_text
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
 
@@ -64,12 +65,22 @@ _Status = Annotated[
 ]
 _Core = Annotated[bool, typer.Option("--core", help="Write a FuseSoC core file, BLOCK.core, too.")]
 _Every = Annotated[
-    str | None, typer.Argument(help="Name of the block; every block with its defaults if none is given.")
+    str | None,
+    typer.Argument(help="Name of a block, or of a machine; every block with its defaults if none is given."),
+]
+_Sizing = Annotated[
+    str, typer.Argument(metavar="[MATRIX]", help="What a machine works on, which sizes some of its parts.")
+]
+_Parts = Annotated[
+    list[str] | None,
+    typer.Option("--part", metavar="NAME", help="Of a machine: this family alone; repeatable."),
 ]
 _Lists = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=NUMBER[,...]", help="Set a parameter, or try it with each value; repeatable."
+        "--set",
+        metavar="NAME=NUMBER[,...]",
+        help="Set a parameter, or, of a block, try it with each value; repeatable.",
     ),
 ]
 _At = Annotated[
@@ -227,19 +238,34 @@ def shell(
 
 
 @rtl.command()
-def area(block: _Every = None, settings: _Lists = None, liberty: _Liberty = None, json: _Json = None) -> None:
-    """Count a block's gates, flip-flops, bits and depth of logic.
+def area(
+    block: _Every = None,
+    matrix: _Sizing = "uniform:rows=30,cols=30,nonzeros=90",
+    settings: _Lists = None,
+    liberty: _Liberty = None,
+    json: _Json = None,
+    parts: _Parts = None,
+) -> None:
+    """Count gates, flip-flops, bits, and depth of logic.
 
-    By Yosys. With a library of cells it says square micrometres, and the longest path of logic in ns.
+    Of a block, by Yosys. With a library of cells it says square micrometres, and the longest path of logic in
+    ns. Of a machine it does so for all parts that exist as RTL, in cells of osu018 scaled to the machine's
+    technology, and adds them up; what was measured once is kept in the table of 'fiberscope rtl netlists'.
 
     \b
     Examples:
       fiberscope rtl area merger --set radix=2,8,64
+      fiberscope rtl area gamma --set pe.count=2 --set pe.radix=8 --part pe.merger
       fiberscope rtl area merger --liberty my_cells.lib
       fiberscope rtl area --json areas.json
     """
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
+    if block is not None and block not in known() and is_machine(block):
+        if liberty is not None:
+            raise InputError(f"{block}: of a machine all is in osu018; --liberty is for a block")
+        area_of_machine(block, matrix, settings or [], parts or [], json)
+        return
     chosen = list(known().values()) if block is None else [named(block)]
     from fiberscope.hw.rtl.kit.parameters import combinations
     from fiberscope.rtl.area import show

@@ -6,59 +6,99 @@ import csv
 import hashlib
 import io
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from fiberscope.costs.netlists import LIBRARY, SHIPPED, Netlist, read_netlists
+from fiberscope.costs.netlists import LIBRARY, SHIPPED, Netlist, call_of, read_netlists
 from fiberscope.errors import InputError
-from fiberscope.hw.rtl.kit.parameters import combinations
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.interface import Stream
+from fiberscope.hw.rtl.kit.parameters import Parameters, combinations
 from fiberscope.hw.rtl.tools.area import cells_of, library, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.report.files import make_folder, write_text
 from fiberscope.rtl.choice import named, one_line
 
-__all__ = ["remake"]
+__all__ = ["Module", "called", "module_of", "remake"]
 
 
-def remake(calls: Iterable[str], table: Path, tell: Callable[[str], None]) -> list[Netlist]:
+@dataclass(frozen=True)
+class Module:
+    """What is measured: a block with parameters, under the call by which a table has it."""
+
+    call: str
+    block: RtlBlock
+    parameters: Parameters
+
+
+def called(call: str) -> Module:
+    """The module of a call, as ``fiberscope.costs.netlists.call_of`` writes it.
+
+    Raises:
+        InputError: there is no such block.
+    """
+    name, _, rest = call.removesuffix(")").partition("(")
+    block = named(name)
+    with one_line():
+        (parameters,) = combinations(name, block.parameters, rest.split(", ") if rest else [])
+    return Module(call, block, parameters)
+
+
+def module_of(block: RtlBlock, parameters: Parameters) -> Module:
+    """A block with parameters, of which the call says those that are not the default."""
+    arguments = {
+        one.name: _said(given)
+        for one in fields(parameters)
+        if (given := getattr(parameters, one.name)) != one.default
+    }
+    return Module(call_of(block.name, arguments), block, parameters)
+
+
+def _said(given: object) -> object:
+    """A parameter as a call has it; of what a channel carries the bits of each field."""
+    if isinstance(given, Stream):
+        return "+".join(f"{name}:{len(given.ports) * bits}" for name, bits in given.widths.items())
+    return given
+
+
+def remake(modules: Iterable[Module], table: Path, tell: Callable[[str], None]) -> list[Netlist]:
     """Bring a table up to date with some netlists.
 
     Those that it or the table that ships has as their Verilog is now are not measured again.
 
     Args:
-        calls: blocks with parameters, as ``fiberscope.costs.netlists.call_of`` writes them.
+        modules: what is measured.
         table: the file, of which other rows stay as they are.
         tell: called with what is going on.
 
     Raises:
-        InputError: a tool or the library is missing, or there is no such block.
+        InputError: a tool or the library is missing, or does not accept a module.
     """
     shipped, known, found = read_netlists(SHIPPED), read_netlists(table), []
     try:
         require()
         cells = library(LIBRARY)
-        with one_line():
-            for call in calls:
-                found.append(_measured(call, cells, known.get(call, shipped.get(call)), tell))
-                if found[-1] != shipped.get(call):
-                    known[call] = found[-1]
-                    _write(known.values(), table)  # at once: the next may take minutes
+        for module in modules:
+            call = module.call
+            found.append(_measured(module, cells, known.get(call, shipped.get(call)), tell))
+            if found[-1] != shipped.get(call):
+                known[call] = found[-1]
+                _write(known.values(), table)  # at once: the next may take minutes
     except HdlError as error:
         raise InputError(str(error)) from error
     return found
 
 
-def _measured(call: str, cells: Path, known: Netlist | None, tell: Callable[[str], None]) -> Netlist:
-    name, _, rest = call.removesuffix(")").partition("(")
-    block = named(name)
-    (parameters,) = combinations(name, block.parameters, rest.split(", ") if rest else [])
+def _measured(module: Module, cells: Path, known: Netlist | None, tell: Callable[[str], None]) -> Netlist:
+    call, block, parameters = module.call, module.block, module.parameters
     verilog = block.verilog(parameters)
     digest = hashlib.sha256(verilog.encode() + cells.read_bytes()).hexdigest()
     if known is not None and (known.digest, known.yosys) == (digest, version()):
         return known
     tell(f"{call}: synthesizing")
-    area = cells_of(verilog, block.interface(parameters).module, cells).area
-    return Netlist(call, area, digest, version())
+    found = cells_of(verilog, block.interface(parameters).module, cells)
+    numbers = found.area, found.cells, found.flip_flops, found.memory_bits, found.path_ns
+    return Netlist(call, *numbers, digest, version())
 
 
 def _write(rows: Iterable[Netlist], table: Path) -> None:

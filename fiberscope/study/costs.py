@@ -20,7 +20,7 @@ from fiberscope.study.mint import PUBLISHED_MM2, twins
 from fiberscope.study.tables import found_workload, read_table, run
 from fiberscope.workloads import is_gemm
 
-__all__ = ["Cost", "costs"]
+__all__ = ["Cost", "Figure", "costs", "published"]
 
 FILE = Path(__file__).parent / "published_costs.yaml"
 MINT_NM = 28
@@ -80,9 +80,17 @@ class Cost:
 def costs(machines: Iterable[str], mint: MintParameters, tell: Callable[[str], None]) -> list[Cost]:
     """The figures of some machines, of all if none is named; ``mint`` are the variants of a converter."""
     wanted = set(machines)
-    figures = read_table(FILE, Figures, "study").figures
-    rows = [row for one in figures if not wanted or one.machine in wanted for row in _run(one, tell)]
+    rows = [row for one in _figures() if not wanted or one.machine in wanted for row in _run(one, tell)]
     return [*rows, *(_variants(mint) if not wanted or "mint" in wanted else ())]
+
+
+def published(machine: str, what: What) -> Figure | None:
+    """The first published figure of this kind of a machine."""
+    return next((one for one in _figures() if (one.machine, one.what) == (machine, what)), None)
+
+
+def _figures() -> tuple[Figure, ...]:
+    return read_table(FILE, Figures, "study").figures
 
 
 def _run(figure: Figure, tell: Callable[[str], None]) -> Iterator[Cost]:

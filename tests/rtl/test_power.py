@@ -247,7 +247,7 @@ def test_a_block_alone_is_measured_on_its_own_stimulus(
     assert (cycle["event"], add["event"]) == ("cycle", "add")
     assert (add["component"], add["parameters"]) == (
         "Accumulator",
-        "coordinate_bits=4 value_bits=4 sum_bits=8 reference_bits=0",
+        "coordinate_bits=4 value_bits=4 sum_bits=8 reference_bits=0 values=integer",
     )
     assert int(cycle["count"]) > int(add["count"]) > 300
     assert float(cycle["picojoules"]) > 0 < float(add["picojoules"])

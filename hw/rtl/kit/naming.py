@@ -72,7 +72,8 @@ def _function(frame: FrameType) -> str:
 def _targets(file: str) -> Mapping[int, str]:
     """What the statement at each line of a file assigns, the innermost of several; nothing without source."""
     targets: dict[int, str] = {}
-    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+    source = "".join(linecache.getlines(file)) if file.endswith(".py") else ""  # and not a page of a site
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             targets |= dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), _name(target))

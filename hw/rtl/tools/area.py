@@ -69,7 +69,7 @@ opt_clean
 """
 )
 CELLS_SCRIPT = (
-    MAPPING
+    MAPPING.replace("dfflibmap", "tee -q -o registers.json stat -json\ndfflibmap")
     + """\
 memory_unpack
 tee -q -o cells.json stat -liberty {liberty} -json
@@ -120,6 +120,8 @@ class Cells:
     Args:
         area: of all cells, in the library's unit, square micrometres as a rule.
         flip_flop_area: of the flip-flops among them.
+        cells: how many there are.
+        flip_flops: bits of registers.
         memory_bits: bits of memories, which are not among the cells.
         path_ns: the longest path of logic between ports, registers and memories, in ns, without wires and
             without what the flip-flops themselves take.
@@ -127,6 +129,8 @@ class Cells:
 
     area: float
     flip_flop_area: float
+    cells: int
+    flip_flops: int
     memory_bits: int
     path_ns: float
 
@@ -194,14 +198,17 @@ def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
     Raises:
         HdlError: if Yosys is missing, or does not accept the Verilog or the library.
     """
-    told, said = synthesized(verilog, module, CELLS_SCRIPT, ("cells.json", "path.txt"), liberty)
+    files = ("registers.json", "cells.json", "path.txt")
+    before, told, said = synthesized(verilog, module, CELLS_SCRIPT, files, liberty)
     found = json.loads(told)["design"]
     delays = [float(match["picoseconds"]) for match in _DELAY.finditer(said)]
     return Cells(
         area=found["area"],
         flip_flop_area=found["sequential_area"],
+        cells=found["num_cells"],
+        flip_flops=_flip_flops(json.loads(before)["design"]),
         memory_bits=found["num_memory_bits"],
-        path_ns=max(delays, default=0.0) / 1000,
+        path_ns=round(max(delays, default=0.0) / 1000, 6),
     )
 
 
@@ -246,10 +253,15 @@ def _area(found: Mapping[str, Any], path: str) -> Area:
     longest = _LONGEST.search(path)
     return Area(
         gates={kind: kinds[kind] for kind in GATES if kind in kinds},
-        flip_flops=sum(count for cell, count in cells.items() if "DFF" in cell),
+        flip_flops=_flip_flops(found),
         memory_bits=found["num_memory_bits"],
         depth=max(0, int(longest["length"])) if longest else 0,
     )
+
+
+def _flip_flops(found: Mapping[str, Any]) -> int:
+    """How many of these generic cells are flip-flops."""
+    return sum(count for cell, count in found["num_cells_by_type"].items() if "DFF" in cell)
 
 
 def _complaint(outcome: subprocess.CompletedProcess[str]) -> str:

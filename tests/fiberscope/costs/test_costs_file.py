@@ -62,7 +62,8 @@ def test_a_netlist_is_looked_up_and_scaled(tmp_path):
 
 def test_the_users_own_table_is_looked_into_too(tmp_path, monkeypatch):
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path))
-    netlists.own_table().write_text("call,um2,digest,yosys\nmerger(radix=63),1900,0,1\n")
+    columns = "call,um2,cells,flip_flops,memory_bits,path_ns,digest,yosys\n"
+    netlists.own_table().write_text(f"{columns}merger(radix=63),1900,9,1,0,1.5,0,1\n")
     text = PE + "rtl: ['merger(radix=63)']}}\n"
     part = prices(tmp_path, text).parts["pe"]
     assert (part.um2, part.without) == (pytest.approx(100.0), ())

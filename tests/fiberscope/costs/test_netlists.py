@@ -12,7 +12,7 @@ pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 pytest.importorskip("pyosys", reason="Yosys is missing: pip install 'fiberscope[area]'")
 
 from fiberscope.hw.rtl.tools.area import SHIPPED as LIBRARIES
-from fiberscope.rtl.netlists import remake
+from fiberscope.rtl.netlists import called, remake
 
 pytestmark = pytest.mark.skipif(
     not LIBRARIES[LIBRARY][0].is_file(), reason=f"the cells {LIBRARY} are not installed"
@@ -22,15 +22,24 @@ CHANNEL = "channel(capacity=2)"
 
 def test_what_has_been_measured_stays_until_its_verilog_is_another(tmp_path):
     table, said = tmp_path / "netlists.csv", []
-    (first,) = remake([CHANNEL], table, said.append)
+    (first,) = remake([called(CHANNEL)], table, said.append)
     assert (first.call, said) == (CHANNEL, [f"{CHANNEL}: synthesizing"])
     assert first.um2 > 0
-    assert remake([CHANNEL], table, said.append) == [first]
+    assert remake([called(CHANNEL)], table, said.append) == [first]
     assert len(said) == 1
     table.write_text(table.read_text().replace(first.digest, "0"))
-    assert remake([CHANNEL], table, said.append) == [first]
+    assert remake([called(CHANNEL)], table, said.append) == [first]
     assert len(said) == 2
     assert read_netlists(table) == {CHANNEL: first}
+
+
+def test_a_table_of_other_columns_is_measured_anew(tmp_path):
+    table = tmp_path / "netlists.csv"
+    table.write_text("call,um2,digest,yosys\nchannel(capacity=2),1,0,0.70\n")
+    assert read_netlists(table) == {}
+    (found,) = remake([called(CHANNEL)], table, lambda _line: None)
+    assert read_netlists(table) == {CHANNEL: found}
+    assert found.path_ns > 0
 
 
 @pytest.mark.parametrize(
@@ -43,7 +52,7 @@ def test_what_has_been_measured_stays_until_its_verilog_is_another(tmp_path):
 )
 def test_what_is_no_block_costs_a_line(tmp_path, call, message):
     with pytest.raises(InputError, match=message) as caught:
-        remake([call], tmp_path / "netlists.csv", print)
+        remake([called(call)], tmp_path / "netlists.csv", print)
     assert "\n" not in str(caught.value)
 
 
@@ -59,5 +68,5 @@ def test_a_block_with_parameters_is_written_in_one_way():
 @pytest.mark.slow
 @pytest.mark.parametrize("call", read_netlists(SHIPPED))
 def test_what_ships_is_what_is_measured(tmp_path, call):
-    (found,) = remake([call], tmp_path / "netlists.csv", print)
+    (found,) = remake([called(call)], tmp_path / "netlists.csv", print)
     assert found == read_netlists(SHIPPED)[call]

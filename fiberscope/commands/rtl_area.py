@@ -1,0 +1,39 @@
+"""``fiberscope rtl area MACHINE``: measures the parts of a machine, and prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fiberscope.commands.output import lay, tell
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+
+__all__ = ["area_of_machine"]
+
+
+def area_of_machine(
+    machine: str, matrix: str, settings: Sequence[str], wanted: Sequence[str], output: Path | None
+) -> None:
+    """Measure what is wanted of a machine and print a table, or write it as JSON too (- for here alone).
+
+    Raises:
+        InputError: no part of it exists as RTL, a tool is missing, or the file cannot be written.
+    """
+    from fiberscope.rtl.machine_area import measured, parts_of, said, told
+
+    check_outputs({"the areas": output}, {})
+    found = parts_of(machine, matrix, settings, wanted)
+    rows = measured(found, tell)
+    if output is not None:
+        write_json(output, told(found, rows))
+    if output == STANDARD_OUTPUT:
+        return
+    lay(*said(found, rows), *_published(machine))
+
+
+def _published(machine: str) -> Iterator[str]:
+    """What the machine's own authors say of it."""
+    from fiberscope.study.costs import published
+
+    if figure := published(machine, "area, mm2"):
+        yield f"Published: {figure.published:g} mm2 of the machine as it ships, {figure.source}."

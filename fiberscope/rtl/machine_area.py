@@ -1,0 +1,296 @@
+"""``fiberscope rtl area MACHINE``: what the modules of a machine's parts become, and all of them together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from fiberscope.accelerators.configuration import parse_settings, values
+from fiberscope.converted import settled
+from fiberscope.costs.book import read_book
+from fiberscope.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, own_table
+from fiberscope.costs.prices import TABLES_NM, Prices
+from fiberscope.costs.scaling import area_factor
+from fiberscope.errors import InputError
+from fiberscope.hw.memory.cache_rtl import ARRAY
+from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.channel import OF_STREAM
+from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.sram import srams
+from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
+from fiberscope.hw.rtl.tools.area import version
+from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
+from fiberscope.machines import find
+from fiberscope.report.costs import prices_of
+from fiberscope.rtl.choice import one_line
+from fiberscope.rtl.netlists import Module, module_of, remake
+from fiberscope.rtl.order import Loop
+from fiberscope.rtl.places import ALL, Maker, Place, choose, makers, outermost
+from fiberscope.rtl.runs import simulated
+from fiberscope.sim.names import family_name
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["Part", "Parts", "Row", "measured", "parts_of", "said", "told"]
+
+SCHEMA = "fiberscope-machine-area-1"
+CHANNELS = "channels"
+SPEEDUPS = 2.2, 2.5  # of cells of 45 nm over those of the library, by two_finger and merger (docs/rtl.md)
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Modules of a machine that are alike.
+
+    Args:
+        family: the components that they stand for, as the summary has them; of what is within a composed
+            module behind its own, its channels together.
+        count: how many there are.
+        module: one of them.
+    """
+
+    family: str
+    count: int
+    module: Module
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Those of a machine.
+
+    Args:
+        machine: its name.
+        parts: those that exist as RTL.
+        without: why others do not, by block.
+        technology: of the machine, in nm.
+        hertz: of its clock.
+        by_costs: the area of each family that ``costs.yaml`` has, in um2.
+    """
+
+    machine: str
+    parts: Sequence[Part]
+    without: Mapping[str, str]
+    technology: float
+    hertz: float
+    by_costs: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A family, measured: numbers of all of its modules together, but for the path.
+
+    Args:
+        array_bits: of memories that are read within a cycle, which are in no area.
+        sram_bits: of synchronous memories, whose area is ``sram_um2``.
+        um2: of cells, in the machine's technology as ``sram_um2`` is.
+        path_ns: the longest of them, in the library's technology.
+    """
+
+    family: str
+    count: int
+    cells: int
+    flip_flops: int
+    array_bits: int
+    sram_bits: int
+    um2: float
+    sram_um2: float
+    path_ns: float
+
+    def __add__(self, other: Row) -> Row:
+        """Both together."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
+        return replace(self, **sums, path_ns=max(self.path_ns, other.path_ns))
+
+
+SUMS = ("count", "cells", "flip_flops", "array_bits", "sram_bits", "um2", "sram_um2")
+
+
+def parts_of(machine: str, matrix: str, settings: Sequence[str], wanted: Sequence[str] = ()) -> Parts:
+    """The modules of a machine.
+
+    Args:
+        machine: its name.
+        matrix: what it works on, by which the memories of some parts are as large as they are.
+        settings: its parameters, ``key=value``.
+        wanted: beginnings of the families that are meant; all if there are none.
+
+    Raises:
+        InputError: no part of it exists as RTL, or none that is wanted.
+    """
+    noted = makers(machine, (ALL,), {})
+    simulated(Loop((ALL,), machine, matrix, settings=tuple(settings), cycle_limit=1), noted)
+    places, without = _places(machine, noted, {})
+    found = _parts(places)
+    if not found:
+        said = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
+        raise InputError(f"{machine}: nothing to measure; {said}")
+    found = _wanted(machine, found, wanted)
+    kind = find(machine)
+    configured = settled(kind, parse_settings(list(settings)), None).configured
+    technology = read_book(kind.costs_file).said["technology"] if kind.costs_file.is_file() else LIBRARY_NM
+    by_costs = _by_costs(prices_of(kind, configured), {part.family: part.count for part in found})
+    return Parts(machine, found, without, technology, float(str(values(configured)["clock"])), by_costs)
+
+
+def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
+    """Those whose families begin so, each of which has to be there; all if nothing is said."""
+    families = {part.family for part in parts}
+    for name in wanted:
+        if not any(family.startswith(name) for family in families):
+            raise InputError(f"{machine} has no part {name} as RTL; {nearest(name, sorted(families))}")
+    return [part for part in parts if part.family.startswith(tuple(wanted) or "")]
+
+
+def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, float]:
+    """The area of so many components of each family, of those of which all is known."""
+    parts = {family: prices.of(family) for family in counts} if prices else {}
+    known = {name: one.um2 for name, one in parts.items() if one and not one.without}
+    return {name: counts[name] * um2 for name, um2 in known.items() if um2 is not None}
+
+
+def _places(
+    machine: str, noted: Mapping[str, Maker], refused: Mapping[str, str]
+) -> tuple[list[Place], Mapping[str, str]]:
+    """Every outermost part that has a module, and of the others why not; then what is within them counts."""
+    chosen, _ = outermost({block: maker for block, maker in noted.items() if block not in refused})
+    found: list[Place] = []
+    for block, maker in chosen.items():
+        try:
+            found += choose(machine, {block: maker}, [ALL], None)
+        except InputError as error:
+            return _places(machine, noted, {**refused, block: str(error)})
+    return found, refused
+
+
+def _parts(places: Iterable[Place]) -> list[Part]:
+    """The first place of each family, as often as there are places."""
+    families: dict[str, list[Place]] = {}
+    for place in places:
+        families.setdefault(family_name(place.at), []).append(place)
+    line_bytes = max((getattr(place.parameters, "line_bytes", 0) for place in places), default=0)
+    counts: Counter[tuple[str, RtlBlock, Parameters]] = Counter()
+    for family, alike in families.items():
+        for module in _modules(family, alike[0].unit, _whole(alike[0].parameters, line_bytes)):
+            counts[module] += len(alike)
+    return [Part(name, count, module_of(block, given)) for (name, block, given), count in counts.items()]
+
+
+def _modules(family: str, block: RtlBlock, given: Parameters) -> Iterator[tuple[str, RtlBlock, Parameters]]:
+    """A module, or those that it is composed of."""
+    if not isinstance(block, ComposedBlock):
+        yield family, block, given
+        return
+    for instance in block.compose(given).instances():
+        inner = CHANNELS if instance.part.block is OF_STREAM else family_name(f".{instance.name}")
+        yield from _modules(f"{family}.{inner}", instance.part.block, instance.part.parameters)
+
+
+def _whole(given: Parameters, line_bytes: int) -> Parameters:
+    """With the lines of memory, which go from stand-in to stand-in beside the modules of a loop."""
+    lines = {"data": ARRAY, "line_bits": 8 * line_bytes}
+    with one_line():
+        return replace(given, **{one.name: lines[one.name] for one in fields(given) if one.name in lines})
+
+
+def measured(found: Parts, tell: Tell) -> list[Row]:
+    """A row for each family; what was measured before stays, in the user's table of netlists.
+
+    Raises:
+        InputError: a tool or the library is missing.
+    """
+    rows: dict[str, Row] = {}
+    netlists = remake([part.module for part in found.parts], own_table(), tell)
+    for part, netlist in zip(found.parts, netlists, strict=True):
+        row = _row(part, netlist, found)
+        rows[part.family] = rows[part.family] + row if part.family in rows else row
+    return list(rows.values())
+
+
+def _row(part: Part, netlist: Netlist, found: Parts) -> Row:
+    macros = srams(part.module.block.twin(part.module.parameters))
+    sram_bits = sum(macro.size for macro in macros)
+    scale, sram_scale = (area_factor(nm, found.technology) for nm in (LIBRARY_NM, TABLES_NM))
+    return Row(
+        part.family,
+        part.count,
+        part.count * netlist.cells,
+        part.count * netlist.flip_flops,
+        part.count * (netlist.memory_bits - sram_bits),
+        part.count * sram_bits,
+        part.count * scale * netlist.um2,
+        part.count * sram_scale * sum(estimate(macro.size / 8).area_um2 for macro in macros),
+        netlist.path_ns,
+    )
+
+
+def told(found: Parts, rows: Sequence[Row]) -> dict[str, Any]:
+    """All of it, for JSON."""
+    return {
+        "schema": SCHEMA,
+        "machine": found.machine,
+        "cells": LIBRARY,
+        "technology": found.technology,
+        "parts": [asdict(row) for row in rows],
+        "without": dict(found.without),
+    }
+
+
+def said(found: Parts, rows: Sequence[Row]) -> Iterator[str | Table]:
+    """What is printed."""
+    yield _table(rows)
+    nm = f"{found.technology:g} nm"
+    yield f"Cells of {LIBRARY} by Yosys {version()}, scaled to {nm}, without wires; SRAM is {ESTIMATED}."
+    yield "Bits of arrays, which are read within a cycle, are in no area."
+    if found.by_costs:
+        ours = sum(row.um2 + row.sram_um2 for row in rows if row.family in found.by_costs)
+        theirs = sum(found.by_costs.values())
+        yield f"By costs.yaml {theirs:,.0f} um2 of the parts of which it knows all, here {ours:,.0f}."
+    yield from _clock(found.hertz / 1e9, rows)
+    for block, why in found.without.items():
+        yield f"without {block}: {why}"
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False, show_footer=True
+    )
+    together = _numbers(reduce(add, rows)) | {"path\nns": "", "part": "in all"}
+    for name, number in together.items():
+        table.add_column(name, number, justify="left" if name == "part" else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*_numbers(row).values())
+    return table
+
+
+def _numbers(row: Row) -> dict[str, str]:
+    """A row of the table, by column."""
+    return {
+        "part": row.family,
+        "number": f"{row.count:,}",
+        "cells": f"{row.cells:,}",
+        "flip-\nflops": f"{row.flip_flops:,}",
+        "array\nbits": f"{row.array_bits:,}",
+        "SRAM\nbits": f"{row.sram_bits:,}",
+        "cells\num2": f"{row.um2:,.0f}",
+        "SRAM\num2": f"{row.sram_um2:,.0f}",
+        "path\nns": f"{row.path_ns:.2f}",
+    }
+
+
+def _clock(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
+    """Which parts miss the machine's clock, the slowest first."""
+    slowest_first = sorted(rows, key=lambda row: -row.path_ns)
+    missing = [row.family for row in slowest_first if row.path_ns / SPEEDUPS[0] > 1 / gigahertz]
+    if not missing:
+        yield f"{gigahertz:g} GHz is met in 45 nm by all of these, by a guess."
+        return
+    cycle = " to ".join(f"{slowest_first[0].path_ns / speedup:.2f}" for speedup in reversed(SPEEDUPS))
+    yield f"{gigahertz:g} GHz is missed in 45 nm, by a guess: {cycle} ns a cycle by these gates,"
+    yield f"by {', '.join(missing)}."
