@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.gamma import prefetcher_rtl as prefetcher
 from fiberscope.accelerators.gamma import writer_rtl as writer
-from fiberscope.accelerators.gamma.element import UNITS, ProcessingElement, Wire, wires
+from fiberscope.accelerators.gamma.element import PIPELINE, UNITS, ProcessingElement, Wire, wires
 from fiberscope.accelerators.gamma.layout import B_POINTERS, NO_PARENT, PARTIAL, B, Z
 from fiberscope.hw.fibers import arithmetic_rtl as arithmetic
 from fiberscope.hw.fibers import merge_rtl as merger
@@ -140,10 +140,15 @@ def _check_format(machine: Gamma, sizes: Sequence[int]) -> None:
 
 def parts(given: ElementParameters) -> dict[str, Part]:
     """The units, by the names that they have in the machine."""
+    made = {**_of_lines(given), **_of_elements(given)}
+    return {name: Part(*made[name]) for name in PIPELINE}
+
+
+def _of_lines(given: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
+    """Those that move lines, each with its port at the FiberCache's network."""
     lines: dict[str, Any] = {name: getattr(given, name) for name in ("line_bytes", "element_bytes", "values")}
-    port, bits, values = given.first_port, NUMBER_BITS, given.values
-    channels = {wire.output: (wire.capacity, wire.latency) for wire in given.wires}
-    made: Mapping[str, tuple[Any, Parameters]] = {
+    port, way = given.first_port, next(wire.capacity for wire in given.wires if wire.output == "ways[0]")
+    return {
         "prefetcher": (
             prefetcher.BLOCK,
             prefetcher.PrefetcherParameters(
@@ -160,13 +165,31 @@ def parts(given: ElementParameters) -> dict[str, Part]:
             reader.FiberReaderParameters(
                 given.radix,
                 given.buffer_lines,
-                channels["ways[0]"][0],
+                way,
                 port=port + 1,
                 tensor=B,
                 partial_tensor=PARTIAL,
                 **lines,
             ),
         ),
+        "writer": (
+            writer.BLOCK,
+            writer.FiberWriterParameters(
+                page_bytes=given.page_bytes,
+                finishing=given.finishing,
+                through_cache=given.through_cache,
+                port=port + 2,
+                **lines,
+            ),
+        ),
+    }
+
+
+def _of_elements(given: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
+    """Those that elements go through one by one."""
+    bits, values = NUMBER_BITS, given.values
+    behind = next((wire.capacity, wire.latency) for wire in given.wires if wire.producer == "multiplier")
+    return {
         "merger": (
             merger.BLOCK,
             merger.MergerParameters(
@@ -180,24 +203,13 @@ def parts(given: ElementParameters) -> dict[str, Part]:
         ),
         "multiplier": (
             arithmetic.MULTIPLIER,
-            arithmetic.MultiplierParameters(bits, INDEX_BITS, bits, *channels["products"], values=values),
+            arithmetic.MultiplierParameters(bits, INDEX_BITS, bits, *behind, values=values),
         ),
         "accumulator": (
             arithmetic.BLOCK,
             arithmetic.AccumulatorParameters(bits, bits, bits, INDEX_BITS, values=values),
         ),
-        "writer": (
-            writer.BLOCK,
-            writer.FiberWriterParameters(
-                page_bytes=given.page_bytes,
-                finishing=given.finishing,
-                through_cache=given.through_cache,
-                port=port + 2,
-                **lines,
-            ),
-        ),
     }
-    return {name: Part(block, parameters) for name, (block, parameters) in made.items()}
 
 
 def compose(given: ElementParameters) -> Composition:
