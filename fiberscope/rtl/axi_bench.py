@@ -1,4 +1,4 @@
-"""A cocotb bench of a machine as one module, its memory AxiRams that stall at random; see its ``gamma.json``.
+"""A cocotb bench of a machine as one module, its memory AxiRams that stall at random; see ``*_told.json`` beside it.
 
 It needs cocotb and cocotbext-axi alone, and looks for what it is told beside itself.
 """
