@@ -89,9 +89,8 @@ def multiplier_pair(seed: int) -> Pair:
     return Pair("multiplier", rtl, rtl, {"operands": tokens}, ("products",), seed, composed=composed)
 
 
-def machine_for(generator: random.Random) -> Gamma:
-    """A machine whose partial fibers are there already, and are where a prefetcher finds all fibers."""
-    values = generator.choice(VALUES)
+def machine_for(generator: random.Random, values: str) -> Gamma:
+    """A machine of such values whose partial fibers are there already."""
     settings = {
         "value": values,
         "format.element": 16 if values == "float64" else generator.choice([8, 16]),
@@ -223,7 +222,7 @@ class Unit:
     def __init__(self, name: str, seed: int, served: type[UnitStandIn], answered: Sequence[int]) -> None:
         self.name, self.seed, self.served, self.answered = name, seed, served, answered
         self.generator = random.Random(seed)
-        self.machine = machine_for(self.generator)
+        self.machine = machine_for(self.generator, VALUES[seed % len(VALUES)])
         self.given = matching(self.machine, 0)
         self.tasks = [self.generator.randrange(self.machine.table.count) for _ in range(TASKS)]
         self.numbers: list[Token] = [(0, 0, task, 0.0) for task in self.tasks]
