@@ -123,7 +123,7 @@ BLOCK = RtlBlock(
     Adapter,
     listed=False,
 )
-REGISTERED = registered(BLOCK)
+REGISTERED = replace(registered(BLOCK), listed=False)
 
 
 def with_axi(composition: Composition, parameters: AxiParameters) -> Composition:
