@@ -1,6 +1,6 @@
-"""A cocotb bench of a machine as one module, its memory AxiRams that stall at random; see ``*_told.json`` beside it.
+"""A cocotb bench of a machine as one module, its memory AxiRams that stall at random.
 
-It needs cocotb and cocotbext-axi alone, and looks for what it is told beside itself.
+It needs cocotb and cocotbext-axi alone, and has what it must know from the ``*_told.json`` beside itself.
 """
 
 from __future__ import annotations
