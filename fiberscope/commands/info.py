@@ -280,5 +280,5 @@ def _labelled(rows: dict[str, str]) -> Table:
 
 
 def _framed(lines: list[str]) -> list[str]:
-    edge = "─" * len(lines[0]) if lines else ""
-    return [f"┌{edge}┐", *(f"│{line}│" for line in lines), f"└{edge}┘"]
+    rule = "─" * len(lines[0])
+    return [rule, *lines, rule]

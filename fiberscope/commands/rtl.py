@@ -148,11 +148,10 @@ def export(
 ) -> int:
     """Write a block as Verilog.
 
-    As BLOCK.v in the folder; or an instance of a specification's machine. The same parameters give the
-    same text, byte for byte. With registered ports a channel of two tokens stands behind each output;
-    with those of AXI4-Stream too, under its names. Checked ones are registered, and end a simulation in
-    which an offered token changes or goes before it is taken. What a component counts and no stream shows
-    is said by status outputs, which --status adds.
+    As BLOCK.v in the folder. The same parameters give the same text, byte for byte. With registered ports a
+    channel of two tokens stands behind each output; with those of AXI4-Stream too, under its names. Checked
+    ones are registered, and end a simulation in which an offered token changes or goes before it is taken.
+    What a component counts and no stream shows is said by status outputs, which --status adds.
 
     Of a machine all but its memory is one module, with ports of memory in AXI4, beside it a list of files, a
     bench for cocotb and what that has to know; its memories are as large as a product of A needs.
@@ -167,7 +166,7 @@ def export(
       fiberscope rtl export two_finger --ports checked --core
       fiberscope rtl export merger --set radix=4 --ports axis
       fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
-      fiberscope rtl export gamma A=my.mtx --set pe.count=2 --set pe.radix=8 --set format.dense=none
+      fiberscope rtl export gamma A=my.mtx --set pe.count=2 --set pe.radix=8 --set value=integer
     """
     if specification_of(block):
         sizes = {"value_bits": value_bits, "points": points}
