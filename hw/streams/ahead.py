@@ -19,7 +19,8 @@ AHEAD = 64  # cycles at a time: what blocks send in them stays in the host's cac
 class AheadKernel(Kernel):
     """Runs a machine of stream blocks, each ahead of those that read it, to the same outcome.
 
-    As any kernel it runs in step from when a tracer is attached on, and machines with a bounded channel, with
+    Every cycle counts as a time step, those too in which all blocks await what is in flight. As any
+    kernel it runs in step from when a tracer is attached on, and machines with a bounded channel, with
     anything that is no ``StreamBlock``, or whose blocks feed back to each other.
     """
 
