@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.report.document import Report
+from fiberscope.words import file_of_graph
 
 if TYPE_CHECKING:
     from fiberscope.models.analytic.mapper.api import Best
@@ -63,7 +64,7 @@ def graph(
     """
     from fiberscope.models.graphs import compile_expression, run  # noqa: PLC0415
 
-    if isinstance(source, str) and "=" in source and not Path(source).is_file():
+    if isinstance(source, str) and file_of_graph(source) is None:
         source = compile_expression(source, formats, order).graph
     return run(source, tensors, **options)
 

@@ -1,13 +1,14 @@
-"""Operands in the words of a command line."""
+"""Operands, and graphs, in the words of a command line."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from fiberscope.errors import InputError
 
-__all__ = ["a_and_b", "check_factors", "operands_of"]
+__all__ = ["a_and_b", "check_factors", "file_of_graph", "operands_of"]
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.*)", re.DOTALL)
 
@@ -40,6 +41,12 @@ def a_and_b(words: Sequence[str]) -> tuple[str, str | None]:
     if "A" not in given:
         raise InputError("there is no A; give A=MATRIX")
     return given["A"], given.get("B")
+
+
+def file_of_graph(source: str) -> Path | None:
+    """The file that a graph is read from; None of an expression, from which it is compiled."""
+    path = Path(source)
+    return None if "=" in source and not path.is_file() else path
 
 
 def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:

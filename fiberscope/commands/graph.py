@@ -14,7 +14,6 @@ from fiberscope.commands.graph_source import (
     Order,
     Source,
     Tensors,
-    file_of_graph,
     graph_of,
     named_graph,
     tensors_by_name,
@@ -25,6 +24,7 @@ from fiberscope.commands.options import Exact
 from fiberscope.commands.run_options import Simulated
 from fiberscope.commands.taking import taking
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+from fiberscope.words import file_of_graph
 
 if TYPE_CHECKING:
     from fiberscope.report.document import Report

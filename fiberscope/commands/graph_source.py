@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.errors import InputError
+from fiberscope.words import file_of_graph
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.compiler.compile import Compiled
@@ -22,7 +23,6 @@ __all__ = [
     "Tensors",
     "chosen",
     "compiled",
-    "file_of_graph",
     "graph_of",
     "named_graph",
     "tensors_by_name",
@@ -54,12 +54,6 @@ Tensors = Annotated[
         metavar="[NAME=TENSOR]...", help="An operand: a file, a folder, a name, a generator, ones, a number."
     ),
 ]
-
-
-def file_of_graph(source: str) -> Path | None:
-    """The file that a graph is read from; None if it is compiled."""
-    path = Path(source)
-    return None if "=" in source and not path.is_file() else path
 
 
 def graph_of(

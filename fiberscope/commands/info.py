@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -200,28 +201,32 @@ class _Matrix:
     def __init__(self, entry: Entry | None, workload: Workload | None) -> None:
         self._entry, self._workload = entry, workload
 
+    @cached_property
+    def _character(self) -> Character | None:
+        from fiberscope.workloads.character import character
+
+        return None if self._workload is None else character(self._workload)
+
     def document(self) -> dict[str, object]:
         """As plain data; what is not known is null."""
         from dataclasses import asdict
 
-        from fiberscope.workloads.character import character
-
         return {
             "schema": "fiberscope-info-1",
             "matrix": None if self._entry is None else self._entry.model_dump(mode="json"),
-            "counted": None if self._workload is None else asdict(character(self._workload)),
+            "counted": None if self._character is None else asdict(self._character),
         }
 
     def show(self) -> None:
         """A line for everything that is known, and a picture."""
         parts: list[RenderableType] = [] if self._entry is None else [_labelled(_registered(self._entry))]
-        if self._workload is not None:
+        if self._workload is not None and self._character is not None:
             from rich.text import Text
 
-            from fiberscope.workloads.character import character, picture
+            from fiberscope.workloads.character import picture
 
             lines = picture(self._workload.matrix)
-            parts += [_labelled(_counted(character(self._workload))), Text("\n".join(_framed(lines)))]
+            parts += [_labelled(_counted(self._character)), Text("\n".join(_framed(lines)))]
         lay(*[each for part in parts for each in ("", part)][1:])
 
 

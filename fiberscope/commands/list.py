@@ -34,16 +34,13 @@ def list_(json: _Json = None) -> None:
 
     names = [*accelerators.names(), *accelerators.installed()]
     machines = {name: _summary(name) for name in names}
-    matrices = sorted(filter(_is_matrix, workloads.entries()), key=lambda entry: entry.name.lower())
+    found = (entry for entry in workloads.entries() if entry.is_matrix)
+    matrices = sorted(found, key=lambda entry: entry.name.lower())
     if json is not None:
         check_writable(json)
         write_json(json, _document(machines, matrices))
     if json != STANDARD_OUTPUT:
         _show(machines, matrices)
-
-
-def _is_matrix(entry: Entry) -> bool:
-    return entry.is_matrix
 
 
 def _summary(name: str) -> str:

@@ -30,19 +30,19 @@ def store_of(files: Sequence[Path], folder: Path) -> Store:
     reports = [Report.read(file) for file in files]
     configs = [leaves(report.config) for report in reports]
     named = {key for config in configs for key in config}
-    told = {key for key in named if len({json.dumps(config.get(key)) for config in configs}) > 1}
+    differing = {key for key in named if len({json.dumps(config.get(key)) for config in configs}) > 1}
     store = Store(folder, make=True)
     for report, config in zip(reports, configs, strict=True):
-        text = report.to_json()
         machine = report.accelerator
+        told = measures(report, find(machine).workers if is_machine(machine) else "")
         row = {
-            "digest": hashlib.sha256(text.encode()).hexdigest(),
+            "digest": hashlib.sha256(told["report"].encode()).hexdigest(),
             "status": DONE if report.complete else report.ending,
             "accelerator": machine,
             "workload": report.workload.name,
             "config": json.dumps(config),
-            **measures(report, find(machine).workers if is_machine(machine) else ""),
+            **told,
         }
-        store.add(str(row["digest"]), encoded(row, {key: config[key] for key in config if key in told}))
+        store.add(str(row["digest"]), encoded(row, {key: config[key] for key in config if key in differing}))
     store.gather()
     return store

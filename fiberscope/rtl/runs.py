@@ -45,6 +45,7 @@ __all__ = [
     "simulate_in_bench",
     "simulated",
     "verilated",
+    "written",
 ]
 
 TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
@@ -116,8 +117,7 @@ def verilated(
     places: Sequence[Place], folder: Path, recorder: Recorder | None, loop: Loop, progress: Progress | None
 ) -> Run:
     """With the modules compiled into this process."""
-    with made_folder(folder):
-        sources = _sources(loop, places, folder)
+    sources = _sources(loop, places, folder)
     interfaces = {_key(place): place.interface for place in places}
     watched = loop.waveform is not None or recorder is not None
     modules = {
@@ -141,8 +141,7 @@ def _key(place: Place) -> tuple[str, Parameters]:
 def in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
     folder = folder.resolve()
-    with made_folder(folder):
-        sources = _sources(loop, places, folder)
+    sources = _sources(loop, places, folder)
     interfaces = tuple({_key(place): place.interface for place in places}.values())
     bench = Bench(
         sources, TOP, interfaces, "fiberscope.rtl.bench", {"places": [*map(asdict, places)]}, folder
@@ -210,9 +209,19 @@ def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, .
     if not loop.sources:
         for module, place in {place.module: place for place in places}.items():
             texts[f"{module}.v"] = place.unit.verilog(place.parameters, module)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return (*map(Path, loop.sources), *(folder / name for name in texts))
+    return (*map(Path, loop.sources), *written(texts, folder))
+
+
+def written(texts: Mapping[str, str], folder: Path) -> tuple[Path, ...]:
+    """Files of Verilog by name, in a folder that is made for them.
+
+    Raises:
+        InputError: it cannot be written to.
+    """
+    with made_folder(folder):
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    return tuple(folder / name for name in texts)
 
 
 def _with_rtl(

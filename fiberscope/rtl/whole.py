@@ -33,7 +33,7 @@ from fiberscope.report.document import Report
 from fiberscope.report.files import write_text
 from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import ALL, makers
-from fiberscope.rtl.runs import TOP, Run, benched, made_folder, simulated
+from fiberscope.rtl.runs import TOP, Run, benched, made_folder, simulated, written
 from fiberscope.telling import Progress, nobody
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
@@ -157,7 +157,7 @@ def verilated(folder: Path, loop: Loop, progress: Progress | None = None) -> Run
     """With the module compiled into this process."""
 
     def backend(composition: Composition) -> Backend:
-        sources = written(composition, folder)
+        sources = _sources(composition, folder)
         return VerilatedBackend(VerilatedModule(sources, composition.interface(), folder))
 
     run = run_with(loop, backend, progress)
@@ -169,20 +169,17 @@ def in_hdl(loop: Loop, simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
     folder, (_kernel, composition) = folder.resolve(), composed(loop)
     interface = composition.interface()
-    bench = Bench(written(composition, folder), TOP, (interface,), "fiberscope.rtl.whole_bench", {}, folder)
+    bench = Bench(_sources(composition, folder), TOP, (interface,), "fiberscope.rtl.whole_bench", {}, folder)
     return benched(loop, bench, simulator)
 
 
-def written(composition: Composition, folder: Path) -> tuple[Path, ...]:
+def _sources(composition: Composition, folder: Path) -> tuple[Path, ...]:
     """The files of a module and of the harness around it."""
     texts = {
-        TOP: harness(TOP, {composition.module: composition.interface()}),
-        composition.module: verilog(composition),
+        f"{TOP}.v": harness(TOP, {composition.module: composition.interface()}),
+        f"{composition.module}.v": verilog(composition),
     }
-    with made_folder(folder):
-        for name, text in texts.items():
-            (folder / f"{name}.v").write_text(text, encoding="utf-8")
-    return tuple(folder / f"{name}.v" for name in texts)
+    return written(texts, folder)
 
 
 def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) -> Run:
