@@ -24,7 +24,7 @@ class Waveform:
         trigger: a condition from which it begins, as in ``pe07 input_stall > 100``; see
             ``fiberscope.sim.trigger``.
         cycles: how many it lasts at the most, from where it begins.
-        colours: whether the states carry GTKWave's marks of colour.
+        colours: whether GTKWave shows the states in colour.
     """
 
     path: Path
@@ -37,10 +37,11 @@ class Waveform:
 
 def files_of(path: Path) -> dict[str, Path]:
     """All files that are written for a waveform, by what they are called in a message."""
-    from fiberscope.sim.save_file import SAVE_FILE_ENDING  # noqa: PLC0415  (as below)
+    from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING  # noqa: PLC0415  (as below)
 
-    save = path.parent / f"{path.stem}{SAVE_FILE_ENDING}"
-    return {"the waveform": path, **({"its save file": save} if save != path else {})}
+    beside = {"its save file": SAVE_FILE_ENDING, "its table of states": TABLE_ENDING}
+    files = {called: path.parent / f"{path.stem}{ending}" for called, ending in beside.items()}
+    return {"the waveform": path, **{called: file for called, file in files.items() if file != path}}
 
 
 @dataclass

@@ -16,21 +16,23 @@ from fiberscope.sim.landmark import Landmark, part_of
 from fiberscope.sim.names import family_name
 from fiberscope.sim.partial import replacing
 from fiberscope.sim.vcd_file import VcdFile
-from fiberscope.sim.waveform import STATE, Variable
+from fiberscope.sim.waveform import COLOURED, ROW_BITS, STATE, Variable, Waveform
 
 SAVE_FILE_ENDING = ".gtkw"
+TABLE_ENDING = ".states"  # of the table that says what the numbers of coloured states stand for
 OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment; GTKWave does not keep it
 OPEN_LINES = 80  # groups that begin further down are folded at first
 WINDOW = (1400, 900)  # pixels
-SIGNALS_WIDTH = 280
+SIGNALS_WIDTH = 400  # of names, and of the values at the marker
 WAVES_WIDTH = 800  # the whole waveform is to fit into
 NO_MARKER = -1
 ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time that it shows on so many pixels
 
 
-def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], landmark: Landmark) -> None:
-    """Write it: the states of all components, by kind; then a group a component, within that of its scope.
+def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Landmark) -> None:
+    """Write it, and the table of states in colour beside it.
 
+    It shows the states of all components, by kind; then a group a component, within that of its scope.
     The part with the landmark comes first, open, and GTKWave's marker stands there.
 
     What stands there already is replaced if Fiberscope wrote it; a view that a user has saved is kept, with a
@@ -39,14 +41,18 @@ def write_save_file(path: Path, vcd: VcdFile, variables: Sequence[Variable], lan
     Args:
         path: where to.
         vcd: the waveform, named without its folder, so that the two files can move together.
-        variables: what the waveform holds.
+        waveform: what is in it.
         landmark: what is to be seen first.
     """
     if path.exists() and not _is_ours(path):
         warnings.warn(f"{path} is not Fiberscope's own and is kept as it is", stacklevel=7)
         return
+    table = path.with_suffix(TABLE_ENDING)
+    if waveform.table:
+        with replacing(table) as made:
+            made.writelines(f"{row} {state}\n".encode() for state, row in waveform.table.items())
     with replacing(path) as made, io.TextIOWrapper(made, encoding="utf-8", newline="\n") as file:
-        _write(GTKWSave(file), vcd, variables, landmark)
+        _write(_View(GTKWSave(file), table.name), vcd, waveform.variables, landmark)
 
 
 def _is_ours(path: Path) -> bool:
@@ -54,7 +60,8 @@ def _is_ours(path: Path) -> bool:
         return file.readline().rstrip() == f"[*] {OURS}"
 
 
-def _write(save: GTKWSave, vcd: VcdFile, variables: Sequence[Variable], landmark: Landmark) -> None:
+def _write(view: _View, vcd: VcdFile, variables: Sequence[Variable], landmark: Landmark) -> None:
+    save = view.save
     start, end = vcd.span
     zoom = -math.log2(max(end - start, 1) * ZOOM_WIDTH / WAVES_WIDTH)
     save.comment(OURS)
@@ -65,7 +72,6 @@ def _write(save: GTKWSave, vcd: VcdFile, variables: Sequence[Variable], landmark
     save.signals_width(SIGNALS_WIDTH)
     for machine in dict.fromkeys(variable.scope.partition(".")[0] for variable in variables):
         save.treeopen(machine)
-    view = _View(save)
     view.states([variable for variable in variables if variable.name == STATE])
     for scope in sorted(_scopes(variables), key=lambda scope: scope.name != part_of(landmark.scope)):
         view.scope(scope)
@@ -94,11 +100,17 @@ def _scopes(variables: Sequence[Variable]) -> list[_Scope]:
 
 
 class _View:
-    """Writes groups and signals; ``lines`` is how many of the window's lines they take."""
+    """Writes groups and signals; ``lines`` is how many of the window's lines they take.
 
-    def __init__(self, save: GTKWSave) -> None:
+    Args:
+        save: the file.
+        table: the name of the table of states, in the same folder.
+    """
+
+    def __init__(self, save: GTKWSave, table: str) -> None:
         self.save = save
         self.lines = 0
+        self._table = table
 
     def states(self, variables: Sequence[Variable]) -> None:
         """The state of every component: a machine's many alike folded into one line."""
@@ -117,9 +129,17 @@ class _View:
                         self._state(member)
 
     def _state(self, variable: Variable) -> None:
-        name = f"{variable.scope}.{STATE}"
         alias = _without_machine(variable.scope).replace(".", " ")  # GTKWave shows what follows the last dot
-        self.save.trace(name, alias=alias, datafmt="ascii", color=GTKWColor.yellow)
+        self._text(variable, alias)
+
+    def _text(self, signal: Variable, alias: str) -> None:
+        name = f"{signal.scope}.{signal.name}"
+        colour = GTKWColor.yellow if signal.name == STATE else None
+        if signal.rows:
+            name = f"{name}{COLOURED}[{ROW_BITS - 1}:0]"
+            self.save.trace(name, alias=alias, datafmt="dec", color=colour, translate_filter_file=self._table)
+        else:
+            self.save.trace(name, alias=alias, datafmt="ascii", color=colour)
 
     def scope(self, scope: _Scope) -> None:
         """A component, or a scope with its parts; folded if it begins too far down."""
@@ -137,32 +157,31 @@ class _View:
         """Signals that follow one another; those at an array of ports are folded."""
         if not array:
             for signal in signals:
-                _show(self.save, signal)
+                self._show(signal)
             shown = sum(2 if signal.kind == "occupancy" else 1 for signal in signals)
         else:
             with self.save.group(f"{scope}.{array} x{len(signals)}", closed=True):
                 for signal in signals:
-                    _show(self.save, signal)
+                    self._show(signal)
             shown = 1
         self.lines += 0 if hidden else shown
+
+    def _show(self, signal: Variable) -> None:
+        name = f"{signal.scope}.{signal.name}"
+        if signal.kind == "occupancy":
+            alias = f"{signal.name} of {signal.capacity}"
+            steps = GTKWFlag.analog_step | GTKWFlag.analog_fullscale
+            self.save.trace(name, alias=alias, datafmt="dec", extraflags=steps)
+            self.save.blank(analog_extend=True)
+        elif signal.kind == "text":
+            self._text(signal, signal.name)
+        elif signal.kind == "integer":
+            self.save.trace(name, datafmt="signed")
+        elif signal.width == 1:
+            self.save.trace(name, datafmt="bin")
+        else:  # a vector's bare name is not found
+            self.save.trace(f"{name}[{signal.width - 1}:0]", alias=signal.name, datafmt="dec")
 
 
 def _without_machine(scope: str) -> str:
     return scope.partition(".")[2] or scope
-
-
-def _show(save: GTKWSave, signal: Variable) -> None:
-    name = f"{signal.scope}.{signal.name}"
-    if signal.kind == "occupancy":
-        alias = f"{signal.name} of {signal.capacity}"
-        steps = GTKWFlag.analog_step | GTKWFlag.analog_fullscale
-        save.trace(name, alias=alias, datafmt="dec", extraflags=steps)
-        save.blank(analog_extend=True)
-    elif signal.kind == "text":
-        save.trace(name, datafmt="ascii", color=GTKWColor.yellow if signal.name == STATE else None)
-    elif signal.kind == "integer":
-        save.trace(name, datafmt="signed")
-    elif signal.width == 1:
-        save.trace(name, datafmt="bin")
-    else:  # a vector's bare name is not found
-        save.trace(f"{name}[{signal.width - 1}:0]", alias=signal.name, datafmt="dec")

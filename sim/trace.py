@@ -16,7 +16,7 @@ from fiberscope.sim.constants import FAR
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.landmark import Landmark
-from fiberscope.sim.save_file import SAVE_FILE_ENDING, write_save_file
+from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING, write_save_file
 from fiberscope.sim.trigger import Trigger
 from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import Waveform
@@ -53,7 +53,7 @@ def write_vcd(
             when it holds.
         cycles: how many cycles of the first clock the waveform lasts at the most, from where it begins.
         save_file: whether to write a GTKWave save file beside it, under the same name with ``.gtkw``.
-        colours: whether the states carry GTKWave's marks of colour, as in ``?firebrick?wait:ways_03``.
+        colours: whether the save file shows the states in colour, by the table ``.states`` beside it.
 
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
@@ -64,7 +64,7 @@ def write_vcd(
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
     if not kernel.built:
         kernel.build()
-    waveform = Waveform(kernel.components, kernel.wiring, scopes, colours=colours)
+    waveform = Waveform(kernel.components, kernel.wiring, scopes, colours=colours and save_file)
     start = Start(kernel, window, trigger, cycles)
     tracer = Tracer(kernel, Path(path), waveform, start, save_file)
     kernel.trace(tracer, tracer.start)
@@ -141,8 +141,8 @@ class Tracer:
         self._waveform = waveform
         self._landmark = Landmark(waveform.variables)
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
-        if path == self._save_path:
-            raise SimulationError(f"the waveform {path} cannot end in {SAVE_FILE_ENDING}: its save file does")
+        if path.suffix in {SAVE_FILE_ENDING, TABLE_ENDING}:
+            raise SimulationError(f"the waveform {path} cannot end in {path.suffix}: a file beside it does")
         self._file = VcdFile(path, 1 / kernel.base_hertz, list(_clock_lines(kernel)))
 
     @property
@@ -235,7 +235,7 @@ class Tracer:
 
     def _write_save_file(self) -> None:
         if self._save_path is not None:
-            write_save_file(self._save_path, self._file, self._waveform.variables, self._landmark)
+            write_save_file(self._save_path, self._file, self._waveform, self._landmark)
 
     def _warn(self) -> None:
         kernel, period = self._kernel, self._kernel.clocks[0].period

@@ -15,7 +15,7 @@ from vcd.writer import Variable as Output
 from fiberscope.sim import fst
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.partial import Partial, remove_abandoned
-from fiberscope.sim.waveform import Variable
+from fiberscope.sim.waveform import COLOURED, ROW_BITS, Variable
 
 COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs
 UNITS = ("s", "ms", "us", "ns", "ps", "fs")
@@ -91,6 +91,8 @@ class VcdFile:
         )
         line = _line_of(variable, output)
         line(value)  # refuses what pyvcd would let pass
+        if variable.rows:
+            line = _coloured(writer, variable, value, line)
         self._lines.append(line)
 
     def change(self, time: int, positions: Sequence[int], values: array[int]) -> None:
@@ -156,6 +158,15 @@ def _line_of(variable: Variable, output: Output[Any]) -> Callable[[int], str]:
     if variable.width == 1:
         return _table(output, (0, 1))
     return _numbers(output, variable.width)
+
+
+def _coloured(
+    writer: VCDWriter, variable: Variable, value: int, line: Callable[[int], str]
+) -> Callable[[int], str]:
+    """Two lines: GTKWave shows text as it stands, and only numbers through a table that has colours."""
+    name, rows = variable.name + COLOURED, variable.rows
+    row = _numbers(writer.register_var(variable.scope, name, "wire", ROW_BITS, init=rows[value]), ROW_BITS)
+    return {number: line(number) + row(rows[number]) for number in range(len(rows))}.__getitem__
 
 
 def _table(output: Output[Any], shown: Sequence[int | str]) -> Callable[[int], str]:

@@ -24,6 +24,8 @@ _INDEXED = re.compile(r"(?P<array>.+)\[(?P<index>\d+)\]")
 Kind = Literal["wire", "integer", "text", "mark", "occupancy"]
 KINDS: dict[str, Kind] = {"wire": "wire", "integer": "integer", "state": "text", "mark": "mark"}
 COLOURS = {"busy": "DarkGreen", "idle": "black", "wait": "firebrick", "full": "DarkOrchid4"}  # X11's names
+COLOURED = "_coloured"  # ends the name of a state's second signal, whose numbers stand for rows of a table
+ROW_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Variable:
         texts: for kind ``"text"``, what stands for each number from 0.
         capacity: for kind ``"occupancy"``, how many tokens the channel can hold.
         array: the array of ports that the channel is at, if it is.
+        rows: for kind ``"text"``, the row of each text in the table of states; empty without colours.
     """
 
     scope: str
@@ -48,18 +51,20 @@ class Variable:
     texts: tuple[str, ...] = ()
     capacity: int = 0
     array: str = ""
+    rows: tuple[int, ...] = ()
 
 
 class Waveform:
     """The variables of a built machine and the probes that read them.
 
     The variables stand in the order in which the components were added, never in the order of their ticks.
+    ``table`` has the states of all of them, each once, marked by its colour: ``?firebrick?wait:in``.
 
     Args:
         components: all of the machine.
         wiring: their channels.
         scopes: shell patterns on instance names, see ``fiberscope.sim.scopes.choose``. Empty for all.
-        colours: whether the states carry GTKWave's marks of colour, as in ``?firebrick?wait:ways_03``.
+        colours: whether the states are in colour in GTKWave: each has its row in the table too.
 
     Raises:
         SimulationError: if a pattern matches nothing, or a signal cannot stand in a waveform.
@@ -70,6 +75,7 @@ class Waveform:
     ) -> None:
         self._colours = colours
         self.variables: list[Variable] = []
+        self.table: dict[str, int] = {}  # the number of each row
         self._wiring = wiring
         self._occupancies: dict[int, int] = {}  # position of each shown channel, by its identity
         own = {component.index: self._add(component) for component in choose(components, scopes)}
@@ -81,7 +87,8 @@ class Waveform:
         """Add the variables of a component's scope; gives the positions of its state and own signals."""
         first = len(self.variables)
         states = tuple(self._states(component))
-        self.variables.append(Variable(component.name, STATE, "text", 1, states))
+        rows = tuple(self._row(state) for state in states) if self._colours else ()
+        self.variables.append(Variable(component.name, STATE, "text", 1, states, rows=rows))
         self.variables.extend(_variable(component, signal) for signal in component.signals())
         own = range(first, len(self.variables))
         for label, (channel,), direction in self._wiring.links(component):
@@ -93,14 +100,14 @@ class Waveform:
 
     def _states(self, component: Component) -> Iterator[str]:
         """Texts of the accounting states; the stalls name the port as its occupancy signal does."""
-        yield self._state("busy")
-        yield self._state("idle")
+        yield from ("busy", "idle")
         for stall in self._wiring.stalls(component):
             kind = "wait" if stall.direction == "input" else "full"
-            yield self._state(kind, f":{_port_signal(component, stall.label)}")
+            yield f"{kind}:{_port_signal(component, stall.label)}"
 
-    def _state(self, kind: str, port: str = "") -> str:
-        return f"?{COLOURS[kind]}?{kind}{port}" if self._colours else f"{kind}{port}"
+    def _row(self, state: str) -> int:
+        marked = f"?{COLOURS[state.partition(':')[0]]}?{state}"
+        return self.table.setdefault(marked, len(self.table))
 
     def _probe(self, component: Component, own: range) -> Probe | None:
         channels = {

@@ -38,8 +38,9 @@ def wave(vcd: _Waveform) -> None:
     if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise InputError(f"there is no display to open GTKWave on; copy {vcd} to a machine that has one")
     save = vcd.with_suffix(".gtkw")
+    shown = [vcd.name, *([save.name] if save.is_file() else [])]
     code = subprocess.run(
-        [viewer, str(vcd), *([str(save)] if save.is_file() else [])], check=False
-    ).returncode
+        [viewer, *shown], check=False, cwd=vcd.parent
+    ).returncode  # its table is looked for there
     if code != 0:
         raise InputError(f"GTKWave ended with the exit code {code}; what it said stands above")

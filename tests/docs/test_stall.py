@@ -60,6 +60,19 @@ def test_the_stall_is_as_the_pages_say(element):
     assert f"`wait:ways_02`, in red, from cycle {start} to {end}" in text("tour.md")
 
 
+def test_the_marker_stands_where_the_tour_says(element):
+    stalls = [
+        (start, name.removesuffix(".state"), after)
+        for name, signal in element.items()
+        if name.endswith(".state")
+        for (_, before), (start, after) in pairwise(signal.changes)
+        if before == "busy" and after.startswith(("wait:", "full:"))
+    ]
+    start, name, state = min(stalls)
+    page = " ".join(text("tour.md").split())
+    assert f"the {name}'s, `{state}` in cycle {start // NANOSECOND}" in page
+
+
 def test_upstream_of_the_stall_is_its_cause_and_downstream_its_effect(element):
     ((start, end),) = periods(element["merger.state"], "wait:ways_02")
 

@@ -77,7 +77,7 @@ def test_the_file_ends_where_the_run_does(tmp_path):
 
 def test_changes_are_counted_and_only_changes_are_written(tmp_path):
     kernel = watched()
-    with write_vcd(kernel, tmp_path / "run.vcd") as tracer:
+    with write_vcd(kernel, tmp_path / "run.vcd", colours=False) as tracer:
         kernel.run()
     changes = [signal.changes for signal in read_vcd(tmp_path / "run.vcd").signals.values()]
     assert tracer.changes == sum(len(of_one) - 1 for of_one in changes) > 20
@@ -232,7 +232,7 @@ def test_only_the_chosen_scopes_are_shown_and_those_exactly(tmp_path, scopes, ex
 def shown_in(save_file):
     """Names of the signals that a save file shows, in its order, without their aliases."""
     lines = save_file.read_text().splitlines()
-    names = [line.rpartition("} ")[2] for line in lines if line[:1] not in ("[", "*", "@", "-", "#")]
+    names = [line.rpartition("} ")[2] for line in lines if line[:1] not in ("[", "*", "@", "-", "#", "^")]
     return [name for name in names if name]
 
 
@@ -341,15 +341,29 @@ def test_an_occupancy_is_labelled_with_the_capacity(tmp_path):
     assert "+{in_0 of 7} toy.arbiter1.in_0" in (tmp_path / "run.gtkw").read_text().splitlines()
 
 
-def test_states_have_gtkwaves_marks_of_colour_unless_they_are_unwanted(tmp_path):
+def test_states_are_in_colour_by_a_second_signal_and_a_table_unless_that_is_unwanted(tmp_path):
     plain = trace(tmp_path / "plain.vcd", colours=False)
-    marked = trace(tmp_path / "marked.vcd", colours=True)
+    coloured = trace(tmp_path / "coloured.vcd", colours=True)
+    table = dict(line.split(" ") for line in (tmp_path / "coloured.states").read_text().splitlines())
+    assert not (tmp_path / "plain.states").exists()
     for name, signal in plain.signals.items():
-        changes = [
-            (time, re.sub(r"^\?\w+\?", "", str(value))) for time, value in marked.signals[name].changes
-        ]
-        assert changes == [(time, str(value)) for time, value in signal.changes]
-    assert "?DarkOrchid4?full:out_0" in dict(map(reversed, marked.signals["toy.arbiter2.state"].changes))
+        assert coloured.signals[name] == signal
+        if name.endswith(".state"):
+            rows = coloured.signals.pop(f"{name}_coloured")
+            marked = [(time, table[str(row)]) for time, row in rows.changes]
+            assert [(time, re.sub(r"^\?\w+\?", "", state)) for time, state in marked] == signal.changes
+    assert coloured.signals.keys() == plain.signals.keys()
+    assert "?DarkOrchid4?full:out_0" in table.values()
+
+
+def test_the_save_file_shows_states_in_colour_in_the_place_of_those_in_text(tmp_path):
+    trace(tmp_path / "run.vcd", colours=True)
+    save_file = (tmp_path / "run.gtkw").read_text()
+    shown = Counter(name for name in shown_in(tmp_path / "run.gtkw") if ".state" in name)
+    assert set(shown.values()) == {2}
+    assert all(name.endswith(".state_coloured[15:0]") for name in shown)
+    assert "^1 run.states\n" in save_file
+    assert not re.search(r"\^[2-9]", save_file)
 
 
 def test_no_save_file_when_none_is_wanted(tmp_path):
