@@ -41,6 +41,7 @@ COMMANDS = {
     "Choose mappings, tiles and formats": ("analyze", "map", "tile", "sage", "formats"),
     "Machines and matrices": ("list", "info", "profile", "new", "build"),
     "Hardware": ("rtl", "memory"),
+    "Read on": ("help",),
 }  # under their headings, each a module of fiberscope.commands
 
 app = typer.Typer(

@@ -84,4 +84,5 @@ def test_what_is_published_runs_where_nothing_of_ours_is(packed: bool, sources: 
     kernel = said("python", "-c", "import fiberscope.sim.kernel as kernel; print(kernel.__file__)").strip()
     assert Path(kernel).is_relative_to(tmp_path)
     assert kernel.endswith(".so")
+    assert said("fiberscope", "help", "workloads").startswith("# Workloads")
     assert "No module named 'hw'" in said("python", "-c", "import hw", code=1)

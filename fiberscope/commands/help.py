@@ -1,0 +1,124 @@
+"""``fiberscope help``: the documentation in the terminal, a page or the part of one that words lead to."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fiberscope.commands.output import lay
+from fiberscope.errors import InputError
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["help_"]
+
+CHECKOUT = Path(__file__).parents[2]
+INSTALLED = Path(sys.prefix, "share", "doc", "fiberscope")
+LISTED = re.compile(r"^\| \[(?P<title>[^\]]+)\]\((?P<name>\w+)\.md\) \| (?P<question>.+) \|$", re.MULTILINE)
+HEADING = re.compile(r"^(?P<level>#+) (?P<words>.+)$")
+UNSEEN = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # comments and pictures
+FENCE = "```"
+
+_Topic = Annotated[
+    list[str] | None, typer.Argument(help="A page, or words of a heading; without any, the pages are listed.")
+]
+
+
+def help_(topic: _Topic = None) -> None:
+    """Show a page of the documentation, or what stands under a heading.
+
+    \b
+    Examples:
+      fiberscope help
+      fiberscope help workloads
+      fiberscope help reading one
+    """
+    words = " ".join(topic or ()).lower().split()
+    folder = CHECKOUT / "docs" if (CHECKOUT / "mkdocs.yml").is_file() else INSTALLED
+    if not words:
+        _list(folder)
+    elif (page := folder / f"{'_'.join(words).replace('-', '_')}.md").is_file():
+        _show(page.read_text(encoding="utf-8"))
+    else:
+        _look_up(folder, words)
+
+
+def _list(folder: Path) -> None:
+    """The pages, as the first one names them."""
+    from fiberscope.report.table import ruled
+
+    table = ruled("fiberscope help", "answers")
+    for page in LISTED.finditer((folder / "index.md").read_text(encoding="utf-8")):
+        table.add_row(page["name"], page["question"])
+    lay(table)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What stands under a heading of a page, down to the next of its level or above."""
+
+    page: str
+    heading: str
+    text: str
+
+
+def _look_up(folder: Path, words: Sequence[str]) -> None:
+    """Show the part whose heading has the words; of several the one with no other, or name all."""
+    asked = " ".join(words)
+    found = [part for part in _parts(folder) if all(word in part.heading.lower().split() for word in words)]
+    exact = [part for part in found if part.heading.lower() == asked]
+    if not found:
+        pages = [page.stem for page in folder.glob("*.md")]
+        raise InputError(f"no page is called {asked!r}, and no heading has it; {nearest(asked, pages)}")
+    if len(exact or found) == 1:
+        _show((exact or found)[0].text)
+    else:
+        _choose(exact or found)
+
+
+def _choose(parts: Sequence[_Part]) -> None:
+    from fiberscope.report.table import ruled
+
+    table = ruled("fiberscope help", "has a part on")
+    for part in parts:
+        table.add_row(part.page, part.heading)
+    lay(table)
+
+
+def _parts(folder: Path) -> Iterator[_Part]:
+    for page in sorted(folder.glob("*.md")):
+        lines = page.read_text(encoding="utf-8").splitlines()
+        headings = list(_headings(lines))
+        for at, level, words in headings:
+            end = next((line for line, other, _ in headings if line > at and other <= level), len(lines))
+            yield _Part(page.stem, words, "\n".join(lines[at:end]))
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Line, level and words of each heading below a page's own; what is within a fence is none."""
+    fenced = False
+    for at, line in enumerate(lines):
+        fenced ^= line.startswith(FENCE)
+        heading = None if fenced else HEADING.match(line)
+        if heading and len(heading["level"]) > 1:
+            yield at, len(heading["level"]), heading["words"]
+
+
+def _show(text: str) -> None:
+    """Laid out in a terminal, page by page; in a pipe as it is written."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console, text = Console(), UNSEEN.sub("", text)
+    if not console.is_terminal:
+        print(text)
+        return
+    os.environ.setdefault("LESS", "-FRX")  # colours as they are, and no pager for what fits
+    with console.pager(styles=True):
+        console.print(Markdown(text))
