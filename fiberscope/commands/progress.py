@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import TaskID
 
     from fiberscope.api import Progress
 
@@ -45,14 +46,14 @@ class Stage:
             self.share = max(self.share or 0.0, min(1.0, cycle / limit))
 
     def text(self, now: float) -> str:
-        """Cycle, rate and the time that is left, as far as they are known."""
+        """The time that is left, cycle and rate, as far as they are known."""
         seconds = max(now - self.began, 1e-9)
-        parts = (
-            [] if self.cycle is None else [f"cycle {self.cycle:,}", f"{self.cycle / seconds:,.0f} cycles/s"]
-        )
+        parts = []
         if self.share:
             left = round(seconds * (1 - self.share) / self.share)
             parts.append(f"about {timedelta(seconds=left)} left")
+        if self.cycle is not None:
+            parts += [f"cycle {self.cycle:,}", f"{self.cycle / seconds:,.0f} cycles/s"]
         return ", ".join(parts)
 
 
@@ -109,18 +110,16 @@ class _Lines:
 @contextmanager
 def _bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
     """A bar a stage."""
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+    from fiberscope.bars import bars
 
-    texts = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
-    columns = (*texts, TimeElapsedColumn(), TextColumn("{task.fields[rest]}"))
-    with Progress(*columns, console=console, transient=True) as bars:
+    with bars(console) as shown:
         tasks: dict[str, TaskID] = {}
 
         def show(stage: Stage) -> None:
             if stage.name not in tasks:
-                tasks[stage.name] = bars.add_task(stage.name, total=None, rest="")
+                tasks[stage.name] = shown.add_task(stage.name, total=None, rest="")
             total = None if stage.share is None else 1.0
             rest = stage.text(clock())
-            bars.update(tasks[stage.name], completed=stage.share or 0.0, total=total, rest=rest)
+            shown.update(tasks[stage.name], completed=stage.share or 0.0, total=total, rest=rest)
 
         yield show

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
+from fiberscope.bars import bars
 from fiberscope.errors import InputError
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
@@ -71,10 +71,18 @@ def _measure(block: RtlBlock, parameters: Parameters, cells: Path | None) -> Are
 
 def _watched(
     chosen: Sequence[tuple[RtlBlock, Parameters]],
-) -> Iterable[tuple[RtlBlock, Parameters]]:
+) -> Iterator[tuple[RtlBlock, Parameters]]:
     """The same, with a bar while somebody watches."""
     console = Console(stderr=True)
-    return track(chosen, "Synthesizing", console=console, transient=True, disable=not console.is_terminal)
+    if not console.is_terminal:
+        yield from chosen
+        return
+    with bars(console) as shown:
+        bar = shown.add_task("synthesizing", total=len(chosen), rest="")
+        for block, parameters in chosen:
+            shown.update(bar, rest=block.name)
+            yield block, parameters
+            shown.advance(bar)
 
 
 def _varied(measured: Sequence[_Measured]) -> list[str]:

@@ -13,6 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from fiberscope.bars import bars
 from fiberscope.sweeps.ending import DONE, Outcome
 from fiberscope.sweeps.plan import Task
 
@@ -100,14 +101,13 @@ class Progress:
     def line(self) -> str:
         """All of it in a line."""
         left = self.seconds_left()
-        parts = [
+        parts = [f"about {timedelta(seconds=round(left))} left"] if math.isfinite(left) else []
+        counts = (
             f"{self.done:,} of {self.total:,} points",
             f"{self.running} running",
             f"{self.failed} failed",
-        ]
-        if math.isfinite(left):
-            parts.append(f"about {timedelta(seconds=round(left))} left")
-        return ", ".join(parts)
+        )
+        return ", ".join((*parts, *counts))
 
 
 @contextmanager
@@ -132,15 +132,11 @@ def _print(progress: Progress) -> None:
 
 @contextmanager
 def _bar(progress: Progress, console: Console) -> Iterator[None]:
-    from rich.progress import BarColumn, TextColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bars  # noqa: PLC0415
-
-    columns = (BarColumn(), TextColumn("{task.fields[line]}"))
-    with Bars(*columns, console=console, transient=True, auto_refresh=False) as bars:
-        bar = bars.add_task("", total=progress.total, line=progress.line())
+    with bars(console, auto_refresh=False) as shown:
+        bar = shown.add_task("running", total=progress.total, rest=progress.line())
 
         def show() -> None:
-            bars.update(bar, completed=progress.done, line=progress.line(), refresh=True)
+            shown.update(bar, completed=progress.done, rest=progress.line(), refresh=True)
 
         with repeated(show, REFRESH_SECONDS):
             yield

@@ -26,7 +26,7 @@ def test_the_time_left_is_from_what_is_done() -> None:
     stage = Stage("simulating", began=0.0)
     stage.reach(25, 100)
     stage.reach_cycle(50_000, 0)
-    assert stage.text(20.0) == "cycle 50,000, 2,500 cycles/s, about 0:01:00 left"
+    assert stage.text(20.0) == "about 0:01:00 left, cycle 50,000, 2,500 cycles/s"
 
 
 def test_a_limit_of_cycles_ends_a_run_sooner() -> None:
@@ -34,7 +34,7 @@ def test_a_limit_of_cycles_ends_a_run_sooner() -> None:
     stage.reach(1, 100)
     stage.reach_cycle(500, 1000)
     assert stage.share == 0.5
-    assert stage.text(30.0).endswith("about 0:00:30 left")
+    assert stage.text(30.0).startswith("about 0:00:30 left")
     stage.reach(80, 100)
     stage.reach_cycle(501, 1000)
     assert stage.share == 0.8
@@ -55,22 +55,22 @@ def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixtu
             tell("simulating", second, 1000)
             tell("cycles", 1000 * second, 0)
     assert capsys.readouterr().err.splitlines() == [
-        "fiberscope: simulating 6%, cycle 60,000, 1,000 cycles/s, about 0:15:40 left",
-        "fiberscope: simulating 12%, cycle 120,000, 1,000 cycles/s, about 0:14:40 left",
+        "fiberscope: simulating 6%, about 0:15:40 left, cycle 60,000, 1,000 cycles/s",
+        "fiberscope: simulating 12%, about 0:14:40 left, cycle 120,000, 1,000 cycles/s",
     ]
 
 
 def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, screen = Clock(), io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=120)
+    console = Console(file=screen, force_terminal=True, width=80)
     with progress._bars(console, clock) as show:
         stage = Stage("simulating", began=clock.now)
         stage.reach(1, 2)
-        stage.reach_cycle(700, 0)
-        clock.now += 7
+        stage.reach_cycle(70_000_000, 0)
+        clock.now += 70
         show(stage)
     assert "50%" in screen.getvalue()
-    assert "cycle 700, 100 cycles/s, about 0:00:07 left" in screen.getvalue()
+    assert "about 0:01:10 left, cycle 70,000,000, 1,000,000 cycles/s" in screen.getvalue()
 
 
 def test_quiet_is_quiet() -> None:

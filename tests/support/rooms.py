@@ -24,7 +24,7 @@ ALLOWED = {  # what each room may import; ``hw`` is imported as ``fiberscope.hw`
     "fiberscope": {"fiberscope", "converters", "accelerators", "hw", "sim", "workloads"},
 }
 FLOORS = (  # within ``fiberscope/``: what each module and package may import stands before it
-    ("errors", "interrupts", "problem", "pxd", "spelling", "telling", "template", "version"),
+    ("bars", "errors", "interrupts", "problem", "pxd", "spelling", "telling", "template", "version"),
     ("built", "chains.chain", "drawing", "new", "parts", "waveform", "words"),
     ("models.energies",),
     ("costs",),
