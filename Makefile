@@ -222,7 +222,7 @@ OFFLINE := { echo 'make: installing failed, see above; the first time needs a ne
 
 $(VENV)/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null || { \
-	    echo "make: Python 3.11 or newer is needed, and $(PYTHON) is $$($(PYTHON) --version 2> /dev/null || echo missing); choose another: make PYTHON=python3.12 ..." >&2; exit 1; }
+	    echo "make: Python 3.11 or newer is needed, and $(PYTHON) is $$($(PYTHON) --version 2> /dev/null || echo 'missing (on Debian: apt install python3-dev python3-venv gcc)'); choose another: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || { \
 	    echo 'make: $(PYTHON) has no venv module (on Debian: apt install python3-venv)' >&2; exit 1; }
 	@compiler=$$($(PYTHON) -c 'import os, sysconfig; print((os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0])') \
@@ -256,10 +256,13 @@ $(VENV)/installed: $(VENV)/compiler pyproject.toml
 	@FIBERSCOPE_NEEDED= $(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 
-$(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/sweep: $(VENV)/created pyproject.toml
+EXTRAS := dev docs layers perfetto plots release s3 search sweep
+$(EXTRAS:%=$(VENV)/%): $(VENV)/created pyproject.toml
 	@echo "Installing what make needs for $(@F), once: $(call NAMES,$(@F)) ..."
 	@$(PIP) $(call NEEDS,project optional-dependencies $(@F)) || $(OFFLINE)
 	@touch $@
+
+$(WHEELS:%=$(VENV)/%): $(VENV)/rtl
 
 $(VENV)/rtl: $(VENV)/created pyproject.toml
 	@echo "Installing the tools for RTL, once: $(call NAMES,rtl) ..."

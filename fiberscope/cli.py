@@ -2,7 +2,8 @@
 
 Exit codes: 0; 2 for bad input, with one line that says what would be right; 3 when the simulated machine
 went wrong; 4 for a sweep some of whose points failed; 130 when interrupted, be it by Ctrl-C or by a signal
-that ends processes. Everything heavy is imported inside the commands, so that ``--help`` answers at once.
+that ends processes; 141, without a word, when nobody reads the output any more. Everything heavy is imported
+inside the commands, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import typer
 from fiberscope import __version__
 from fiberscope.commands.extra import advice
 from fiberscope.commands.group import commands_at_first_use
-from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, FailedRunError, InputError
+from fiberscope.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, UNREAD, FailedRunError, InputError
 from fiberscope.interrupts import terminations_interrupt
 from fiberscope.spelling import SPELT
 
@@ -98,6 +99,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return _complain(str(error), MACHINE_WRONG)
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
+        except BrokenPipeError:  # as of `fiberscope list | head`, who has seen enough
+            _give_up_output()
+            return UNREAD
         except Exception as error:
             message = _mistake(error)
             if message is None:
@@ -123,9 +127,14 @@ def _of_the_system(error: OSError) -> str:
     reason = error.strerror or str(error)
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason}"
-    if sys.stdout is sys.__stdout__ and sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again at its end
+    _give_up_output()
     return f"the output cannot be written: {reason}"
+
+
+def _give_up_output() -> None:
+    """Python would try again at its end."""
+    if sys.stdout is sys.__stdout__ and sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @cache

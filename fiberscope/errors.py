@@ -12,6 +12,7 @@ __all__ = [
     "INTERRUPTED",
     "MACHINE_WRONG",
     "POINTS_FAILED",
+    "UNREAD",
     "DeadlockedRunError",
     "FailedRunError",
     "InputError",
@@ -24,6 +25,7 @@ BAD_INPUT = 2
 MACHINE_WRONG = 3
 POINTS_FAILED = 4  # of a sweep; each has its row
 INTERRUPTED = 130
+UNREAD = 141  # who reads the output has gone, as a program that ends by SIGPIPE says
 
 
 class InputError(ValueError):

@@ -1,11 +1,11 @@
-"""How a run tells of its progress."""
+"""How a run tells of its progress, and of what it needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-__all__ = ["Progress", "nobody"]
+__all__ = ["Progress", "installing", "nobody"]
 
 # Stage, work done, work in all (0 where unknown); called now and then. While "simulating" is how much of the
 # work is done, "cycles" is the cycle that it has come to, and the limit.
@@ -14,3 +14,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 def nobody(_stage: str, _done: int, _total: int) -> None:
     """Tell nobody."""
+
+
+def installing(extra: str) -> str:
+    """How to install an extra: of a package, and in a clone, which has an environment of its own."""
+    return f"pip install 'fiberscope[{extra}]', in a clone make .venv/{extra}"

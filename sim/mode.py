@@ -45,19 +45,25 @@ class _Compiler(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname.startswith("fiberscope.") and any(_lacks(fullname, folder) for folder in path or ()):
-            _compile([fullname, *_importing()])
+        for folder in path or () if fullname.startswith("fiberscope.") else ():
+            if _lacks(Path(folder, f"{fullname.rpartition('.')[2]}.py")):
+                _compile([fullname, *_importing(), *_beside(fullname, Path(folder))])
         return None
 
 
-def _lacks(name: str, folder: str) -> bool:
-    """Whether a module in a folder is one that is compiled, and is not."""
-    source = Path(folder, f"{name.rpartition('.')[2]}.py")
+def _lacks(source: Path) -> bool:
+    """Whether a module is one that is compiled, and is not."""
     if not source.is_file() or source.with_suffix(EXTENSION_SUFFIXES[0]).is_file():
         return False
     typed = source.with_suffix(".pxd")  # by hand, of those that are not marked
     with source.open("rb") as file:
         return file.readline().startswith(MARK) or (typed.is_file() and "cdef class" in typed.read_text())
+
+
+def _beside(name: str, folder: Path) -> list[str]:
+    """What lacks in the same folder: the blocks of a graph come one by one, and compiling begins slowly."""
+    package, _, own = name.rpartition(".")
+    return sorted(f"{package}.{one.stem}" for one in folder.glob("*.py") if one.stem != own and _lacks(one))
 
 
 def _importing() -> list[str]:

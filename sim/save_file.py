@@ -19,7 +19,7 @@ from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import COLOURED, ROW_BITS, STATE, Variable, Waveform
 
 SAVE_FILE_ENDING = ".gtkw"
-TABLE_ENDING = ".states"  # of the table that says what the numbers of coloured states stand for
+TABLE_ENDING = ".enum"  # of the table that says what the numbers of coloured states stand for
 OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment; GTKWave does not keep it
 OPEN_LINES = 80  # groups that begin further down are folded at first
 WINDOW = (1400, 900)  # pixels

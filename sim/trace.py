@@ -53,7 +53,7 @@ def write_vcd(
             when it holds.
         cycles: how many cycles of the first clock the waveform lasts at the most, from where it begins.
         save_file: whether to write a GTKWave save file beside it, under the same name with ``.gtkw``.
-        colours: whether the save file shows the states in colour, by the table ``.states`` beside it.
+        colours: whether the save file shows the states in colour, by the table ``.enum`` beside it.
 
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,

@@ -97,6 +97,14 @@ def test_what_is_not_compiled_is_at_its_first_use_with_all_that_leads_to_it(chec
     assert done.stdout == ""
 
 
+def test_what_lacks_in_the_same_folder_is_compiled_with_it(checkout: Path) -> None:
+    (checkout / "fiberscope" / "sim" / "beside.py").write_text(f"{MARK}\n")
+    done = imported(checkout, "print('compiling', os.environ['FIBERSCOPE_NEEDED'])")
+    assert done.stderr.splitlines()[1:] == [
+        "compiling fiberscope.sim.inner fiberscope.sim.outer fiberscope.sim.beside"
+    ]
+
+
 def test_a_compilation_that_fails_costs_a_line_with_its_log(checkout: Path) -> None:
     done = imported(checkout, "sys.exit('no room')")
     log = checkout / "build" / "needed.log"

@@ -47,7 +47,8 @@ def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (
             "",
             ["PYTHON=./none"],
-            "make: Python 3.11 or newer is needed, and ./none is missing; choose another",
+            "make: Python 3.11 or newer is needed, and ./none is missing "
+            "(on Debian: apt install python3-dev python3-venv gcc); choose another",
         ),
         (
             WITHOUT_VENV,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from fiberscope.telling import installing
+
 __all__ = ["advice", "missing"]
 
 EXTRAS: Final = {
@@ -33,4 +35,4 @@ def advice(error: ModuleNotFoundError) -> str | None:
 
 def missing(library: str) -> str:
     """That it is not installed, and how to install the extra that has it."""
-    return f"{library} is not installed: pip install 'fiberscope[{EXTRAS[library]}]'"
+    return f"{library} is not installed: {installing(EXTRAS[library])}"

@@ -14,6 +14,7 @@ from fiberscope.report.document import Report
 from fiberscope.report.families import families
 from fiberscope.report.files import check_writable, write_bytes
 from fiberscope.report.parts import Iteration, Occupancy, Teaal, Timeline
+from fiberscope.telling import installing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +91,7 @@ def blank(title: str, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
     except ImportError as error:
-        raise InputError("pictures need matplotlib: pip install 'fiberscope[plots]'") from error
+        raise InputError(f"pictures need matplotlib: {installing('plots')}") from error
     drawn = Figure(figsize=(WIDTH, height), layout="constrained")
     drawn.suptitle(title, wrap=True)
     return drawn

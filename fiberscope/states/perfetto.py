@@ -18,6 +18,7 @@ from typing import Any
 
 from fiberscope.errors import InputError
 from fiberscope.states.document import ComponentStates, StateTimeline, slices_of
+from fiberscope.telling import installing
 
 __all__ = ["require_perfetto", "trace_of"]
 
@@ -37,7 +38,7 @@ def require_perfetto() -> None:
         InputError: saying how to install it.
     """
     if find_spec("perfetto") is None:
-        raise InputError("a trace for Perfetto needs its library: pip install 'fiberscope[perfetto]'")
+        raise InputError(f"a trace for Perfetto needs its library: {installing('perfetto')}")
 
 
 def trace_of(states: StateTimeline) -> bytes:

@@ -143,4 +143,6 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyrtl", None)
     code, _out, err = said(capsys, "export", "merger")
     assert code == 2
-    assert err == ("fiberscope: pyrtl is not installed: pip install 'fiberscope[rtl]'\n")
+    assert err == (
+        "fiberscope: pyrtl is not installed: pip install 'fiberscope[rtl]', in a clone make .venv/rtl\n"
+    )

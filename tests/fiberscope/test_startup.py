@@ -123,3 +123,9 @@ def test_a_closed_pipe_is_no_traceback() -> None:
         ["bash", "-c", command], check=True, capture_output=True, text=True, env=environment
     )
     assert "Traceback" not in shown.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
+    command = f"set -o pipefail; {sys.executable} -m fiberscope help gamma | head -n 1"
+    shown = subprocess.run(["bash", "-c", command], check=False, capture_output=True, text=True)
+    assert (shown.returncode, shown.stderr, shown.stdout.count("\n")) == (141, "", 1)

@@ -29,6 +29,7 @@ COMMANDS = {
     "convert": (["csr", "csc", "a.mtx"], None),
     "diff": (["r.json", "r.json"], None),
     "formats": (["a.mtx"], None),
+    "help": (["tour"], None),
     "info": (["gamma"], None),
     "list": ([], None),
     "map": (["eyeriss", "--search", "optuna"], "search"),
@@ -142,4 +143,6 @@ def test_a_command_works_or_names_its_extra_in_a_line(command: str, told) -> Non
         assert (code, "install" in err) == ((2, False) if command == "wave" else (0, False)), err
         return
     assert code == 2, err
-    assert re.fullmatch(rf"fiberscope: .*: pip install 'fiberscope\[{extra}\]'\n", err)
+    assert re.fullmatch(
+        rf"fiberscope: .*: pip install 'fiberscope\[{extra}\]', in a clone make .venv/{extra}\n", err
+    )

@@ -344,8 +344,8 @@ def test_an_occupancy_is_labelled_with_the_capacity(tmp_path):
 def test_states_are_in_colour_by_a_second_signal_and_a_table_unless_that_is_unwanted(tmp_path):
     plain = trace(tmp_path / "plain.vcd", colours=False)
     coloured = trace(tmp_path / "coloured.vcd", colours=True)
-    table = dict(line.split(" ") for line in (tmp_path / "coloured.states").read_text().splitlines())
-    assert not (tmp_path / "plain.states").exists()
+    table = dict(line.split(" ") for line in (tmp_path / "coloured.enum").read_text().splitlines())
+    assert not (tmp_path / "plain.enum").exists()
     for name, signal in plain.signals.items():
         assert coloured.signals[name] == signal
         if name.endswith(".state"):
@@ -362,7 +362,7 @@ def test_the_save_file_shows_states_in_colour_in_the_place_of_those_in_text(tmp_
     shown = Counter(name for name in shown_in(tmp_path / "run.gtkw") if ".state" in name)
     assert set(shown.values()) == {2}
     assert all(name.endswith(".state_coloured[15:0]") for name in shown)
-    assert "^1 run.states\n" in save_file
+    assert "^1 run.enum\n" in save_file
     assert not re.search(r"\^[2-9]", save_file)
 
 

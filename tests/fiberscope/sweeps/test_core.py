@@ -25,4 +25,6 @@ def test_the_core_runs_without_the_extra_and_its_commands_name_it() -> None:
     lines = done.stderr.splitlines()
     assert len(lines) == len(commands)
     for line in lines:
-        assert line.endswith(" is not installed: pip install 'fiberscope[sweep]'")
+        assert line.endswith(
+            " is not installed: pip install 'fiberscope[sweep]', in a clone make .venv/sweep"
+        )

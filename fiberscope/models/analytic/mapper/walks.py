@@ -13,6 +13,7 @@ from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapper.search import Outcome, evaluate
 from fiberscope.models.analytic.mapper.space import Space, Whole
 from fiberscope.models.analytic.mapping import Mappings
+from fiberscope.telling import installing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,7 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
     try:
         import optuna  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
-        raise InputError("the search optuna needs its library: pip install 'fiberscope[search]'") from None
+        raise InputError(f"the search optuna needs its library: {installing('search')}") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
     study = optuna.create_study(sampler=sampler)
