@@ -29,6 +29,7 @@ from fiberscope.spelling import SPELT
 
 __all__ = ["main", "run"]
 
+PIPE_BROKEN = 1  # what click ends with where it sees that first
 YOUNG_OBJECTS = 100_000  # before Python looks for garbage; most of what is made is there to stay
 
 # The base of all usage errors; where it lives depends on the version of typer.
@@ -101,6 +102,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return INTERRUPTED
         except BrokenPipeError:  # as of `fiberscope list | head`, who has seen enough
             _give_up_output()
+            return UNREAD
+        except SystemExit as ended:
+            if ended.code != PIPE_BROKEN:
+                raise
             return UNREAD
         except Exception as error:
             message = _mistake(error)
