@@ -146,6 +146,26 @@ def test_what_a_compiled_class_has_is_declared(compiled):
     assert {name: found for name, found in missing.items() if found} == {}
 
 
+def from_the_end(tree: ast.Module) -> list[int]:
+    """Lines with an index that counts from the end, which compiled code hands on as it is."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.UnaryOp)
+        and isinstance(node.slice.op, ast.USub)
+    ]
+
+
+def test_no_index_of_a_compiled_module_counts_from_the_end(compiled):
+    found = {name: from_the_end(parsed(module)) for name, (module, _text) in compiled.items()}
+    assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_planted_an_index_that_counts_from_the_end_is_found():
+    assert from_the_end(ast.parse("a = b[1]\nc = b[-1]\nd = b[:-1]\ne = b[-n]")) == [2, 4]
+
+
 def test_planted_an_attribute_and_a_method_that_the_pxd_lacks_are_named():
     pxd = "cdef class Base:\n    cdef long a, b\n\ncdef class Own(Base):\n    cdef int _known(self)\n"
     source = "class Own(Base):\n    def _known(self): self.a = self.c = 1\n    def _hidden(self): pass\n"

@@ -38,7 +38,7 @@ def stream_of(a: CompressedRows, table: TaskTable, sizes: Sizes) -> StreamOfA:
     pointers = np.asarray(a.pointers)
     line = sizes.line_bytes
     pointer_lines = -(-(a.rows + 1) * sizes.pointer_bytes // line)
-    data_lines = -(-int(pointers[-1]) * sizes.element_bytes // line)
+    data_lines = -(-int(pointers[a.rows]) * sizes.element_bytes // line)
     behind = np.arange(pointer_lines) * (line // max(1, sizes.pointer_bytes))
     rows = np.maximum(behind - 1, 0)  # that each one ends
     before = pointers[rows] * sizes.element_bytes // line  # the line of nonzeros each one precedes

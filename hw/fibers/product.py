@@ -34,12 +34,12 @@ class ProductRows:  # C: final
     ) -> None:
         self.order = np.arange(a.rows) if order is None else order
         longest = np.minimum(_products_a_row(a, b), columns)
-        starts = np.concatenate([[0], np.cumsum(longest)])
-        self.starts = np.append(starts[self.order], starts[-1])  # C: public long[::1]
-        self.coordinate_pages = _pages(4 * int(starts[-1]))
-        self.value_pages = _pages(8 * int(starts[-1]))
-        self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, starts[-1])  # C: public
-        self.values = np.frombuffer(self.value_pages, np.float64, starts[-1])  # C: public
+        starts, room = np.cumsum(longest) - longest, int(longest.sum())
+        self.starts = np.append(starts[self.order], room)  # C: public long[::1]
+        self.coordinate_pages = _pages(4 * room)
+        self.value_pages = _pages(8 * room)
+        self.coordinates = np.frombuffer(self.coordinate_pages, np.int32, room)  # C: public
+        self.values = np.frombuffer(self.value_pages, np.float64, room)  # C: public
         self.together: Rows | None = None
 
     def gather(self, lengths: npt.NDArray[np.int64]) -> Rows:
@@ -75,7 +75,7 @@ class ProductRows:  # C: final
             _forget(self.coordinate_pages, 4 * left, 4 * int(starts[last]))
             _forget(self.value_pages, 8 * left, 8 * int(starts[last]))
             first = last
-        count = int(pointers[-1])
+        count = int(pointers[len(lengths)])
         if count < 2**31:  # as wide as the coordinates, or scipy copies them
             pointers = pointers.astype(np.int32)
         return values[:count], coordinates[:count], pointers

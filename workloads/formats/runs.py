@@ -34,7 +34,7 @@ def pack_entries(runs: Items, values: Items, run_bits: int, value_bits: int, lon
     ends = np.cumsum(lengths)
     starts = ends - lengths
     at, shift = starts // WORD, (starts % WORD).astype("<u8")
-    words = np.zeros(line_words(int(ends[-1])), dtype="<u8")
+    words = np.zeros(line_words(int(lengths.sum())), dtype="<u8")
     np.bitwise_or.at(words, at, entries << shift)
     over = starts % WORD + lengths > WORD
     words[1:][at[over]] |= entries[over] >> (np.uint64(WORD) - shift[over])

@@ -35,7 +35,7 @@ def merge_steps(
         if summed is not None:
             merged, summed = _distinct(np.repeat(merged, elements), summed)
         weights = elements if summed is None else None
-        elements = np.bincount(merged, weights, segments[-1]).astype(np.int64)
+        elements = np.bincount(merged, weights, segments[len(lists)]).astype(np.int64)
     return steps
 
 
