@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from fiberscope.errors import InputError
 from fiberscope.store import Store
 from fiberscope.sweeps.ending import DONE, ended
 from fiberscope.sweeps.plan import Task, planned
 from fiberscope.sweeps.progress import Progress, batches, shown
 from fiberscope.sweeps.runner import Limits
 from fiberscope.sweeps.statuses import REFUSED
-from fiberscope.sweeps.study import Study, read_study, study_of
+from fiberscope.sweeps.study import Study, StudyKeys, read_study, study_of
 from fiberscope.sweeps.where import Where
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def sweep(
     workers: int | None = None,
     retry: bool = False,
     quiet: bool = False,
-    **study: object,
+    **study: Unpack[StudyKeys],
 ) -> pd.DataFrame:
     """Run all points of a study that its store does not have, on all cores or on a cluster.
 
@@ -50,8 +51,8 @@ def sweep(
         workers: on this computer, a core each by default.
         retry: run points again that failed.
         quiet: no progress.
-        study: keys of a study: ``command``, ``settings``, ``config``, ``exact``, ``grid``, ``points``,
-            ``sample``, ``timeout`` in seconds, ``memory`` in bytes; beside a file they take its keys' places.
+        study: ``grid``, ``points``, ``settings`` and the other keys of a study, see ``StudyKeys``; beside a
+            file they take its keys' places.
 
     Returns:
         A row a point, in their order, with all columns of a store but the report.
@@ -79,6 +80,10 @@ def made_study(
         ConfigurationError, InputError: as of ``sweep``.
     """
     given = dict(keys)
+    for workload in () if isinstance(workloads, str) else workloads:
+        if not isinstance(workload, str):
+            fix = "save it, as in scipy.sparse.save_npz('a.npz', a), and give the file's name"
+            raise InputError(f"a workload of a sweep is a text, not a {type(workload).__name__}; {fix}")
     if workloads:
         given["workloads"] = workloads if isinstance(workloads, str) else list(workloads)
     if isinstance(accelerator, str | Path) and is_study(accelerator, keys):

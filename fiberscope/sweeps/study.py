@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
@@ -17,7 +17,7 @@ from fiberscope.errors import InputError
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.space import Sample, combined
 
-__all__ = ["Study", "read_study", "study_of"]
+__all__ = ["Study", "StudyKeys", "read_study", "study_of"]
 
 
 class Told(NamedTuple):
@@ -36,6 +36,20 @@ class Told(NamedTuple):
         if self.document is None or path[0] in self.elsewhere:
             return ""
         return self.document.place(path)
+
+
+class StudyKeys(TypedDict, total=False):
+    """What ``fiberscope.sweep`` takes of a study by keyword, each as ``Study`` says."""
+
+    command: str
+    settings: Mapping[str, object]
+    config: str
+    exact: bool
+    grid: Mapping[str, Sequence[object]]
+    points: Sequence[Mapping[str, object]]
+    sample: Mapping[str, object]
+    timeout: float
+    memory: int | str
 
 
 class Study(BaseModel):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from scipy import sparse
 
 import fiberscope
 from fiberscope.accelerators import ConfigurationError
@@ -293,3 +294,8 @@ def test_formats_without_a_recipe_cost_their_own_point(point: Point, reason: str
     refused, beside = planned([point, Point("convert", "csr csc", SMALL)])
     assert (refused.refused, beside.refused) == (True, False)
     assert refused.row["reason"].startswith(reason)
+
+
+def test_a_workload_that_is_no_text_is_refused_with_what_to_do() -> None:
+    with pytest.raises(InputError, match=r"is a text, not a csr_array; save it"):
+        fiberscope.sweep("gamma", [sparse.csr_array((2, 2))], quiet=True)
