@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.report.document import Report
-from fiberscope.words import file_of_graph
+from fiberscope.words import file_of_graph, in_order
 
 if TYPE_CHECKING:
     from fiberscope.models.analytic.mapper.api import Best
@@ -95,7 +95,8 @@ def tile(
     """Choose tiles from statistics of the tensors (D2T2).
 
     Args:
-        operands: files, names or generators, from left to right; B is A again if left out.
+        operands: files, names or generators, from left to right or by name (``"A=TENSOR"``); B is A again
+            if left out.
         kernel, order: what is computed, and the loops over tiles, the outermost first.
         buffer: of each operand, in bytes.
         transpose_b: B is A transposed.
@@ -110,7 +111,7 @@ def tile(
     from fiberscope.models.tiles.plan import plan  # noqa: PLC0415
 
     asked = Kernel.read(kernel, order)
-    tensors = load_operands(asked, operands, transpose_b=transpose_b, exact=exact)
+    tensors = load_operands(asked, in_order(operands, asked.inputs), transpose_b=transpose_b, exact=exact)
     return plan(asked, tensors, capacity_of(asked, buffer))
 
 

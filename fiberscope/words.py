@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fiberscope.errors import InputError
 
-__all__ = ["a_and_b", "check_factors", "file_of_graph", "operands_of"]
+__all__ = ["a_and_b", "check_factors", "file_of_graph", "in_order", "operands_of"]
 
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.*)", re.DOTALL)
 
@@ -29,18 +29,32 @@ def a_and_b(words: Sequence[str]) -> tuple[str, str | None]:
     Raises:
         InputError: more than two in order, a name that is not A's or B's, or no A; or as of ``operands_of``.
     """
+    a, *b = in_order(words, "AB")
+    check_factors([a, *b])
+    return a, b[0] if b else None
+
+
+def in_order(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The operands of these names, each given in its order or by name; the last ones may be left out.
+
+    More than there are names for stay as they are, for who counts them.
+
+    Raises:
+        InputError: a name that is none of these, one that is given twice or left out before others; or as of
+            ``operands_of``.
+    """
     factors, named = operands_of(words)
-    check_factors(factors)
-    given = dict(zip("AB", factors, strict=False))
+    given = dict(zip(names, factors, strict=False))
     for name in named:
-        if name not in ("A", "B"):
-            raise InputError(f"{name}={named[name]}: the operands here are A and B")
+        if name not in names:
+            raise InputError(f"{name}={named[name]}: the operands here are {' and '.join(names)}")
         if name in given:
             raise InputError(f"{name} is given twice, in order and by name; leave one out")
     given |= named
-    if "A" not in given:
-        raise InputError("there is no A; give A=MATRIX")
-    return given["A"], given.get("B")
+    for name in names[: max(1, len(given))]:
+        if name not in given:
+            raise InputError(f"there is no {name}; give {name}=MATRIX")
+    return [given[name] for name in names if name in given] + factors[len(names) :]
 
 
 def file_of_graph(source: str) -> Path | None:

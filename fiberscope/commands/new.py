@@ -48,4 +48,5 @@ def machine(
     made = new_machine(name, folder)
     for file in sorted(made.iterdir()):
         print(file)
-    print(f"Run it: fiberscope sim ./{made} uniform:rows=300,cols=300,nonzeros=3000")
+    shown = made if made.is_absolute() else f"./{made}"
+    print(f"Run it: fiberscope sim {shown} uniform:rows=300,cols=300,nonzeros=3000")

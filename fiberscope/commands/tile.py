@@ -12,6 +12,7 @@ from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.options import Exact, Json, Markdown
 from fiberscope.errors import InputError
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.words import in_order
 
 if TYPE_CHECKING:
     from fiberscope.models.tiles.kernel import Kernel
@@ -24,7 +25,7 @@ _Operands = Annotated[
     list[str],
     typer.Argument(
         metavar="A [B]...",
-        help="The operands from left to right: files, names, generators; B is A again if left out.",
+        help="The operands from left to right, or by name (A=TENSOR); B is A again if left out.",
         autocompletion=complete_matrix,
     ),
 ]
@@ -92,8 +93,9 @@ def tile(
     from fiberscope.models.tiles.options import Options
     from fiberscope.models.tiles.plan import Methods, plan
 
-    check_outputs({"--json": json, "--plot": plot}, {**_files(operands), "--statistics": statistics})
     asked = Kernel.read(kernel, order)
+    operands = in_order(operands, asked.inputs)
+    check_outputs({"--json": json, "--plot": plot}, {**_files(operands), "--statistics": statistics})
     options = validated(Options, parse_settings(settings or []), "tile")
     names = [name for name in compare.split(",") if name]
     methods = Methods(names, scan, swiftiles, microtile, panel)

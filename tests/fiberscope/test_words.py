@@ -3,7 +3,7 @@
 import pytest
 
 from fiberscope.errors import InputError
-from fiberscope.words import a_and_b
+from fiberscope.words import a_and_b, in_order
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,21 @@ def test_a_product_has_its_operands_in_order_or_by_name(
 def test_what_is_no_product_is_refused(words: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         a_and_b(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (["x", "y", "z"], ["x", "y", "z"]),
+        (["C=z", "x", "B=y"], ["x", "y", "z"]),
+        (["B=y", "A=x"], ["x", "y"]),
+        (["w", "x", "y", "z"], ["w", "x", "y", "z"]),
+    ],
+)
+def test_operands_of_names_come_in_their_order(words: list[str], given: list[str]) -> None:
+    assert in_order(words, "ABC") == given
+
+
+def test_one_that_is_left_out_before_others_is_named() -> None:
+    with pytest.raises(InputError, match="there is no B; give B=MATRIX"):
+        in_order(["C=z", "x"], "ABC")
