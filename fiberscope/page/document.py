@@ -27,6 +27,7 @@ SCRIPTS: Final = (
     "data.js",
     "filter.js",
     "scale.js",
+    "export.js",
     "chart.js",
     "points.js",
     "bars.js",
@@ -41,6 +42,7 @@ SCRIPTS: Final = (
     "study.js",
     "spans.js",
     "waits.js",
+    "course.js",
     "run.js",
     "main.js",
 )

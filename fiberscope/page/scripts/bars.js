@@ -7,7 +7,8 @@ const Bars = (() => {
     ["idle", "var(--idle)"],
   ];
 
-  const MARGIN = 195; // pixels for the names of components
+  /* Pixels for the names of components, fewer where there is little room. */
+  const margin = (width) => Math.min(195, width / 2);
 
   const legend = () =>
     element(
@@ -67,13 +68,13 @@ const Bars = (() => {
     });
   }
 
-  const NUMBERS = STATES.map(([text]) => ({ text, number: true }));
+  const SHARES = STATES.map(([text]) => ({ text, number: true, unit: "share" }));
 
   const table = (bars, first) =>
-    plainTable(
+    tabular(
       "",
-      [first, ...NUMBERS],
-      bars.map((bar) => [bar.label, ...bar.shares.map((share) => Format.value(share, "share"))]),
+      [first, ...SHARES],
+      bars.map((bar) => [bar.label, ...bar.shares]),
     );
 
   /* A bar a kind of component of one run; nothing where it counts no cycles of components. */
@@ -84,8 +85,8 @@ const Bars = (() => {
       shares,
     }));
     if (!bars.length) return Chart.nothing(title, run.reason || "It counts no cycles of components.");
-    return Chart.frame(title, draw(bars, width, MARGIN), "", () => table(bars, "components"), ...more);
+    return Chart.frame(title, draw(bars, width, margin(width)), "", () => table(bars, "components"), ...more);
   }
 
-  return { STATES, legend, draw, table, ofRun };
+  return { STATES, SHARES, legend, draw, margin, table, ofRun };
 })();

@@ -3,6 +3,7 @@ const Chart = (() => {
   const SERIES = [1, 2, 3, 4, 5, 6].map((at) => `var(--series-${at})`);
   const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "star"];
 
+  const HEADING = Data.kind === "run" ? "h2" : "h3"; // those of a study stand under one of its charts
   const width = (place) => Math.max(300, Math.min(1100, place));
   const style = {
     background: "none",
@@ -47,23 +48,31 @@ const Chart = (() => {
   }
 
   /* The same as a table, made when it is opened. */
-  function asTable(make) {
+  function asTable(make, summary = "The same as a table") {
     const place = element("div", { class: "wide" });
-    const toggle = ({ target }) => target.open && place.replaceChildren(make());
-    return element("details", { toggle }, element("summary", {}, "The same as a table"), place);
+    const toggle = ({ target }) => target.open && place.replaceChildren(plainTable(make()));
+    return element("details", { toggle }, element("summary", {}, summary), place);
   }
 
+  const head = (title, make, pictured) =>
+    element("div", { class: "head" }, element(HEADING, {}, title), Export.buttons(title, make, pictured));
+
   /* A chart with its title, what stands between both, a caption, and what makes the table beside it. */
-  function frame(title, svg, caption, make, ...between) {
+  function frame(title, drawn, caption, make, ...between) {
     const below = caption ? element("figcaption", {}, caption) : null;
-    const table = make ? asTable(make) : null;
-    return element("figure", {}, element("h3", {}, title), between, svg, below, table);
+    return element("figure", {}, head(title, make, true), between, drawn, below, asTable(make));
+  }
+
+  /* A table that stands for itself, with its title. */
+  function tableFrame(title, make, caption) {
+    const table = element("div", { class: "wide" }, plainTable(make()));
+    return element("figure", {}, head(title, make, false), table, element("figcaption", {}, caption));
   }
 
   const nothing = (title, reason) =>
-    element("figure", {}, element("h3", {}, title), element("p", { class: "soft" }, reason));
+    element("figure", {}, element(HEADING, {}, title), element("p", { class: "soft" }, reason));
 
   const columnsOf = (columns) => columns.map((column) => [column.name, column.label]);
 
-  return { SERIES, width, style, plot, groups, legend, asTable, frame, nothing, columnsOf };
+  return { SERIES, width, style, plot, groups, legend, asTable, frame, tableFrame, nothing, columnsOf };
 })();

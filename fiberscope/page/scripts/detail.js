@@ -23,7 +23,7 @@ const Detail = (() => {
     ]);
     const caption = `* is not what most runs of ${run.accelerator} have`;
     return all.length
-      ? openable("settings", `All ${all.length} settings`, plainTable(caption, ["setting", "value"], rows))
+      ? openable("settings", `All ${all.length} settings`, plainTable(tabular(caption, ["setting", "value"], rows)))
       : null;
   }
 

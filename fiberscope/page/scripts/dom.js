@@ -26,11 +26,18 @@ function chooser(label, key, options, chosen) {
   return element("label", {}, label, select);
 }
 
-/* A plain table: `heads` are words, or { text, number: true }; the first cell of a row names it. */
-function plainTable(caption, heads, rows) {
-  const told = heads.map((head) => (typeof head === "string" ? { text: head } : head));
-  const cell = (text, at) => {
-    const side = { class: told[at].number ? "number" : null };
+/* What a table holds: `heads` are words, or { text, number, unit } of columns of numbers, which rows have as they are. */
+const tabular = (caption, heads, rows) => ({
+  caption,
+  heads: heads.map((head) => (typeof head === "string" ? { text: head } : head)),
+  rows,
+});
+
+/* A plain table; the first cell of a row names it. */
+function plainTable({ caption, heads, rows }) {
+  const cell = (value, at) => {
+    const text = Format.value(value, heads[at].unit);
+    const side = { class: heads[at].number ? "number" : null };
     return at === 0 ? element("th", { scope: "row", ...side }, text) : element("td", side, text);
   };
   const head = ({ text, number }) => element("th", { scope: "col", class: number ? "number" : null }, text);
@@ -38,7 +45,7 @@ function plainTable(caption, heads, rows) {
     "table",
     { class: "plain" },
     caption ? element("caption", {}, caption) : null,
-    element("thead", {}, element("tr", {}, told.map(head))),
+    element("thead", {}, element("tr", {}, heads.map(head))),
     element(
       "tbody",
       {},

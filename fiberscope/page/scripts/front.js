@@ -23,14 +23,14 @@ const Front = (() => {
   }
 
   function table(groups, fronts, x, y) {
-    const numbers = [x, y].map((column) => ({ text: column.label, number: true }));
+    const numbers = [x, y].map(({ label, unit }) => ({ text: label, number: true, unit }));
     const row = (run, group) => [
       `${run.number}: ${Data.name(run)}`,
       group.name,
-      ...[x, y].map((column) => Format.value(run[column.name], column.unit)),
+      ...[x, y].map((column) => run[column.name]),
     ];
     const rows = fronts.flatMap((runs, at) => runs.map((run) => row(run, groups[at])));
-    return plainTable(`The front of ${wish(x)} and ${wish(y)}`, ["run", "group", ...numbers], rows);
+    return tabular(`The front of ${wish(x)} and ${wish(y)}`, ["run", "group", ...numbers], rows);
   }
 
   function chart(runs, x, y, width) {

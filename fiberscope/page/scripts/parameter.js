@@ -34,13 +34,13 @@ const ByParameter = (() => {
   }
 
   function table(title, middle, x, y) {
-    const numbers = ["runs", `median ${y.label}`, "least", "most"].map((text) => ({ text, number: true }));
+    const values = [`median ${y.label}`, "least", "most"].map((text) => ({ text, number: true, unit: y.unit }));
+    const numbers = [{ text: "runs", number: true }, ...values];
     const rows = middle.map((each) => {
-      const values = [each.y, ...d3.extent(each.runs, (run) => run[y.name])];
-      const told = values.map((value) => Format.value(value, y.unit));
-      return [Format.value(each.x, x.unit), each.group.name, each.runs.length, ...told];
+      const range = d3.extent(each.runs, (run) => run[y.name]);
+      return [each.x, each.group.name, each.runs.length, each.y, ...range];
     });
-    return plainTable(title, [x.label, "group", ...numbers], rows);
+    return tabular(title, [{ text: x.label, unit: x.unit }, "group", ...numbers], rows);
   }
 
   function chart(runs, x, y, width, prefix) {

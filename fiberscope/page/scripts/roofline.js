@@ -67,14 +67,15 @@ const Roofline = (() => {
   }
 
   function table(runs) {
-    const numbers = [X.label, Y.label, "roof there", "reached"].map((text) => ({ text, number: true }));
+    const numbers = [X, Y, { label: "roof there", unit: Y.unit }, { label: "reached", unit: "share" }].map(
+      ({ label, unit }) => ({ text: label, number: true, unit }),
+    );
     const row = (run) => {
       const roof = run[BANDWIDTH] ? height(run[X.name], [run[BANDWIDTH], run[WORKERS] ?? null]) : null;
-      const reached = roof ? Format.value(run[Y.name] / roof, "share") : "";
-      const told = [Format.value(run[X.name]), Format.value(run[Y.name], Y.unit), Format.value(roof, Y.unit)];
-      return [`${run.number}: ${Data.name(run)}`, ...told, reached];
+      const reached = roof ? run[Y.name] / roof : null;
+      return [`${run.number}: ${Data.name(run)}`, run[X.name], run[Y.name], roof, reached];
     };
-    return plainTable("Roofline", ["run", ...numbers], runs.map(row));
+    return tabular("Roofline", ["run", ...numbers], runs.map(row));
   }
 
   function caption(hidden) {

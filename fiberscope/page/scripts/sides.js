@@ -56,9 +56,9 @@ const Sides = (() => {
     const differing = differences(pair);
     const title = differing.length ? "What they were given that differs" : "They were given the same";
     return [
-      plainTable(title, heads("setting", pair).slice(0, 3), differing),
-      plainTable("What was measured", heads("measure", pair), measured(pair)),
-    ].map((table) => element("div", { class: "wide" }, table));
+      tabular(title, heads("setting", pair).slice(0, 3), differing),
+      tabular("What was measured", heads("measure", pair), measured(pair)),
+    ].map((table) => element("div", { class: "wide" }, plainTable(table)));
   }
 
   function show(runs, width) {

@@ -150,7 +150,7 @@ const Study = (() => {
     redraw(bar, Tabs.show(CHARTS, key));
     chart.setAttribute("aria-labelledby", `tab-${key}`);
     redraw(chart, view.show(view === Sides ? runs : runs.filter(Data.done), chart.clientWidth));
-    redraw(table, element("h2", {}, "Runs"), Table.show(runs));
+    redraw(table, Table.show(runs));
     redraw(aside, Detail.show(Data.byId.get(View.get("run"))));
   }
 

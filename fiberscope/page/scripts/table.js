@@ -42,11 +42,13 @@ const Table = (() => {
   }
 
   /* What held a run back, or why it failed, stands in one place. */
+  const value = (run, { name }) => (name === "bottleneck" && !Data.done(run) ? run.reason : run[name]);
+
   function cell(run, column) {
     const failed = !Data.done(run) && ["status", "bottleneck"].includes(column.name);
-    const value = failed && column.name === "bottleneck" ? run.reason : run[column.name];
     const kinds = [failed ? "failed" : side(column), column.name === "bottleneck" && "sentence"];
-    return element("td", { class: kinds.filter(Boolean).join(" ") }, Format.value(value, column.unit));
+    const text = Format.value(value(run, column), column.unit);
+    return element("td", { class: kinds.filter(Boolean).join(" ") }, text);
   }
 
   /* A button of a row that takes its run as the first or as the second, or lets it go. */
@@ -95,6 +97,14 @@ const Table = (() => {
     return openable("choosing", "Columns", element("div", { class: "controls" }, boxes));
   }
 
+  /* All of them with the columns that are shown, for a file. */
+  function whole(runs) {
+    const shown = columns();
+    const heads = shown.map(({ label, unit }) => ({ text: label, unit }));
+    const row = (run) => [run.number, ...shown.map((column) => value(run, column))];
+    return tabular("", ["run", ...heads], runs.map(row));
+  }
+
   function show(runs) {
     const pages = Math.max(1, Math.ceil(runs.length / PAGE));
     const asked = Math.floor(Number(View.get("page"))) || 1;
@@ -110,7 +120,9 @@ const Table = (() => {
       element("tbody", {}, rows),
     );
     const region = { class: "wide", tabindex: 0, role: "region", "aria-label": "Table of runs" };
-    return [choice(shown), element("div", region, table), pager(page, pages, runs.length)];
+    const title = element("h2", {}, "Runs");
+    const save = Export.buttons("Runs", () => whole(runs), false);
+    return [element("div", { class: "head" }, title, save), choice(shown), element("div", region, table), pager(page, pages, runs.length)];
   }
 
   return { sorted, show };

@@ -247,13 +247,10 @@ const Waits = (() => {
 
     const button = (id, text, act) => element("button", { type: "button", id, click: act }, text);
     const table = () =>
-      plainTable(
+      tabular(
         "",
-        ["component", ...Bars.STATES.map(([text]) => ({ text, number: true }))],
-        rows().map((one) => [
-          one.name,
-          ...Spans.kinds(states, one, ...view()).map((share) => Format.value(share, "share")),
-        ]),
+        ["component", ...Bars.SHARES],
+        rows().map((one) => [one.name, ...Spans.kinds(states, one, ...view())]),
       );
     const exact =
       states.interval === 1
@@ -263,10 +260,12 @@ const Waits = (() => {
     View.follow(draw);
     new ResizeObserver(draw).observe(place);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-    return element(
-      "section",
-      { "aria-labelledby": "waits-head" },
-      element("h2", { id: "waits-head" }, "Who waited for whom"),
+    const help = `${exact} The wheel zooms, dragging moves; keys: arrows and Page keys move the cursor, + and - zoom, Home shows the whole run, Enter (or a double click) leads to whom the component under the cursor waits for.`;
+    return Chart.frame(
+      "Who waited for whom",
+      place,
+      [told, range, element("p", { id: "waits-help" }, help)],
+      table,
       element(
         "div",
         { class: "controls" },
@@ -277,15 +276,6 @@ const Waits = (() => {
         button("follow", "Go to whom it waits for", follow),
       ),
       Bars.legend(),
-      place,
-      told,
-      range,
-      element(
-        "p",
-        { class: "soft", id: "waits-help" },
-        `${exact} The wheel zooms, dragging moves; keys: arrows and Page keys move the cursor, + and - zoom, Home shows the whole run, Enter (or a double click) leads to whom the component under the cursor waits for.`,
-      ),
-      Chart.asTable(table),
     );
   }
 
