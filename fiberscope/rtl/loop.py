@@ -41,7 +41,6 @@ __all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 COSTS = ("energy", "area", "area_um2", "edp")  # which follow from what is counted
 NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ: that a part was replaced, too
-NOBODY = "beside a whole machine no component runs"
 NO_TOKEN = "every token is that of the component, in its cycle; what differs is what is counted"
 
 
@@ -211,8 +210,6 @@ class _Attempt:
 
     def _parted(self) -> str:
         """The first cycle in which the RTL moves other tokens than the component, which runs beside it."""
-        if not self.places:
-            return NOBODY
         limit = self.component.limit
         loop = replace(self.loop, waveform=None, until_parted=True, cycle_limit=limit)
         with tempfile.TemporaryDirectory(prefix="fiberscope-loop-") as folder:

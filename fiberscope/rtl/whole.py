@@ -20,20 +20,24 @@ from fiberscope.errors import InputError
 from fiberscope.hw.memory.axi_rtl import AxiParameters, axi_module, with_axi
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
-from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.composition import Composition
+from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.twin import build
-from fiberscope.hw.rtl.kit.whole import Seat, SeatKernel, Whole
+from fiberscope.hw.rtl.kit.whole import Parts, PartsKernel, Seat, SeatKernel, Whole
 from fiberscope.hw.rtl.kit.wrapper import flat, hierarchical
 from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench
+from fiberscope.hw.rtl.tools.hdl import find as find_simulator
+from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
 from fiberscope.report.files import write_text
 from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import ALL, makers
 from fiberscope.rtl.runs import TOP, Run, benched, made_folder, simulated, written
+from fiberscope.sim import Kernel
 from fiberscope.telling import Progress, nobody
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.sparse import sparse
@@ -81,10 +85,25 @@ def composed(loop: Loop) -> tuple[SeatKernel, Composition]:
         raise _Found(kernel, _composed(whole, kernel))
 
     try:
-        _simulated(loop, found, None)
+        _make(loop, SeatKernel(MODULE, found), parts=_seats(loop))
     except _Found as found_there:
         return found_there.kernel, found_there.composition
     raise AssertionError("a machine was made without its kernel")
+
+
+def _make(loop: Loop, kernel: Kernel, **options: object) -> None:
+    """Make the machine in a kernel."""
+    kind = machine(loop.accelerator)
+    configured, maker = configure(kind, None, parse_settings(loop.settings))
+    given = maker.load(loop.a, loop.b, exact=False, progress=nobody).given()
+    kind.models[EVENT](configured, *given, kernel=kernel, **options)
+
+
+def _parts(loop: Loop, name: str) -> Parts:
+    """The machine's own parts, to run beside its module."""
+    noted = PartsKernel()
+    _make(loop, noted)
+    return Parts(name, noted)
 
 
 def _composed(whole: Whole, kernel: SeatKernel) -> Composition:
@@ -157,8 +176,8 @@ def verilated(folder: Path, loop: Loop, progress: Progress | None = None) -> Run
     """With the module compiled into this process."""
 
     def backend(composition: Composition) -> Backend:
-        sources = _sources(composition, folder)
-        return VerilatedBackend(VerilatedModule(sources, composition.interface(), folder))
+        sources, interface = _sources(loop, composition, folder, Verilator.name)
+        return VerilatedBackend(VerilatedModule(sources, interface, folder))
 
     run = run_with(loop, backend, progress)
     run[0].write(folder / "report.json")
@@ -168,18 +187,22 @@ def verilated(folder: Path, loop: Loop, progress: Progress | None = None) -> Run
 def in_hdl(loop: Loop, simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
     folder, (_kernel, composition) = folder.resolve(), composed(loop)
-    interface = composition.interface()
-    bench = Bench(_sources(composition, folder), TOP, (interface,), "fiberscope.rtl.whole_bench", {}, folder)
+    sources, interface = _sources(loop, composition, folder, simulator)
+    bench = Bench(sources, TOP, (interface,), "fiberscope.rtl.whole_bench", {}, folder)
     return benched(loop, bench, simulator)
 
 
-def _sources(composition: Composition, folder: Path) -> tuple[Path, ...]:
-    """The files of a module and of the harness around it."""
-    texts = {
-        f"{TOP}.v": harness(TOP, {composition.module: composition.interface()}),
-        f"{composition.module}.v": verilog(composition),
-    }
-    return written(texts, folder)
+def _sources(
+    loop: Loop, composition: Composition, folder: Path, simulator: str
+) -> tuple[tuple[Path, ...], Interface]:
+    """The files of the module, or the user's, and of the harness around it; and its ports."""
+    interface = replace(composition.interface(), module=loop.module or composition.module)
+    top = {f"{TOP}.v": harness(TOP, {composition.module: interface})}
+    if not loop.sources:
+        return written(top | {f"{composition.module}.v": verilog(composition)}, folder), interface
+    own, made = tuple(map(Path, loop.sources)), written(top, folder)
+    check_ports(interface, find_simulator(simulator).ports(own, interface.module, folder))
+    return (*own, *made), interface
 
 
 def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) -> Run:
@@ -190,6 +213,8 @@ def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) ->
         composition = _composed(whole, kernel)
         adapter = whole.stand_in(name, composition.interface(), backend(composition))
         adapter.given(kernel)
+        if loop.accompanied:
+            adapter.halts, adapter.shadow = loop.until_parted, partial(_parts, loop, name)
         adapters.append(adapter)
         return adapter
 
@@ -202,13 +227,15 @@ def _simulated(loop: Loop, make: Callable[[str, SeatKernel], Adapter], progress:
     kind = machine(loop.accelerator)
 
     def model(*given: object, **options: object) -> Machine:
-        kernel = SeatKernel(f"{kind.name}.{MODULE}", make)
+        kernel = SeatKernel(f"{kind.name}.{MODULE}", make, sleep=not (loop.lock_step or loop.accompanied))
         return cast(Machine, kind.models[EVENT](*given, kernel=kernel, **options))
 
-    seats = {name: partial(_seat, maker.block) for name, maker in makers(kind.name, (ALL,), {}).items()}
     as_module = replace(kind, models={**kind.models, EVENT: model}, workers=MODULE, limits=())
-    return simulated(loop, seats, progress, as_module)
+    return simulated(loop, _seats(loop), progress, as_module)
 
 
-def _seat(block: RtlBlock, name: str, *arguments: object, **options: object) -> Seat:
-    return Seat(name, block, *arguments, **options)
+def _seats(loop: Loop) -> dict[str, Callable[..., Seat]]:
+    """What makes a seat of each part that exists as RTL."""
+    return {
+        name: partial(Seat, block=maker.block) for name, maker in makers(loop.accelerator, (ALL,), {}).items()
+    }

@@ -1,5 +1,6 @@
 """Gamma's processing element as Verilog, in HDL simulators, in the event model's place."""
 
+import re
 import sys
 
 import pytest
@@ -73,3 +74,21 @@ def test_planted_an_identifier_that_changes_in_every_cycle_is_found(tmp_path, mo
     assert machine
     with pytest.raises(FailedBenchError, match="m0_axi_aw takes back what it offered"):
         run(bench(tmp_path, monkeypatch))
+
+
+HELD = "request_held_term0} < 9'd256"  # lines of A that the scheduler holds or waits for
+
+
+@pytest.mark.slow
+def test_planted_in_the_machine_a_fault_is_told_by_port_cycle_and_both_tokens(tmp_path, capsys):
+    settings = [f"--set={setting}" for setting in (*SMALL, "pe.radix=8", "fibercache.size=4KiB")]
+    loop = ["rtl", "loop", "machine", "gamma", written(tmp_path, 1, 14, 0.3), *settings]
+    assert cli.run([*loop, "-o", str(tmp_path)]) == 0
+    assert "identical in all" in capsys.readouterr().out
+    own, text = tmp_path / "mine.v", (tmp_path / "gamma.v").read_text()
+    assert text.count(HELD) == 1
+    own.write_text(text.replace(HELD, HELD.replace("256", "1")))
+    assert cli.run([*loop, "-o", str(tmp_path / "mine"), f"--verilog={own}"]) == 3
+    said = "".join(capsys.readouterr())
+    assert re.search(r"; gamma\.top: in cycle \d+, memory_requests\[\d\] is .* of the component, .* of", said)
+    assert f"Verilog of mine: {own}" in said

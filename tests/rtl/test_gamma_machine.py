@@ -44,7 +44,7 @@ def test_planted_lines_of_memory_that_are_wrong_make_the_product_wrong(tmp_path,
         whole_rtl, "operands", lambda *given: {at: line ^ 1 << 32 for at, line in operands(*given).items()}
     )
     with pytest.raises(FailedRunError, match=r"with RTL at gamma\.top: the machine's product is wrong"):
-        compared(tmp_path, written(tmp_path, 10, 10, 0.3))
+        compared(tmp_path, written(tmp_path, 10, 10, 0.2))
 
 
 def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypatch):
@@ -54,15 +54,19 @@ def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypat
         return joined(parts, source, target, capacity, latency + (target == "pe0.tasks"))
 
     monkeypatch.setattr(kit, "joined", longer)
-    outcome = compared(tmp_path, written(tmp_path, 10, 10, 0.3))
+    outcome = compared(tmp_path, written(tmp_path, 10, 10, 0.2))
     assert outcome.differences()
     assert outcome.rtl.cycles > outcome.component.cycles
+    assert re.fullmatch(
+        r"gamma\.top: in cycle \d+, memory_requests\[\d\] is .+ of the component, .+ of the RTL",
+        outcome.parted,
+    )
 
 
 def test_planted_what_networks_do_not_carry_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(whole_rtl, "ARRAY", "none")
     with pytest.raises(InputError, match=r"gamma: .*a channel changes no width"):
-        compared(tmp_path, written(tmp_path, 10, 10, 0.3))
+        compared(tmp_path, written(tmp_path, 10, 10, 0.2))
 
 
 REFUSED = {

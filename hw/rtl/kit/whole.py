@@ -15,10 +15,11 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.composition import Composition, Link, Part, joined
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.sim import ANY, Channel, Clock, Component, Kernel, Port, SimulationError
+from fiberscope.sim.assembly import Assembly
 
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
-__all__ = ["REPLIES", "REQUESTS", "Seat", "SeatKernel", "Whole"]
+__all__ = ["REPLIES", "REQUESTS", "Parts", "PartsKernel", "Seat", "SeatKernel", "Whole"]
 
 REQUESTS, REPLIES = "memory_requests", "memory_replies"  # the module's ports, one for each channel of memory
 
@@ -46,11 +47,11 @@ class Seat(Component):
 
     Args:
         name: instance name.
-        block: what it is in the module.
         arguments, options: what the component would be made with.
+        block: what it is in the module.
     """
 
-    def __init__(self, name: str, block: RtlBlock, *arguments: Any, **options: Any) -> None:  # noqa: ANN401  (of any component)
+    def __init__(self, name: str, *arguments: Any, block: RtlBlock, **options: Any) -> None:  # noqa: ANN401  (of any component)
         super().__init__(name)
         self.block, self.arguments, self.options = block, arguments, options
         self.joined: list[str] = []
@@ -76,42 +77,38 @@ class Seat(Component):
 
 
 @dataclass(frozen=True)
-class _Outer:
-    """A channel between the module and what is outside."""
+class _Line:
+    """A channel that was asked for."""
 
-    component: Component
-    port: str
-    is_output: bool  # of the module
+    producer: Component
+    output: str
+    consumer: Component
+    input: str
     sizes: Mapping[str, Any] = field(hash=False)
 
+    def put(self, connect: Callable[..., Channel]) -> None:
+        """Connect it."""
+        connect(self.producer, self.output, self.consumer, self.input, **self.sizes)
 
-class SeatKernel(Kernel):
-    """A kernel in which a module stands in for all seats.
+
+class PartsKernel(Kernel):
+    """A kernel that notes a machine's parts, all that is in its own clock, and the channels at them.
 
     Args:
-        name: of the component that stands in for them.
-        make: makes that, from how the module is composed and all seats by their names in it.
+        sleep: as of any kernel.
     """
 
-    def __init__(self, name: str, make: Callable[[str, SeatKernel], Adapter]) -> None:
-        super().__init__()
-        self._name, self._make = name, make
-        self.seats: dict[str, Seat] = {}
-        self._inner: list[tuple[str, str, int, int]] = []
-        self._outer: dict[str, tuple[str, _Outer]] = {}  # by the module's port: that of a part, and a channel
+    def __init__(self, *, sleep: bool = True) -> None:
+        super().__init__(sleep=sleep)
+        self.parts: list[Component] = []
+        self.inner: list[_Line] = []
+        self.outer: dict[str, _Line] = {}  # by the port of a module that has all parts
 
     def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
-        """Note a seat, add any other component.
-
-        Raises:
-            SimulationError: it would be in the module's clock, and is none of its parts.
-        """
-        if isinstance(component, Seat):
-            self.seats[_within(component.name)] = component
-            return component
+        """Note a part; of what is in another clock nothing."""
         if clock is None:
-            raise SimulationError(f"{component.name} does not exist as RTL, so no module has it")
-        return super().add(component, clock)
+            self.parts.append(component)
+        return component
 
     def connect(
         self,
@@ -123,28 +120,93 @@ class SeatKernel(Kernel):
         capacity: int | None,
         latency: int = 1,
     ) -> Channel:
-        """Note a channel within the module, or at one of its ports."""
-        source, target = self._end(producer, output), self._end(consumer, input)
-        sizes = {"capacity": capacity, "latency": latency}
-        if source and target:
-            self._inner.append((source, target, capacity or 1, latency))
-        elif source:
-            self._note(REQUESTS, source, _Outer(consumer, input, True, sizes))
-        elif target:
-            self._note(REPLIES, target, _Outer(producer, output, False, sizes))
+        """Note a channel."""
+        line = _Line(producer, output, consumer, input, {"capacity": capacity, "latency": latency})
+        if producer in self.parts and consumer in self.parts:
+            self.inner.append(line)
+        else:
+            port = REQUESTS if producer in self.parts else REPLIES
+            count = sum(label.startswith(port) for label in self.outer)
+            self.outer[f"{port}[{count}]"] = line
         return Channel(f"{producer.name}.{output}", capacity, latency, ANY)
 
-    @staticmethod
-    def _end(component: Component, port: str) -> str:
-        """The part's port, or nothing."""
-        if not isinstance(component, Seat):
-            return ""
-        component.joined.append(port)
-        return f"{_within(component.name)}.{port}"
+    def part_at(self, port: str) -> tuple[Component, str]:
+        """The part at a port of the module, and that part's port."""
+        line = self.outer[port]
+        if line.producer in self.parts:
+            return line.producer, line.output
+        return line.consumer, line.input
 
-    def _note(self, port: str, end: str, outer: _Outer) -> None:
-        count = sum(label.startswith(port) for label in self._outer)
-        self._outer[f"{port}[{count}]"] = end, outer
+    def build(self) -> None:
+        """Nothing is to run here."""
+
+
+class Parts(Assembly):
+    """A machine's parts as one component with the ports of its module, to run beside that.
+
+    Args:
+        name: of the module among the machine's components.
+        noted: the parts and their channels.
+    """
+
+    def __init__(self, name: str, noted: PartsKernel) -> None:
+        super().__init__(name)
+        self._noted = noted
+
+    def put(self, kernel: Kernel) -> None:
+        """Add and connect them."""
+        for part in self._noted.parts:
+            kernel.add(part)
+        for line in self._noted.inner:
+            line.put(kernel.connect)
+
+    def end(self, port: str) -> tuple[Component, str]:
+        """The part at a port."""
+        return self._noted.part_at(port)
+
+
+class SeatKernel(PartsKernel):
+    """A kernel in which a module stands in for all seats.
+
+    Args:
+        name: of the component that stands in for them.
+        make: makes that, from how the module is composed and all seats by their names in it.
+        sleep: as of any kernel.
+    """
+
+    def __init__(self, name: str, make: Callable[[str, SeatKernel], Adapter], *, sleep: bool = True) -> None:
+        super().__init__(sleep=sleep)
+        self._name, self._make = name, make
+        self.seats: dict[str, Seat] = {}
+
+    def add(self, component: AnyComponent, clock: Clock | None = None) -> AnyComponent:
+        """Note a seat, add any other component.
+
+        Raises:
+            SimulationError: it would be in the module's clock, and is none of its parts.
+        """
+        if isinstance(component, Seat):
+            self.seats[_within(component.name)] = component
+            return super().add(component)
+        if clock is None:
+            raise SimulationError(f"{component.name} does not exist as RTL, so no module has it")
+        return Kernel.add(self, component, clock)
+
+    def connect(
+        self,
+        producer: Component,
+        output: str,
+        consumer: Component,
+        input: str,
+        *,
+        capacity: int | None,
+        latency: int = 1,
+    ) -> Channel:
+        """Note a channel, and of seats to which port it leads."""
+        for component, port in ((producer, output), (consumer, input)):
+            if isinstance(component, Seat):
+                component.joined.append(port)
+        return super().connect(producer, output, consumer, input, capacity=capacity, latency=latency)
 
     def composition(
         self,
@@ -162,9 +224,10 @@ class SeatKernel(Kernel):
         """
         parts = {name: Part(seat.block, _with(seat.parameters, wanted)) for name, seat in self.seats.items()}
         links: list[Link] = []
-        for channel in self._inner:
-            links += joined(parts, *channel)
-        exports = {label: end for label, (end, _outer) in self._outer.items()}
+        for line in self.inner:
+            ends = _end(line.producer, line.output), _end(line.consumer, line.input)
+            links += joined(parts, *ends, line.sizes["capacity"] or 1, line.sizes["latency"])
+        exports = {label: _end(*self.part_at(label)) for label in self.outer}
         return Composition(module, parts, tuple(links), exports | dict(self._alone(parts)), status, taps)
 
     def _alone(self, parts: Mapping[str, Part]) -> Iterator[tuple[str, str]]:
@@ -176,12 +239,21 @@ class SeatKernel(Kernel):
 
     def build(self) -> None:
         """Put the module into its place, and build what is around it."""
-        top = super().add(self._make(self._name, self), self.clocks[0])
-        for label, (_end, outer) in self._outer.items():
-            ends = (top, label, outer.component, outer.port)
-            producer, output, consumer, into = ends if outer.is_output else (*ends[2:], *ends[:2])
-            super().connect(producer, output, consumer, into, **outer.sizes)
-        super().build()
+        top = Kernel.add(self, self._make(self._name, self), self.clocks[0])
+        for label, line in self.outer.items():
+            from_top = line.producer in self.parts
+            outside = (
+                replace(line, producer=top, output=label)
+                if from_top
+                else replace(line, consumer=top, input=label)
+            )
+            outside.put(super(PartsKernel, self).connect)
+        Kernel.build(self)
+
+
+def _end(part: Component, port: str) -> str:
+    """A part's port in the module."""
+    return f"{_within(part.name)}.{port}"
 
 
 def _within(name: str) -> str:
