@@ -24,13 +24,13 @@ from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.whole import REPLIES, REQUESTS, SeatKernel, Whole
 from fiberscope.hw.streams.memory_rtl import LOAD, fill
-from fiberscope.hw.value_type import INTEGER
 from fiberscope.sim import ANY, Channel, Input, Output, SimulationError
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.machine import Gamma
     from fiberscope.hw.rtl.kit.backend import Backend
     from fiberscope.hw.rtl.kit.composition import Composition
+    from fiberscope.workloads.canonical import CsrArray
 
 NAME = "gamma"  # of the module
 
@@ -95,26 +95,34 @@ def operands(machine: Gamma, given: ElementParameters) -> dict[int, int]:
     }
 
 
-def told(kernel: SeatKernel) -> dict[str, Any]:
-    """What a bench of the module has to know: what fills its memories, what it reads, where its rows are.
+def told(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
+    """What a bench of the module has to know: what fills its memories, what it reads, and its product.
 
     Raises:
-        ValueError: values are no whole numbers, which a bench compares.
+        ValueError: a value is none of the elements' type.
     """
     machine, given = machine_of(kernel), matching(machine_of(kernel), 0)
-    if given.values != INTEGER:
-        raise ValueError("machine: a bench compares whole numbers alone; set value=integer")
-    table = machine.table
+    table, value = machine.table, given.value_field
     return {
         "elements": len(elements_of(kernel)),
         "channels": machine.parameters.memory.channels,
-        "bytes": {"line": given.line_bytes, "element": given.element_bytes, "page": given.page_bytes},
+        "bytes": {
+            "line": given.line_bytes,
+            "element": given.element_bytes,
+            "value": value.width // 8,
+            "page": given.page_bytes,
+        },
         "z": Z_BASE,
         "load": [token[:3] for token in loads(kernel)],
         "memory": list(operands(machine, given).items()),
         "rows": [
             row if parent == NO_PARENT else -1 for row, parent in zip(table.rows, table.parents, strict=True)
         ],
+        "product": {
+            "pointers": product.indptr.tolist(),
+            "columns": product.indices.tolist(),
+            "values": [word_of(value, one) for one in product.data.tolist()],
+        },
     }
 
 

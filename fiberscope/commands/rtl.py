@@ -52,7 +52,7 @@ _BlockOrMachine = Annotated[
 ]
 _Tensors = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME=TENSOR]...", help="Of a specification; without, small ones are drawn."),
+    typer.Argument(metavar="[[NAME=]TENSOR]...", help="Of a machine; without, small ones are drawn."),
 ]
 _Level = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of a specification: whose instance is written.")
@@ -166,7 +166,7 @@ def export(
       fiberscope rtl export two_finger --ports checked --core
       fiberscope rtl export merger --set radix=4 --ports axis
       fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
-      fiberscope rtl export gamma A=my.mtx --set pe.count=2 --set pe.radix=8 --set value=integer
+      fiberscope rtl export gamma my.mtx --set pe.count=2 --set pe.radix=8 --set value=integer
     """
     if specification_of(block):
         sizes = {"value_bits": value_bits, "points": points}

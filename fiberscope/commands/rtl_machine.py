@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fiberscope.commands.graph_source import tensors_by_name
-from fiberscope.errors import InputError
+from fiberscope.words import a_and_b
 
 __all__ = ["export_machine"]
 
@@ -29,10 +28,8 @@ def export_machine(
 
     known()
     make_folder(folder)
-    given = tensors_by_name(tensors) or {"A": _drawn(folder)}
-    if "A" not in given or given.keys() - {"A", "B"}:
-        raise InputError(f"{accelerator} multiplies A by B, or by itself; not {' by '.join(given)}")
-    order = Loop((MACHINE,), accelerator, given["A"], given.get("B"), settings=tuple(settings or ()))
+    operands = a_and_b(tensors or [_drawn(folder)])
+    order = Loop((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
     for path in export(order, folder):
         print(f"Written: {path}")
     return 0
@@ -48,4 +45,5 @@ def _drawn(folder: Path) -> str:
     there = generator.random((SIZE, SIZE)) < 0.3
     values = generator.integers(1, 9, there.shape) * generator.choice([-1.0, 1.0], there.shape)
     scipy.io.mmwrite(folder / "A.mtx", sparse.coo_array(there * values))
+    print(f"Written: {folder / 'A.mtx'}")
     return str(folder / "A.mtx")

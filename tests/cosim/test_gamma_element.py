@@ -37,11 +37,11 @@ def test_so_is_the_machine_as_one_module(simulator, tmp_path):
     assert outcome.rtl.verification.passed
 
 
-def exported(folder, *settings, matrix=None):
+def exported(folder, *settings, whole=True):
     """The files of the machine as one module with AXI4."""
-    matrix = matrix or written(folder, 1, 14, 0.3)
+    matrix = written(folder, 1, 14, 0.3, whole=whole)
     options = [f"--set={setting}" for setting in (*SMALL, "pe.radix=8", "memory.channels=2", *settings)]
-    return cli.run(["rtl", "export", "gamma", f"A={matrix}", *options, "-o", str(folder / "gamma")])
+    return cli.run(["rtl", "export", "gamma", matrix, *options, "-o", str(folder / "gamma")])
 
 
 def bench(folder, monkeypatch):
@@ -50,9 +50,10 @@ def bench(folder, monkeypatch):
     return Bench((folder / "gamma" / "gamma.v",), "gamma_axi", (), "test_gamma", {}, folder / "bench")
 
 
-def test_with_memories_of_axi4_that_stall_its_product_is_right(tmp_path, monkeypatch):
+@pytest.mark.parametrize("value", [pytest.param("integer", marks=pytest.mark.slow), "float32"])
+def test_with_memories_of_axi4_that_stall_its_product_is_right(value, tmp_path, monkeypatch):
     pytest.importorskip("cocotbext.axi")
-    assert exported(tmp_path, "fibercache.size=4KiB") == 0
+    assert exported(tmp_path, "fibercache.size=4KiB", f"value={value}", whole=value == "integer") == 0
     assert (tmp_path / "gamma" / "gamma.f").read_text() == "gamma.v\n"
     assert run(bench(tmp_path, monkeypatch)) == 1
 
