@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -37,7 +38,11 @@ class Beside:
 
     def __enter__(self) -> Beside:
         """Begin to run."""
-        self._process.start()
+        with (
+            warnings.catch_warnings()
+        ):  # of Python 3.12: the threads here draw a bar, and the child draws none
+            warnings.filterwarnings("ignore", ".* is multi-threaded, use of fork", DeprecationWarning)
+            self._process.start()
         return self
 
     def __exit__(

@@ -30,7 +30,8 @@ def data(tmp_path, monkeypatch):
 def test_a_path(tmp_path):
     (tmp_path / "some.thing.mtx").write_text(MATRIX)
     found = load(tmp_path / "some.thing.mtx")
-    assert found == replace(load(str(tmp_path / "some.thing.mtx")), matrix=found.matrix)
+    again = load(str(tmp_path / "some.thing.mtx"))
+    assert replace(found, matrix=None) == replace(again, matrix=None)
     assert (found.name, found.source, found.origin, found.notice) == (
         "some.thing",
         "real",
