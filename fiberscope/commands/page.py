@@ -12,7 +12,6 @@ from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.report.remote import address_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
 __all__ = ["page"]
@@ -84,16 +83,11 @@ def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
     return run_data(Report.read(file), states, title)
 
 
-def _side_by_side(files: Sequence[Path], title: str) -> dict[str, Any]:
+def _side_by_side(files: list[Path], title: str) -> dict[str, Any]:
     """Of several reports."""
-    from tempfile import TemporaryDirectory
+    from fiberscope.page.reports import side_by_side
 
-    from fiberscope.page.reports import store_of
-    from fiberscope.page.study import study_data
-
-    with TemporaryDirectory() as folder:
-        store = store_of(files, Path(folder))
-        return study_data(store, title or " and ".join(file.name for file in files))
+    return side_by_side(files, title)
 
 
 def _study(address: str, title: str) -> dict[str, Any]:

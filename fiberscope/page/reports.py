@@ -4,45 +4,67 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from fiberscope.machines import find, is_machine
+from fiberscope.page.costs import costs
+from fiberscope.page.study import DIGEST_LETTERS, study_data
 from fiberscope.report.document import Report
 from fiberscope.report.numbers import leaves
 from fiberscope.store import Store
 from fiberscope.store.columns import DONE, encoded
 from fiberscope.store.measures import measures
 
-__all__ = ["store_of"]
+__all__ = ["side_by_side"]
 
 
-def store_of(files: Sequence[Path], folder: Path) -> Store:
-    """A store of these reports; the settings that are not the same in all of them are its parameters.
+def side_by_side(files: Sequence[Path], title: str = "") -> dict[str, Any]:
+    """The data of a page of these reports, which begins with the first two of them and has what each cost.
 
     Args:
         files: written with ``--json``; what is in two of them alike is one run.
-        folder: where it is made.
+        title: of the page; the files' names by default.
 
     Raises:
         InputError: a file that holds no report.
     """
-    reports = [Report.read(file) for file in files]
-    configs = [leaves(report.config) for report in reports]
+    reports = {_digest(report): report for report in map(Report.read, files)}
+    with TemporaryDirectory() as folder:
+        data = study_data(
+            _store_of(reports, Path(folder)), title or " and ".join(file.name for file in files)
+        )
+    ids = [digest[:DIGEST_LETTERS] for digest in reports]
+    return {
+        **data,
+        "costs": dict(zip(ids, map(costs, reports.values()), strict=True)),
+        "view": {"show": "sides", **dict(zip(("run", "other"), ids, strict=False))},
+    }
+
+
+def _digest(report: Report) -> str:
+    return hashlib.sha256(report.dumped().encode()).hexdigest()
+
+
+def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
+    """A store of reports by digest; the settings that are not the same in all of them are its parameters."""
+    configs = [leaves(report.config) for report in reports.values()]
     named = {key for config in configs for key in config}
     differing = {key for key in named if len({json.dumps(config.get(key)) for config in configs}) > 1}
     store = Store(folder, make=True)
-    for report, config in zip(reports, configs, strict=True):
+    for (digest, report), config in zip(reports.items(), configs, strict=True):
         machine = report.accelerator
         told = measures(report, find(machine).workers if is_machine(machine) else "")
         row = {
-            "digest": hashlib.sha256(told["report"].encode()).hexdigest(),
+            "digest": digest,
             "status": DONE if report.complete else report.ending,
             "accelerator": machine,
             "workload": report.workload.name,
             "config": json.dumps(config),
             **told,
         }
-        store.add(str(row["digest"]), encoded(row, {key: config[key] for key in config if key in differing}))
+        store.add(digest, encoded(row, {key: config[key] for key in config if key in differing}))
     store.gather()
     return store

@@ -9,11 +9,17 @@ from fiberscope.drawing.svg import svg
 from fiberscope.models.graphs.expression import Unreadable, expressions_of
 from fiberscope.models.graphs.netlist import Graph
 
-__all__ = ["svg_text"]
+__all__ = ["drawing_of", "svg_text"]
 
 
 def svg_text(graph: Graph, name: str) -> str:
     """The text of an SVG file; a line tells its streams where one points at it."""
+    drawing = drawing_of(graph)
+    return svg(drawing, arranged(drawing), f"{name}: {_meaning(graph)}")
+
+
+def drawing_of(graph: Graph) -> Drawing:
+    """A box a block, in the order of the graph's nodes, and a bundle for the streams between two."""
     names = {node.name: f"{node.label} #{node.name}" for node in graph.nodes.values()}
     boxes = {names[node.name]: Box(names[node.name], 1, node.primitive.box) for node in graph.nodes.values()}
     bundles: dict[tuple[str, str], Bundle] = {}
@@ -25,8 +31,7 @@ def svg_text(graph: Graph, name: str) -> str:
             back.up.append(words)
         else:
             bundles.setdefault(ends, Bundle(*ends)).down.append(words)
-    drawing = Drawing(boxes, tuple(bundles.values()))
-    return svg(drawing, arranged(drawing), f"{name}: {_meaning(graph)}")
+    return Drawing(boxes, tuple(bundles.values()))
 
 
 def _meaning(graph: Graph) -> str:

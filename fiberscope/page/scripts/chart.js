@@ -49,7 +49,7 @@ const Chart = (() => {
 
   /* The same as a table, made when it is opened. */
   function asTable(make, summary = "The same as a table") {
-    const place = element("div", { class: "wide" });
+    const place = wide(summary);
     const toggle = ({ target }) => target.open && place.replaceChildren(plainTable(make()));
     return element("details", { toggle }, element("summary", {}, summary), place);
   }
@@ -65,7 +65,7 @@ const Chart = (() => {
 
   /* A table that stands for itself, with its title. */
   function tableFrame(title, make, caption) {
-    const table = element("div", { class: "wide" }, plainTable(make()));
+    const table = wide(title, plainTable(make()));
     return element("figure", {}, head(title, make, false), table, element("figcaption", {}, caption));
   }
 

@@ -54,6 +54,10 @@ function plainTable({ caption, heads, rows }) {
   );
 }
 
+/* What is wider than its place scrolls in it, by the keyboard too. */
+const wide = (label, ...children) =>
+  element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, children);
+
 /* A button; `more` are further attributes. */
 function button(id, text, click, more = {}) {
   return element("button", { type: "button", id, click, ...more }, text);

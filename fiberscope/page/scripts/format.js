@@ -29,6 +29,8 @@ const Format = (() => {
     "bytes/s": (number) => `${bytes(number)}/s`,
     s: time,
     share: (number) => `${few.format(100 * number)}%`,
+    pJ: (number) => scaled(number, ["pJ", "nJ", "uJ", "mJ", "J"], 1000),
+    um2: (number) => scaled(number, ["um2", "mm2"], 1e6),
     Hz: (number) => scaled(number, ["Hz", "kHz", "MHz", "GHz"], 1000),
     "ops/s": (number) => scaled(number, ["ops/s", "K ops/s", "M ops/s", "G ops/s", "T ops/s"], 1000),
   };
@@ -37,6 +39,7 @@ const Format = (() => {
     if (given === null || given === undefined || given === "") return "";
     if (typeof given !== "number") return String(given);
     if (BY_UNIT[unit]) return BY_UNIT[unit](given);
+    if (given && Math.abs(given) < 1e-4) return given.toExponential(3);
     return Number.isInteger(given) ? whole.format(given) : few.format(given);
   }
 

@@ -9,34 +9,22 @@ const Roofline = (() => {
 
   const known = (run) => run[X.name] > 0 && run[Y.name] > 0;
 
+  const roofOf = (run) => ({ bandwidth: run[BANDWIDTH], peak: run[WORKERS] ?? null });
+
   const once = (roofs) => [
-    ...new Map(roofs.map((roof) => [roof.map((peak) => peak && peak.toPrecision(2)).join(), roof])).values(),
+    ...new Map(
+      roofs.map((roof) => [[roof.bandwidth, roof.peak].map((each) => each?.toPrecision(2)).join(), roof]),
+    ).values(),
   ];
 
   /* The roofs over these runs, each once; of too many only the slopes, and all of the run that is looked at. */
   function roofs(runs) {
     const under = runs.filter((run) => run[BANDWIDTH]);
-    const pair = (run) => [run[BANDWIDTH], run[WORKERS] ?? null];
-    const all = once(under.map(pair));
+    const all = once(under.map(roofOf));
     if (all.length <= MOST_ROOFS) return { over: all, hidden: 0 };
-    const chosen = under.filter((run) => run.id === View.get("run")).map(pair);
-    const slopes = once(under.map((run) => [run[BANDWIDTH], null])).slice(0, MOST_ROOFS);
+    const chosen = under.filter((run) => run.id === View.get("run")).map(roofOf);
+    const slopes = once(under.map((run) => ({ ...roofOf(run), peak: null }))).slice(0, MOST_ROOFS);
     return { over: [...slopes, ...chosen], hidden: all.length - chosen.length };
-  }
-
-  const height = (intensity, [bandwidth, workers]) => Math.min(intensity * bandwidth, workers ?? Infinity);
-
-  function outline(roof, [least, most]) {
-    const ridge = roof[1] ? roof[1] / roof[0] : most;
-    return [least, ...(ridge > least && ridge < most ? [ridge] : []), most].map((intensity) => ({
-      intensity,
-      height: height(intensity, roof),
-    }));
-  }
-
-  function roofLine(points) {
-    const look = { stroke: "var(--soft)", strokeWidth: 2, ariaHidden: "true" };
-    return Plot.line(points, { x: "intensity", y: "height", ...look });
   }
 
   function show(runs, width) {
@@ -47,7 +35,7 @@ const Roofline = (() => {
     const { over, hidden } = roofs(shown);
     const [low, high] = d3.extent(shown, (run) => run[X.name]);
     const across = [low / 2, high * 2];
-    const lines = over.map((roof) => outline(roof, across));
+    const lines = over.map((roof) => Roof.outline(roof, across));
     const reached = [...shown.map((run) => run[Y.name]), ...lines.flat().map((point) => point.height)];
     const x = Scale.of(X, across, true);
     const y = Scale.of(Y, reached, true);
@@ -57,7 +45,7 @@ const Roofline = (() => {
       440,
       [X, x],
       [Y, y],
-      [...lines.map(roofLine), ...Points.dots(groups, X, Y)],
+      [...lines.map(Roof.line), ...Points.dots(groups, X, Y)],
     );
     const readout = Points.bind(svg, groups, "Roofline", "roof");
     return [
@@ -71,7 +59,7 @@ const Roofline = (() => {
       ({ label, unit }) => ({ text: label, number: true, unit }),
     );
     const row = (run) => {
-      const roof = run[BANDWIDTH] ? height(run[X.name], [run[BANDWIDTH], run[WORKERS] ?? null]) : null;
+      const roof = run[BANDWIDTH] ? Roof.height(run[X.name], roofOf(run)) : null;
       const reached = roof ? run[Y.name] / roof : null;
       return [`${run.number}: ${Data.name(run)}`, run[X.name], run[Y.name], roof, reached];
     };

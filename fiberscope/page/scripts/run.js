@@ -20,7 +20,7 @@ const Run = (() => {
     const svg = document.importNode(read, true);
     svg.querySelectorAll("style").forEach((style) => style.remove());
     svg.style.minWidth = `${SMALLEST * svg.viewBox.baseVal.width}px`;
-    const drawn = element("div", { class: "machine wide" }, svg);
+    const drawn = element("div", { class: "machine" }, wide("The machine", svg));
     return Chart.frame(title, drawn, "", () => Bars.table(kinds, "components"), Bars.legend());
   }
 
@@ -105,6 +105,8 @@ const Run = (() => {
     const parts = [
       element("div", { class: "pair" }, machine(kinds), element("div", {}, facts(), traffic())),
       waits(),
+      Reached.show(width),
+      Costs.show([["", Data.costs]], main.clientWidth - 40),
       kindsOfComponents(kinds, width),
       Course.show(width),
       more(),

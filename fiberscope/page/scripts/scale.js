@@ -25,7 +25,7 @@ const Scale = (() => {
 
   /* A scale for the values of a column, with its ticks; `log` asks for a logarithmic one whatever they span. */
   function of(column, values, log = false) {
-    if (!Data.numeric(column)) return { label: label(column), type: "point", padding: 0.5 };
+    if (column.type !== "number") return { label: label(column), type: "point", padding: 0.5 };
     const [least, most] = d3.extent(values);
     const parameter = column.role === "parameter";
     const logarithmic = log || (least > 0 && most / least > WIDE);

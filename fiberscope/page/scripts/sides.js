@@ -52,13 +52,17 @@ const Sides = (() => {
     );
   }
 
+  /* Of two reports; a study carries only the sums of its runs. */
+  const cost = (pair, width) =>
+    Data.costs ? Costs.show(pair.map((run) => [`, run ${run.number}`, Data.costs[run.id]]), width) : null;
+
   function tables(pair) {
     const differing = differences(pair);
     const title = differing.length ? "What they were given that differs" : "They were given the same";
     return [
       tabular(title, heads("setting", pair).slice(0, 3), differing),
       tabular("What was measured", heads("measure", pair), measured(pair)),
-    ].map((table) => element("div", { class: "wide" }, plainTable(table)));
+    ].map((table) => wide(table.caption, plainTable(table)));
   }
 
   function show(runs, width) {
@@ -66,7 +70,7 @@ const Sides = (() => {
     const pickers = [picker("First run", "run", runs), picker("Second run", "other", runs)];
     const controls = element("div", { class: "controls" }, pickers);
     if (pair.length < 2) return [controls, element("p", { class: "soft" }, HELP)];
-    return [controls, Bars.legend(), beside(pair, width), ...tables(pair)];
+    return [controls, Bars.legend(), beside(pair, width), cost(pair, width), ...tables(pair)];
   }
 
   /* Those that the filter leaves, and the one that is chosen even if the filter hides it. */

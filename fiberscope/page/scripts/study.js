@@ -156,6 +156,7 @@ const Study = (() => {
 
   function show(body) {
     const shown = parts();
+    if (Data.view && !location.hash) View.set(Data.view);
     layOut(body, shown);
     View.follow(() => draw(shown));
     let width = 0; // the first size that is seen is the one to draw for

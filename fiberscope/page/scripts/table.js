@@ -119,10 +119,9 @@ const Table = (() => {
       element("thead", {}, element("tr", {}, heads, shown.map(head))),
       element("tbody", {}, rows),
     );
-    const region = { class: "wide", tabindex: 0, role: "region", "aria-label": "Table of runs" };
     const title = element("h2", {}, "Runs");
     const save = Export.buttons("Runs", () => whole(runs), false);
-    return [element("div", { class: "head" }, title, save), choice(shown), element("div", region, table), pager(page, pages, runs.length)];
+    return [element("div", { class: "head" }, title, save), choice(shown), wide("Table of runs", table), pager(page, pages, runs.length)];
   }
 
   return { sorted, show };

@@ -142,14 +142,26 @@ def test_names_with_markup_are_text(opened: Open, tmp_path: Path) -> None:
     assert tab.locator("img").count() == 0
 
 
-def test_a_graph_is_shown_without_a_drawing(opened: Open, tmp_path: Path) -> None:
-    graph = Path(__file__).parents[3] / "examples/graphs/spmv.gv"
+def test_a_graph_is_drawn_as_long_as_its_file_is_that_graph(opened: Open, tmp_path: Path) -> None:
+    graph = tmp_path / "spmv.gv"
+    text = (Path(__file__).parents[3] / "examples/graphs/spmv.gv").read_text(encoding="utf-8")
+    graph.write_text(text, encoding="utf-8")
     told = ["--json", f"{tmp_path}/r.json", "--timeline", f"{tmp_path}/s.json", "-q"]
     assert cli.run(["graph", "run", str(graph), "B=uniform:rows=12,cols=9,nonzeros=40", "c=ones", *told]) == 0
     make_page(tmp_path / "r.json", tmp_path / "s.json", tmp_path / "g.html")
     tab = opened(tmp_path / "g.html")
-    assert "graph draw" in tab.inner_text(".run")
+    assert tab.locator(".machine g title").count() == 12
     assert tab.locator("#waits").count() == 1
+    assert "What the blocks of a graph cost is not known." in tab.inner_text("main")
+    graph.write_text(text.replace("mul", "add"), encoding="utf-8")
+    assert run_data(Report.read(tmp_path / "r.json"))["undrawn"].endswith("has no block graph.mul any more")
+
+
+def test_a_conversion_is_drawn_with_its_roof() -> None:
+    data = run_data(fiberscope.convert("csr", "csc", MATRIX))
+    assert data["machine"].count("<g><title>") == 8
+    assert data["roofline"]["bandwidth"] > 0
+    assert data["roofline"]["peak"] is None  # no part counts its compare-exchanges
 
 
 def test_states_of_another_run_are_refused(

@@ -18,7 +18,7 @@ from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.page import page, study_data
 from fiberscope.page.measures import carried
-from fiberscope.page.reports import store_of
+from fiberscope.page.reports import side_by_side
 from fiberscope.store import Store
 
 MOST_BYTES = 3_000_000  # of a page with 1,000 runs
@@ -172,15 +172,20 @@ def test_reports_lie_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[
         fiberscope.simulate(
             "gamma", "uniform:rows=30,cols=30,nonzeros=90", pe__count=count, pe__radix=4
         ).write(Path(file))
-    made = study_data(store_of([Path(file) for file in files], tmp_path / "store"), "")
+    made = side_by_side([Path(file) for file in files])
     columns = {column["name"]: column for column in made["columns"]}
     assert made["total"] == 2
     assert {"pe_count", "cycles", "energy_pj"} <= columns.keys()
     assert "pe_radix" not in columns  # which both share
+    assert made["title"] == "2.json and 4.json"
+    first, second = made["view"]["run"], made["view"]["other"]
+    assert values(made, "pe_count")[made["ids"].index(first)] == 2
+    both = [dict(made["costs"][which]["area"])["pe.merger"] for which in (first, second)]
+    assert both[1] == pytest.approx(2 * both[0])
     assert cli.run(["page", *files, "-o", str(tmp_path / "both.html")]) == 0
     assert "2.json and 4.json" in (tmp_path / "both.html").read_text()
     assert cli.run(["page", *files, "--timeline", files[0]]) == 2
-    assert cli.run(["page", str(tmp_path / "store"), files[0]]) == 2
+    assert cli.run(["page", str(tmp_path), files[0]]) == 2
     said = capsys.readouterr().err.splitlines()
     assert said[0].endswith("4.json has several")
     assert said[1].endswith("a page is of one study, or of reports")

@@ -1,0 +1,117 @@
+"""What ran as a drawing, with a bar in each box of where its cycles went: machine, converter or graph."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+from fiberscope.converters.mint import MINT
+from fiberscope.drawing.graph import Graph, box_names
+from fiberscope.drawing.layout import HEIGHT, WIDTH, Layout, arranged
+from fiberscope.drawing.machine import families_of
+from fiberscope.drawing.svg import svg
+from fiberscope.errors import InputError
+from fiberscope.machines import find
+from fiberscope.report.document import Report
+from fiberscope.report.parts import Component
+from fiberscope.sim.names import family_name
+
+__all__ = ["STATES", "drawing", "settings"]
+
+STATES: Final = ("busy", "input_stall", "output_stall", "idle")
+BAR: Final = 7  # pixels that a box's bar is high, at its foot
+Shares = Mapping[str, tuple[float, ...]]
+
+
+def drawing(report: Report) -> tuple[str, str]:
+    """The text of an SVG file of what ran, and why there is none; one of both is empty."""
+    if not report.components:
+        return "", f"A run of the {report.fidelity} model has no components."
+    try:
+        graph, boxes = _graph(report) if _kind(report) == "graph" else _machine(report)
+    except InputError as error:
+        return "", f"It cannot be built here to be drawn: {error}"
+    layout = arranged(graph)
+    title = f"{report.accelerator}: its components and where their cycles went"
+    return svg(graph, layout, title, list(_bars(layout, _shares(boxes, report.components)))), ""
+
+
+def settings(report: Report) -> dict[str, Any]:
+    """The run's settings by dotted key, those that are not given left out."""
+    return dict(_flat(report.config))
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif value is not None:
+            yield prefix + key, value
+
+
+def _kind(report: Report) -> str:
+    return report.problem.kind if report.problem else ""
+
+
+def _machine(report: Report) -> tuple[Graph, dict[str, str]]:
+    """The families of a machine, and the box of each component."""
+    given = settings(report)
+    if report.problem is not None and _kind(report) == "conversion":
+        kind = MINT
+        given |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
+    else:
+        kind = find((report.source and report.source.path) or report.accelerator)
+    graph, boxes = families_of(kind, given), box_names(map(family_name, report.components))
+    placed = {name: boxes[family_name(name)] for name in report.components}
+    return graph, {name: box for name, box in placed.items() if box in graph.boxes}
+
+
+def _graph(report: Report) -> tuple[Graph, dict[str, str]]:
+    """The blocks of a graph and the box of each component; those that feed a root have none.
+
+    Raises:
+        InputError: its file is gone, or is another graph's.
+    """
+    from fiberscope.models.graphs.draw import drawing_of  # noqa: PLC0415  (most runs are of no graph)
+    from fiberscope.models.graphs.machine import block_names  # noqa: PLC0415
+    from fiberscope.models.graphs.read import graph_from_text, read_gv  # noqa: PLC0415
+
+    if report.source is None:
+        raise InputError("the report does not say of which graph it is")
+    asked = report.source.asked
+    made = read_gv(Path(asked.machine)) if asked.graph is None else graph_from_text(asked.graph)
+    drawn = drawing_of(made)
+    names = block_names(made.nodes.values())
+    boxes = {f"graph.{names[node]}": box for node, box in zip(made.nodes, drawn.boxes, strict=True)}
+    known = {name.removesuffix(".root") for name in report.components}
+    if not known <= boxes.keys():
+        raise InputError(f"{asked.machine} has no block {', '.join(sorted(known - boxes.keys()))} any more")
+    return drawn, boxes
+
+
+def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> Shares:
+    """The share of each state in the cycles of each box, of all components in it."""
+    spent: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(STATES))
+    for name, box in boxes.items():
+        if name in components:
+            cycles = [getattr(components[name], state) for state in STATES]
+            spent[box] = [before + more for before, more in zip(spent[box], cycles, strict=True)]
+    return {box: tuple(part / (sum(cycles) or 1) for part in cycles) for box, cycles in spent.items()}
+
+
+def _bars(layout: Layout, shares: Shares) -> Iterator[str]:
+    """At the foot of each box a bar of its states."""
+    for name, parts in shares.items():
+        x, y = layout.boxes[name]
+        left, top = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR - 3
+        taken = dict(zip(STATES, parts, strict=True))
+        words = ", ".join(f"{state.replace('_', ' ')} {share:.0%}" for state, share in taken.items())
+        yield f"<g><title>{escape(name)}: {words}</title>"
+        for state, share in taken.items():
+            wide = share * (WIDTH - 8)
+            yield f'<rect class="{state}" x="{left:g}" y="{top:g}" width="{wide:g}" height="{BAR}"/>'
+            left += wide
+        yield "</g>"

@@ -1,0 +1,73 @@
+"""What the page of a run says of roofs and of costs: numbers of the report, and what it does not tell."""
+
+from typing import Any
+
+import pytest
+
+import fiberscope
+from fiberscope.page.costs import costs
+from fiberscope.page.roofline import roofline
+from fiberscope.report.document import Report
+
+MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=3"
+COUNTED = {"gamma": "pe.multiplier x32", "outerspace": "tile.pe.multiplier x256", "extensor": "pe.core x128"}
+
+
+@pytest.fixture(scope="module", params=COUNTED)
+def report(request: pytest.FixtureRequest) -> Report:
+    return fiberscope.simulate(request.param, MATRIX)
+
+
+def known(report: Report) -> dict[str, Any]:
+    found = roofline(report)
+    assert found is not None
+    return found
+
+
+def test_no_run_is_over_its_roof(report: Report) -> None:
+    told = known(report)
+    assert told["workers"] == COUNTED[report.accelerator]
+    assert told["rate"] <= min(told["intensity"] * told["bandwidth"], told["peak"]) * (1 + 1e-9)
+
+
+def test_the_part_of_the_slope_that_is_reached_is_the_part_of_the_bandwidth_that_is_used(
+    report: Report,
+) -> None:
+    told = known(report)
+    reached = told["rate"] / (told["intensity"] * told["bandwidth"])
+    moved = sum(one.moved_bytes for one in report.traffic.values()) / report.seconds
+    assert reached == pytest.approx(moved / report.memory.peak_bytes_per_second)
+
+
+def test_workers_that_were_always_busy_would_reach_the_flat_part() -> None:
+    """A component that multiplies once in each of 3 busy cycles of 12 has a peak of one a cycle."""
+    report = fiberscope.simulate("gamma", MATRIX)
+    one = next(iter(report.components.values()))
+    changed = {"cycles": 12, "busy": 3, "input_stall": 9, "output_stall": 0, "idle": 0}
+    multiplier = one.model_copy(update={**changed, "counters": {"multiply": 3}})
+    made = {"components": {"m.pe0.multiplier": multiplier}, "operations": {"multiply": 3}, "cycles": 12}
+    assert known(report.model_copy(update=made))["peak"] == pytest.approx(1.0)
+
+
+def test_roofs_that_are_not_known_are_none() -> None:
+    report = fiberscope.simulate("gamma", MATRIX)
+    told = known(report.model_copy(update={"memory": None, "components": {}}))
+    assert (told["bandwidth"], told["peak"], told["workers"]) == (None, None, "")
+    assert roofline(report.model_copy(update={"traffic": {}})) is None
+
+
+def test_costs_add_up_to_those_of_the_report(report: Report) -> None:
+    told = costs(report)
+    sums = [sum(actions.values()) for _, actions in told["energy"]]
+    assert sum(sums) == pytest.approx(report.energy.total_pj)
+    assert sums == sorted(sums, reverse=True)
+    assert sum(um2 for _, um2 in told["area"]) == pytest.approx(report.area_um2)
+    assert set(told["energy_without"]) == set(report.energy.without)
+
+
+def test_a_report_without_costs_says_how_it_would_have_them() -> None:
+    report = fiberscope.simulate("gamma", MATRIX).model_copy(update={"energy": None, "area": None})
+    told = costs(report)
+    assert (told["energy"], told["area"]) == (None, None)
+    assert "costs.yaml" in told["unpriced"]
+    assert "fiberscope rerun" in told["unpriced"]
