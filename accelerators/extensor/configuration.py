@@ -87,7 +87,7 @@ class Format(OperandFormat):
 class ExTensorConfiguration(CompositionParameters):
     """All parameters of ExTensor."""
 
-    intersection: Literal["skip", "two_finger"]
+    intersection: Literal["skip", "two_finger", "scanners"]
     step: Literal["product", "unit"]
     pe: ProcessingElements
     llb: LastLevelBuffer

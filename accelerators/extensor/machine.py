@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, count
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.extensor.configuration import ExTensorConfiguration
 from fiberscope.accelerators.extensor.dispatcher import Dispatcher
 from fiberscope.accelerators.extensor.drain import Drain
@@ -30,6 +31,8 @@ from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.fibertree_format import footprint
 
+SCANNERS = "scanners"  # a rule of intersection
+UNIT_RULES = "set intersection to skip or two_finger, or step to product"
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
 
 # The streams to memory, those that read first: name, operation, tensor, and the byte from which they count.
@@ -52,7 +55,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
 
     Raises:
-        ConfigurationError: the operands' tiles do not fit the buffers.
+        ConfigurationError: the operands' tiles do not fit the buffers, or no unit has the rule of
+            intersection.
     """
 
     NAME = "extensor"
@@ -81,11 +85,13 @@ class ExTensor(Composition[ExTensorConfiguration]):
     ) -> None:
         self.tiling = Tiling(parameters, a, b)
         self.by_units = parameters.step == "unit" or "intersector" in (parts or {})
+        if self.by_units and parameters.intersection == SCANNERS:
+            raise ConfigurationError(f"extensor: no unit intersects as {SCANNERS} do; {UNIT_RULES}")
         with_units = PARTS_WITH_UNITS if self.by_units else {}
         parameters = self.tiling.parameters.model_copy(update={"tile": self.tiling.tile})
         super().__init__(parameters, {**with_units, **(parts or {})}, kernel)
         self.a, self.b = self.tiling.a, self.tiling.b
-        self.skip = parameters.intersection == "skip"
+        self.skip = parameters.intersection != "two_finger"
         shape = (int(a.shape[0]), int(b.shape[1]))
         self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
         self.product = StoredProduct(shape, parameters.pe.tile, self.output[1])
@@ -134,6 +140,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         pe, port = self.parameters.pe, self.parameters.llb.port
         names = numbered("pe", pe.count)
         options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
+        if self.parameters.intersection == SCANNERS:
+            options["scanners"] = True
         held = [self.a, self.b, port, pe.buffer]
         if self.by_units:
             held += [fiber_masks(operand, pe.tile) for operand in (self.a, self.b)]

@@ -117,9 +117,10 @@ class IntersectingCore(Component):
 
     Timing: for every fiber M0 of A's microtile and N0 of B's, their K0 coordinates are intersected, a step a
     cycle: the heads are equal, and their values are multiplied and added, or the one behind skips to the
-    first coordinate not below the other. It ends with the shorter fiber. The scan of fibers, the multiplier
-    and the adder are pipelined and cost no cycle of their own. A product is worked out in the cycle in which
-    it begins and lasts as many cycles as it has steps; nothing can be seen of it before the last.
+    first coordinate not below the other. It ends with the shorter fiber. (With ``scanners`` both go on in
+    every step, as ``FiberIntersection`` says.) The scan of fibers, the multiplier and the adder are pipelined
+    and cost no cycle of their own. A product is worked out in the cycle in which it begins and lasts as many
+    cycles as it has steps; nothing can be seen of it before the last.
 
     Args:
         name: instance name.
@@ -129,6 +130,7 @@ class IntersectingCore(Component):
         microtile: coordinates of a microtile.
         shape: of an output tile, in microtiles.
         skip: whether the head behind skips; else it goes on by one.
+        scanners: whether both go on in every step.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("ready", PRODUCT), Output("partials", PARTIALS))
@@ -154,12 +156,13 @@ class IntersectingCore(Component):
         microtile: int,
         shape: tuple[int, int],
         skip: bool = True,
+        scanners: bool = False,
     ) -> None:
         super().__init__(name)
         self.a = a
         self.b = b
         self.intersection = FiberIntersection(
-            a.element_k, b.element_k, a.values, b.values, b.fiber_elements, skip=skip
+            a.element_k, b.element_k, a.values, b.values, b.fiber_elements, skip=skip, scanners=scanners
         )
         self.slots = slots
         self.slot_count = len(slots)

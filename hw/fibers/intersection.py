@@ -27,17 +27,23 @@ class FiberIntersection:  # C: final
     component may take a step a cycle, it asks for one; one that works fibers out at once, where they
     ``meet``.
 
+    With ``scanners``, ``meet`` counts what two scanners take, one of each fiber: both go on in every step.
+    Each looks for the larger of its next coordinate and what the two looked for in the step before, and takes
+    the first that is not below. The first that has taken its last ends it. What meets is the same.
+
     ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
     those made.
 
     Source: ExTensor (MICRO 2019): skip-ahead. As a component it is ``MaskIntersector`` where fibers are
-    masks, and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` where they are streams.
+    masks, and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` where they are streams. Scanners: the
+    simulator that its authors published later (github.com/FPSG-UIUC/DRT).
 
     Args:
         coordinates_a, coordinates_b: all coordinates of the operands, fiber behind fiber.
         values_a, values_b: of these coordinates; only ``meet`` needs them.
         fibers_b: where each fiber of B begins, and the last one ends; the same.
         skip: whether the head behind skips.
+        scanners: whether ``meet`` counts the steps of two scanners.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class FiberIntersection:  # C: final
         fibers_b: memoryview[int] = NO_FIBERS,
         *,
         skip: bool = True,
+        scanners: bool = False,
     ) -> None:
         self.coordinates_a = coordinates_a  # C: long[::1]
         self.coordinates_b = coordinates_b  # C: long[::1]
@@ -56,6 +63,7 @@ class FiberIntersection:  # C: final
         self.values_b = values_b  # C: double[::1]
         self.fibers_b = fibers_b  # C: long[::1]
         self.skip = skip
+        self.scanners = scanners
         self.a = self.end_a = 0
         self.b = self.end_b = 0
         self.met = False
@@ -103,9 +111,11 @@ class FiberIntersection:  # C: final
             The fiber that meets A's, in ``matches`` of products that add up to ``total``; ``last`` if none.
         """
         total = 0.0
-        matches = steps = 0
+        matches = steps = scanned = 0
         while fiber < last:
             head, b, end_b = a, self.fibers_b[fiber], self.fibers_b[fiber + 1]
+            if self.scanners:
+                scanned += self._scan(a, end_a, b, end_b)
             while head < end_a and b < end_b:
                 steps += 1
                 head_a, head_b = self.coordinates_a[head], self.coordinates_b[b]
@@ -122,8 +132,23 @@ class FiberIntersection:  # C: final
                 break
             fiber += 1
         self.total, self.matches = total, matches
-        self.steps += steps
+        self.steps += scanned if self.scanners else steps
         return fiber
+
+    def _scan(self, a: int, end_a: int, b: int, end_b: int) -> int:  # C: noexcept
+        """Steps of two scanners, that of A and that of B, up to where the first has taken its last."""
+        steps = sought = 0
+        while a < end_a and b < end_b:
+            steps += 1
+            next_a, next_b = self.coordinates_a[a], self.coordinates_b[b]
+            if next_a < sought:
+                a = self._next_a(a, end_a, sought)
+            if next_b < sought:
+                b = self._next_b(b, end_b, sought)
+            sought = max(sought, next_a, next_b)
+            a += 1
+            b += 1
+        return steps
 
     def _next_a(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
         """Where A's head moves, which is behind the other."""

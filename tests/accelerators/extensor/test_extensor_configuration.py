@@ -25,7 +25,7 @@ from fiberscope.accelerators.extensor.tiles import Tiling, published
         ({"pe.tile": 0}, "settings: pe.tile is 0; it should be greater than or equal to 1"),
         (
             {"intersection": "leader"},
-            "settings: intersection is leader; it should be 'skip' or 'two_finger'",
+            "settings: intersection is leader; it should be 'skip', 'two_finger' or 'scanners'",
         ),
         ({"llb.halves": 3}, "settings: llb.halves is 3; it should be less than or equal to 2"),
         ({"tile.m": 3}, "extensor: tile.m, tile.k, tile.n are (3, 0, 0); give all three, or 0 for all three"),

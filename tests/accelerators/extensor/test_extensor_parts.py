@@ -34,7 +34,7 @@ def operands(*, skip=True):
     trees = tiled_a(matrix_tree(a, ("M", "K")), SIDE, SHAPE), tiled_b(matrix_tree(b, ("K", "N")), SIDE, SHAPE)
     formats = FORMAT.ranks("A", dense=False), FORMAT.ranks("B", dense=False)
     return [TiledOperand(tree, chosen) for tree, chosen in zip(trees, formats, strict=True)], Model(
-        a, b, SIDE, SHAPE, skip=skip
+        a, b, SIDE, SHAPE, intersection="skip" if skip else "two_finger"
     )
 
 

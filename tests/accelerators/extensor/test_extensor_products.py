@@ -126,6 +126,20 @@ def test_two_fingers_pass_every_element_that_skipping_leaps_over():
     assert steps == {"skip": 2, "two_finger": 32}
 
 
+def test_scanners_both_go_on_in_every_step():
+    """0 and 1 go by in a step, 3 meets in the next, and 8 ends B's fiber; skipping passes 0 and 1 in two."""
+    a = csr({(0, k): 1.0 for k in (0, 3, 9, 12)}, 1, 32)
+    b = csr({(k, 0): 1.0 for k in (1, 3, 8)}, 32, 1)
+    steps = {}
+    for intersection in ("skip", "scanners"):
+        machine = run_extensor(
+            tiny(intersection=intersection, pe__tile=32, llb__port=1, pe__buffer=1024), a, b
+        )
+        check_all(machine, a, b)
+        steps[intersection] = machine.operations()["intersect_k0"]
+    assert steps == {"skip": 4, "scanners": 3}
+
+
 @pytest.mark.parametrize("whole_tiles", [False, True])
 @pytest.mark.parametrize("many", ["A", "B"])
 def test_a_list_leaps_over_what_the_other_lacks(many, whole_tiles):

@@ -15,6 +15,7 @@ from extensor_bench import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.extensor import ExTensor, ExTensorConfiguration
 from fiberscope.accelerators.testing import outcome
 from fiberscope.hw.fibers.intersection import MaskIntersector
@@ -33,7 +34,7 @@ def units_of(machine: ExTensor) -> list[MaskIntersector]:
     return [part for part in machine.kernel.components if isinstance(part, MaskIntersector)]
 
 
-@given(operands(), configurations(), st.sampled_from([None, 40]))
+@given(operands(), configurations("skip", "two_finger"), st.sampled_from([None, 40]))
 def test_units_give_what_the_quick_way_does(given_operands, parameters, tile):
     """Where ``tile`` says so with masks of two words."""
     if tile:
@@ -46,6 +47,13 @@ def test_units_give_what_the_quick_way_does(given_operands, parameters, tile):
             "matches": core.multiply,
             "fibers": core.fiber_pairs,
         }
+
+
+def test_no_unit_scans():
+    message = "no unit intersects as scanners do; set intersection to skip or two_finger, or step to product"
+    for options, parts in (({"step": "unit"}, None), ({}, {"intersector": MaskIntersector})):
+        with pytest.raises(ConfigurationError, match=message):
+            ExTensor(tiny(intersection="scanners", **options), *small_operands(), parts=parts)
 
 
 def test_units_round_sums_as_the_quick_way_does():

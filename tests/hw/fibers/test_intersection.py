@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from intersect_model import scanner_steps
 
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
@@ -76,6 +77,33 @@ def test_adds_up_the_products_of_values_that_meet(a, of_b, skip):
     common = [set(a) & set(fiber) for fiber in of_b]
     assert found == {n: (len(met), sum(2.0 * c * c for c in met)) for n, met in enumerate(common) if met}
     assert both.steps == sum(by_arrays([(a, fiber)], skip=skip, most=TO_THE_MATCH)[0] for fiber in of_b)
+
+
+def scanned(a, of_b):
+    """Steps of two scanners over a fiber of A and each of B's; what meets."""
+    b = [c for fiber in of_b for c in fiber]
+    begins = integers_of(np.cumsum([0, *map(len, of_b)]))
+    ones = (values_of([1.0] * len(a)), values_of([1.0] * len(b)))
+    both = FiberIntersection(integers_of(a), integers_of(b), *ones, begins, scanners=True)
+    met, fiber = 0, both.meet(0, len(a), 0, len(of_b))
+    while fiber < len(of_b):
+        met += both.matches
+        fiber = both.meet(0, len(a), fiber + 1, len(of_b))
+    return both.steps, met
+
+
+@given(a=fibers, of_b=st.lists(fibers, max_size=5))
+def test_two_scanners_both_go_on_in_every_step(a, of_b):
+    """Each step takes one of both, so that the shorter fiber has as many at the least."""
+    steps, met = scanned(a, of_b)
+    assert met == sum(len(set(a) & set(fiber)) for fiber in of_b)
+    assert steps == sum(scanner_steps(a, fiber) for fiber in of_b)
+    assert steps <= sum(min(len(a), len(fiber)) for fiber in of_b)
+
+
+def test_two_scanners_by_hand():
+    """A looks for 0, 3, 9; B for 1, 3, 8: the third step ends B, and 0 and 1 went by in one."""
+    assert scanned([0, 3, 9, 12], [[1, 3, 8]]) == (3, 1)
 
 
 def test_stops_at_the_match_and_at_the_last_step():

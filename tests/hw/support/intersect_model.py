@@ -11,6 +11,17 @@ def two_finger_steps(a, b):
     return steps
 
 
+def scanner_steps(a, b):
+    """Steps of two scanners, each of which takes the first coordinate that is not below what it looks for."""
+    steps, sought = 0, -1
+    while a and b:
+        steps += 1
+        ways = [(fiber, max(fiber[0], sought)) for fiber in (a, b)]
+        a, b = ([c for c in fiber if c >= wanted][1:] for fiber, wanted in ways)
+        sought = max(wanted for _fiber, wanted in ways)
+    return steps
+
+
 def extensor_steps(a, b):
     """Steps of a skip-ahead intersection as ExTensor counts them."""
     steps = 0

@@ -72,11 +72,11 @@ def _matrices(rows: int, columns: int) -> st.SearchStrategy[sparse.csr_array]:
 
 
 @st.composite
-def configurations(draw: st.DrawFn) -> ExTensorConfiguration:
-    """Small machines of every make."""
+def configurations(draw: st.DrawFn, *rules: str) -> ExTensorConfiguration:
+    """Small machines of every make, or of those that intersect by one of some rules."""
     few = st.integers(1, 4)
     return configured(
-        intersection=draw(st.sampled_from(["skip", "two_finger"])),
+        intersection=draw(st.sampled_from(rules or ("skip", "two_finger", "scanners"))),
         pe__count=draw(st.integers(1, 6)),
         pe__tile=draw(st.integers(1, 9)),
         pe__task_queue=draw(few),

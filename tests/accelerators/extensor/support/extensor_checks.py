@@ -10,7 +10,8 @@ from fiberscope.sim.testing import check_accounting
 
 def check_all(machine, a, b):
     """Product, operations, traffic, bounds and accounting."""
-    model = Model(a, b, machine.parameters.pe.tile, machine.tiling.shape, skip=machine.skip)
+    parameters = machine.parameters
+    model = Model(a, b, parameters.pe.tile, machine.tiling.shape, intersection=parameters.intersection)
     check_product(machine, model)
     check_operations(machine, model)
     check_traffic(machine, model)

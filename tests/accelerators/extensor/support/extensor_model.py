@@ -15,12 +15,15 @@ class Model:
         a, b: the operands.
         side: coordinates of a microtile.
         shape: microtiles of a tile in M, K, N.
-        skip: whether the head behind skips; else it goes on by one.
+        intersection: the rule, as the parameter has it.
     """
 
-    def __init__(self, a: Any, b: Any, side: int, shape: tuple[int, int, int], *, skip: bool = True) -> None:
+    def __init__(
+        self, a: Any, b: Any, side: int, shape: tuple[int, int, int], *, intersection: str = "skip"
+    ) -> None:
         self.side, self.shape = side, shape
-        self.intersect = skip_ahead if skip else two_finger
+        self.intersect = two_finger if intersection == "two_finger" else skip_ahead
+        self.meet = scanners if intersection == "scanners" else self.intersect
         m, k, n = (side * size for size in shape)
         # By M2 or N2 and K2: tiles, which are rows of microtiles, by M1 or N1.
         self.a_tiles = _tiles(((row, column, value) for row, column, value in points(a)), m, k, side)
@@ -71,7 +74,7 @@ class Model:
         total = 0
         for m, fiber in a.items():
             for n, other in b.items():
-                steps, common = self.intersect(sorted(fiber), sorted(other))
+                steps, common = self.meet(sorted(fiber), sorted(other))
                 total += steps
                 self.count["multiply"] += len(common)
                 if common and (m, n) not in self.product:
@@ -94,6 +97,18 @@ def skip_ahead(left: list[int], right: list[int]) -> tuple[int, list[int]]:
             left = [k for k in left if k >= right[0]]
         else:
             right = [k for k in right if k >= left[0]]
+    return steps, common
+
+
+def scanners(left: list[int], right: list[int]) -> tuple[int, list[int]]:
+    """The same where both go on in every step."""
+    steps, sought, common = 0, -1, [k for k in left if k in right]
+    while left and right:
+        steps += 1
+        of_left, of_right = max(left[0], sought), max(right[0], sought)
+        left = [k for k in left if k >= of_left][1:]
+        right = [k for k in right if k >= of_right][1:]
+        sought = max(of_left, of_right)
     return steps, common
 
 
