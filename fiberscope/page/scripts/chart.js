@@ -48,8 +48,8 @@ const Chart = (() => {
   }
 
   /* The same as a table, made when it is opened. */
-  function asTable(make, summary = "The same as a table") {
-    const place = wide(summary);
+  function asTable(title, make, summary = "The same as a table") {
+    const place = wide(`${title}, as a table`);
     const toggle = ({ target }) => target.open && place.replaceChildren(plainTable(make()));
     return element("details", { toggle }, element("summary", {}, summary), place);
   }
@@ -60,7 +60,7 @@ const Chart = (() => {
   /* A chart with its title, what stands between both, a caption, and what makes the table beside it. */
   function frame(title, drawn, caption, make, ...between) {
     const below = caption ? element("figcaption", {}, caption) : null;
-    return element("figure", {}, head(title, make, true), between, drawn, below, asTable(make));
+    return element("figure", {}, head(title, make, true), between, drawn, below, asTable(title, make));
   }
 
   /* A table that stands for itself, with its title. */

@@ -44,7 +44,7 @@ const Reached = (() => {
       [`peak of ${told.work} a cycle`, told.peak ?? "not known"],
       ["roof there", Number.isFinite(roof) ? roof : "not known"],
     ];
-    return tabular("", ["", { text: "value", number: true }], rows);
+    return tabular("", ["measure", { text: "value", number: true }], rows);
   }
 
   function show(width) {

@@ -67,8 +67,8 @@ const Run = (() => {
       "section",
       {},
       element("h2", {}, "More"),
-      all[0] ? Chart.asTable(components, `All ${all[0]} components`) : null,
-      Chart.asTable(settings, `All ${all[1]} settings`),
+      all[0] ? Chart.asTable("Components", components, `All ${all[0]} components`) : null,
+      Chart.asTable("Settings", settings, `All ${all[1]} settings`),
     );
   }
 

@@ -1,6 +1,7 @@
 /* Scales and axes: from the values of a column to where they are drawn and what is written beside them. */
 const Scale = (() => {
   const WIDE = 20; // values that span more than this factor are shown on a logarithmic scale
+  const SWEPT = 10; // the same of a parameter, whose values mostly double
   const FEW = 10; // values of a parameter, of which each has a tick
 
   /* The powers of a base that span these values, and not too many of them. */
@@ -28,7 +29,7 @@ const Scale = (() => {
     if (column.type !== "number") return { label: label(column), type: "point", padding: 0.5 };
     const [least, most] = d3.extent(values);
     const parameter = column.role === "parameter";
-    const logarithmic = log || (least > 0 && most / least > WIDE);
+    const logarithmic = log || (least > 0 && most / least > (parameter ? SWEPT : WIDE));
     const from = logarithmic || parameter ? least : Math.min(0, least);
     const distinct = [...new Set(values)];
     const exact = parameter && distinct.length <= FEW;

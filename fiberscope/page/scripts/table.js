@@ -48,7 +48,7 @@ const Table = (() => {
     const failed = !Data.done(run) && ["status", "bottleneck"].includes(column.name);
     const kinds = [failed ? "failed" : side(column), column.name === "bottleneck" && "sentence"];
     const text = Format.value(value(run, column), column.unit);
-    return element("td", { class: kinds.filter(Boolean).join(" ") }, text);
+    return element("td", { class: kinds.filter(Boolean).join(" "), title: side(column) ? null : text }, text);
   }
 
   /* A button of a row that takes its run as the first or as the second, or lets it go. */

@@ -125,6 +125,22 @@ def test_the_dark_page_is_accessible_with_all_its_tables(opened: Open, folder: P
     assert inaccessible(tab) == []
 
 
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_is_cut(opened: Open, folder: Path, width: int) -> None:
+    """Neither page nor drawing is wider than its place; what is wider scrolls in a box of its own."""
+    tab = opened(folder / "run.html")
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.reload()
+    for summary in tab.locator("summary").all():
+        summary.click()
+    assert tab.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    right = "all => all.map(one => one.closest('.wide') ? 0 : one.getBoundingClientRect().right)"
+    assert max(tab.eval_on_selector_all("main svg, main canvas, main svg text, main table", right)) <= width
+    left = "all => all.map(one => one.getBoundingClientRect().left)"
+    assert min(tab.eval_on_selector_all("main svg text", left)) >= 0
+    assert tab.evaluate("document.querySelector('.machine text').getBoundingClientRect().height") > 8
+
+
 def test_names_with_markup_are_text(opened: Open, tmp_path: Path) -> None:
     report = fiberscope.simulate("gamma", MATRIX)
     evil = report.model_copy(

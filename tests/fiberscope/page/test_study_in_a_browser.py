@@ -319,14 +319,19 @@ def test_nothing_is_wider_than_the_window(opened: Open, file: Path, width: int) 
         assert tab.evaluate("document.scrollingElement.scrollWidth <= innerWidth"), chart
 
 
-def test_the_sentence_on_the_bottleneck_is_whole_on_a_laptop(opened: Open, file: Path) -> None:
+def test_the_table_is_as_wide_as_its_box_and_its_rows_are_a_line_high(opened: Open, file: Path) -> None:
     tab = opened(file)
     tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.get_by_label("Filter").fill("wiki-Vote")  # the other names are longer than any
-    assert heads(tab)[-1] == "bottleneck"
-    right = "cell => cell.getBoundingClientRect().right"
-    cell = tab.eval_on_selector(".runs tbody tr td:last-child", right)
-    assert cell <= tab.eval_on_selector(".wide:has(.runs)", right)
+    wide = "one => one.getBoundingClientRect().width"
+    assert tab.eval_on_selector(".runs", wide) <= tab.eval_on_selector(".wide:has(.runs)", wide) + 0.5
+    high = "rows => rows.map(row => row.getBoundingClientRect().height)"
+    for width in (1280, 400):
+        tab.set_viewport_size({"width": width, "height": 900})
+        heights = set(tab.eval_on_selector_all(".runs tbody tr", high))
+        assert len(heights) == 1
+        assert heights.pop() < 2 * 20  # two lines of text
+    sentence = tab.locator(".runs td.sentence").first
+    assert sentence.get_attribute("title") == sentence.inner_text()  # whole, however much of it is shown
 
 
 def test_dark_mode_is_dark(opened: Open, file: Path) -> None:
