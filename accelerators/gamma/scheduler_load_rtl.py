@@ -11,6 +11,7 @@ from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
     BOUNDS,
     COUNTS,
+    ENDS,
     LINES,
     MISSING,
     NONZEROS,
@@ -33,12 +34,18 @@ def loaded(
     layout: Mapping[str, int],
     table: TaskTable,
     a: CompressedRows,
-    scale: Field,
+    scale: Field | None,
     occupancy: PartialOccupancy,
     stream: StreamOfA,
     rows_per_line: int,
 ) -> Iterator[Token]:
-    """The tokens that fill a module's memories; ``layout`` has the bits of each field of a task's word."""
+    """The tokens that fill a module's memories.
+
+    Args:
+        layout: bits of each field of a task's word.
+        scale: the field of one; None where rows of B and scales come with the lines of A.
+        table, a, occupancy, stream, rows_per_line: as the scheduler has them.
+    """
     for number, inputs in _operands(table, a, scale).items():
         yield from (Token(number, place, word, 0.0) for place, word in inputs.items())
     unfinished = unfinished_rows(table, rows_per_line)
@@ -51,6 +58,7 @@ def loaded(
         MISSING: list(table.missing),
         UNFINISHED: list(unfinished),
         WRITES: [line for line, rows in enumerate(unfinished) if rows == 0],
+        ENDS: [0] * len(unfinished) * rows_per_line if scale is None else [],
         COUNTS: [stream.count, table.count],
     }
     for number, words in contents.items():
@@ -58,7 +66,7 @@ def loaded(
             yield Token(number, address, word, 0.0)
 
 
-def _operands(table: TaskTable, a: CompressedRows, scale: Field) -> dict[int, dict[int, int]]:
+def _operands(table: TaskTable, a: CompressedRows, scale: Field | None) -> dict[int, dict[int, int]]:
     """By memory the words of what each task combines, the number of an input in the lower bits of a place."""
     found: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
     for task in range(table.count):
@@ -66,7 +74,7 @@ def _operands(table: TaskTable, a: CompressedRows, scale: Field) -> dict[int, di
         inputs = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
         for place, source in enumerate(inputs, first):
             found[SOURCES][place] = source & (1 << INDEX_BITS) - 1
-            if source >= 0:
+            if source >= 0 and scale is not None:
                 found[ROWS][place] = a.coordinates[source]
                 found[SCALES][place] = _bits(scale, a.values[source])
     return found
@@ -93,6 +101,7 @@ def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[
             "parent": max(table.parents[task], 0),
             "is_partial": int(table.parents[task] != NO_PARENT),
             "line": table.rows[task] // rows_per_line,
+            "row": table.rows[task] % rows_per_line,
             "count": table.first_inputs[task + 1] - table.first_inputs[task],
             "merges": int(stream.merges[task]),
             "is_last": int(last.get(table.rows[task]) == task),

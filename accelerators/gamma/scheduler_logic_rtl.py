@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import pyrtl
 
 from fiberscope.accelerators.gamma.layout import Z_POINTERS_BASE
+from fiberscope.accelerators.gamma.scheduler_lines_rtl import LinesOfA, RowsOfZ
 from fiberscope.accelerators.gamma.scheduler_parts_rtl import Countdowns, Queue, Waiting, Window, fitting
 from fiberscope.accelerators.gamma.scheduler_space_rtl import Completion, Fibers
 from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
+    ENDS,
     MISSING,
     PORT,
     UNFINISHED,
@@ -67,6 +69,7 @@ class _Completions:
         enable, _address, word = loads.of(WRITES)
         self.merging = [(flag, task, tables.task(task)["needed"]) for flag, task in _ended(missing, parents)]
         written = [(enable, word[: index_bits(parameters.lines)]), *_ended(unfinished, lines)]
+        self.rows = RowsOfZ(parameters, self.ended, loads.of(ENDS)) if parameters.line_bits else None
         self.lines = Queue("writes", parameters.lines, written)
         completed: Signal = pyrtl.Register(parameters.tasks.bit_length(), "completed")
         self.count = named(
@@ -100,11 +103,12 @@ class _Scheduler:
     def __init__(self, parameters: SchedulerParameters, between: Streams) -> None:
         self.parameters, self.between = parameters, between
         loads = Loads(between)
-        self.tables = Tables(parameters, loads)
-        self.done = _Completions(parameters, self.tables, loads, between)
         replies = between.inputs["memory_replies"]
         replies.accept(pyrtl.Const(1, 1))
         slot = replies.fields["coordinate"][: index_bits(parameters.stream_lines)]
+        self.lines = LinesOfA(parameters, replies, slot) if parameters.line_bits else None
+        self.tables = Tables(parameters, loads, self.lines)
+        self.done = _Completions(parameters, self.tables, loads, between)
         self.window = Window(parameters.stream_lines, parameters.stream.bit_length(), replies.valid, slot)
         self.merging = Waiting(parameters.merging, self.done.merging, self.window.arrived)
         self.fibers = Fibers(parameters, self.tables, self.done.ended)
@@ -142,9 +146,14 @@ class _Scheduler:
         sends = named("sends", asks | (tables.run & lines.waits))
         operation = pyrtl.select(asks, PORT.operation(READ), PORT.operation(WRITE))
         tag = PORT.tag(self.parameters.port, pyrtl.select(asks, window.slot, 0))
-        address = pyrtl.select(asks, tables.addresses[window.sent], self._pointers(lines.word))
-        requests.send(sends, self.parameters.memory.token(operation, tag, address))
-        window.send(named("asked", asks & requests.ready))
+        wanted = tables.addresses[window.sent]
+        address = pyrtl.select(asks, wanted, self._pointers(lines.word))
+        ends = None if self.done.rows is None else unless(asks, self.done.rows.line(lines.word))
+        requests.send(sends, self.parameters.memory.token(operation, tag, address, ends))
+        asked = named("asked", asks & requests.ready)
+        if self.lines is not None:
+            self.lines.ask(window.slot, wanted, asked)
+        window.send(asked)
         lines.pop(named("written", sends & ~asks & requests.ready))
 
     def _waiting(self) -> Signal:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler import Scheduler
+from fiberscope.accelerators.gamma.scheduler_lines_rtl import POINTER_BITS
 from fiberscope.accelerators.gamma.scheduler_load_rtl import loaded
 from fiberscope.accelerators.gamma.scheduler_logic_rtl import (
     ALL_DONE,
@@ -31,12 +32,12 @@ from fiberscope.accelerators.gamma.writer_rtl import LENGTH
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK
-from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS, OUTPUT, Tasks
+from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, NUMBER_BITS, OUTPUT, Elements, Tasks
 from fiberscope.hw.memory.protocol import READ
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.arithmetic import ValueParameters, value_type
 from fiberscope.hw.rtl.kit.interface import Content, Field, Interface, Payload, Stream, Token
-from fiberscope.hw.rtl.kit.memory_port import MemoryPort
+from fiberscope.hw.rtl.kit.memory_port import LINE, LINE_BITS, MemoryPort
 from fiberscope.hw.rtl.kit.parameters import number
 from fiberscope.hw.rtl.kit.twin import index_bits
 from fiberscope.hw.rtl.kit.unit import Carried, Each, Summed, unit
@@ -73,6 +74,8 @@ class SchedulerParameters(ValueParameters):
         element_bytes: 1 to 4,096, no more than a line has.
         port: number of the port at the network to memory.
         offset_bits: of an address within a line, 3 to 12.
+        line_bits: of lines, which have A where they come and row pointers of Z where they go; 0 where what A
+            says is loaded before the run, and lines of row pointers have nothing.
         values: the type of scales.
 
     Raises:
@@ -93,21 +96,32 @@ class SchedulerParameters(ValueParameters):
     element_bytes: int = number(8, 1, 4096)
     port: int = number(0, 0, (1 << 15) - 1)
     offset_bits: int = number(6, 3, 12)
+    line_bits: int = number(0, *LINE_BITS)
     values: str = value_type()
     value_bits = NUMBER_BITS
 
     @property
     def memory(self) -> MemoryPort:
-        """The port to memory; lines of row pointers are written as zeros."""
+        """The port to memory."""
         return MemoryPort(line_bits=8 << self.offset_bits)
+
+    @property
+    def elements_of_a(self) -> Elements:
+        """Nonzeros of A in its lines, where these come."""
+        return Elements(1 << self.offset_bits, self.element_bytes, self.value_field)
+
+    @property
+    def row_bits(self) -> int:
+        """Of the number of a row among those of a line of Z's row pointers, where these are written."""
+        return self.offset_bits - POINTER_BITS if self.line_bits else 0
 
     @property
     def layout(self) -> dict[str, int]:
         """Bits of each field of a task's word, the first the lowest.
 
-        ``line`` is that of the row pointers which its row is in, ``following`` the next task in order that
-        merges no partial fibers, ``count`` says how many fibers it combines, ``is_last`` whether of its row
-        it is the last that merges none.
+        ``line`` is that of the row pointers which its row is in, ``row`` the number of that there,
+        ``following`` the next task in order that merges no partial fibers, ``count`` says how many fibers it
+        combines, ``is_last`` whether of its row it is the last that merges none.
         """
         count = self.stream.bit_length()
         return {
@@ -117,6 +131,7 @@ class SchedulerParameters(ValueParameters):
             "parent": index_bits(self.tasks),
             "is_partial": 1,
             "line": index_bits(self.lines),
+            **({"row": self.row_bits} if self.row_bits else {}),
             "count": self.radix.bit_length(),
             "merges": 1,
             "is_last": 1,
@@ -171,7 +186,7 @@ class SchedulerParameters(ValueParameters):
 def carried(parameters: SchedulerParameters) -> Carried:
     """Requests and replies of memory, tasks and their completions, and the port that fills the memories."""
     of_inputs = index_bits(parameters.tasks) + index_bits(parameters.radix)
-    words = max(parameters.stream + 1, parameters.lines)
+    words = max(parameters.stream + 1, parameters.lines << parameters.row_bits)
     layout = sum(parameters.layout.values())
     word = max(PORT.address_bits, layout, parameters.length_bits, parameters.value_field.width)
     load = {
@@ -179,11 +194,13 @@ def carried(parameters: SchedulerParameters) -> Carried:
         "address": Field("coordinate", max(of_inputs, index_bits(words)), "unsigned"),
         "word": Field("reference", word, "unsigned"),
     }
+    lines: Content = {LINE: Payload(parameters.line_bits)} if parameters.line_bits else {}
+    replies: Content = {"coordinate": PORT.tag_bits}
     done: Content = {"reference": INDEX_BITS, LENGTH: Payload(INDEX_BITS)}
     return {
         LOAD: Stream(LOAD, LOAD, "input", load),
         "memory_requests": parameters.memory.fields,
-        "memory_replies": {"coordinate": PORT.tag_bits},
+        "memory_replies": {**replies, **lines},
         "tasks": Each(Tasks(parameters.radix, parameters.value_field).content, parameters.elements),
         "completions": Each(done, parameters.elements),
     }
@@ -299,12 +316,14 @@ def loads(
     sizes: Sizes,
     a_sizes: Sizes,
     values: str = INTEGER,
+    line_bits: int = 0,
     **limits: int,
 ) -> Iterator[Token]:
     """What fills the memories of a module with what the component would be made with, scales of some type."""
     made = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
-    typed, stream = replace(made, values=values), stream_of(a, table, a_sizes)
-    return loaded(typed.layout, table, a, typed.value_field, occupancy, stream, _rows_per_line(sizes))
+    typed, stream = replace(made, values=values, line_bits=line_bits), stream_of(a, table, a_sizes)
+    rows, scale = _rows_per_line(sizes), None if line_bits else typed.value_field
+    return loaded(typed.layout, table, a, scale, occupancy, stream, rows)
 
 
 def _rows_per_line(sizes: Sizes) -> int:

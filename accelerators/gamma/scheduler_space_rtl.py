@@ -200,9 +200,8 @@ class _Inputs:
     def __init__(
         self, tables: Tables, task: Signal, word: dict[str, Signal], parameters: SchedulerParameters
     ) -> None:
-        memories = zip(tables.sources, tables.rows, tables.scales, strict=True)
         self._count = word["count"]
-        self._lanes = [tuple(memory[task] for memory in of_input) for of_input in memories]
+        self._lanes = tables.inputs(task)
         sources = [source for source, _row, _scale in self._lanes]
         self.flags = [(self._count > i) & source[-1] for i, source in enumerate(sources)]
         self.children = [(~source)[: index_bits(parameters.tasks)] for source in sources]

@@ -13,12 +13,13 @@ from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory
 
 if TYPE_CHECKING:
+    from fiberscope.accelerators.gamma.scheduler_lines_rtl import LinesOfA
     from fiberscope.accelerators.gamma.scheduler_rtl import SchedulerParameters
 
 # What the port ``load`` fills: a memory, the queue of row pointers to write, or with COUNTS a register: first
 # how many lines are in the stream, then how many tasks there are, with which the run begins. Those of inputs
 # have the number of the input in the lower bits of an address, that of the task above.
-LINES, NONZEROS, TASKS, BOUNDS, SOURCES, ROWS, SCALES, MISSING, UNFINISHED, WRITES, COUNTS = range(11)
+LINES, NONZEROS, TASKS, BOUNDS, SOURCES, ROWS, SCALES, MISSING, UNFINISHED, WRITES, ENDS, COUNTS = range(12)
 TABLE_BITS = 4
 PORT = MemoryPort()
 
@@ -64,22 +65,40 @@ class Loads:
 
 
 class Tables:
-    """The stream of A and the tasks; ``lines`` and ``tasks`` say how many there are, 0 before the run."""
+    """The stream of A and the tasks; ``lines`` and ``tasks`` say how many there are, 0 before the run.
 
-    def __init__(self, parameters: SchedulerParameters, loads: Loads) -> None:
+    Args:
+        parameters: of the scheduler.
+        loads: the port that fills them.
+        lines: of A, where rows of B and scales come with them.
+    """
+
+    def __init__(self, parameters: SchedulerParameters, loads: Loads, lines: LinesOfA | None) -> None:
         count, reads = parameters.stream.bit_length(), 2 * parameters.elements + 2
         self._layout = parameters.layout
         self._tasks = loads.memory("tasks", TASKS, parameters.tasks, sum(self._layout.values()), reads)
         self.bounds = loads.memory("bounds", BOUNDS, parameters.tasks, parameters.length_bits, 2)
-        self.sources = loads.inputs("sources", SOURCES, parameters, INDEX_BITS)
-        self.rows = loads.inputs("rows", ROWS, parameters, INDEX_BITS)
-        self.scales = loads.inputs("scales", SCALES, parameters, parameters.value_field.width)
+        self._sources = loads.inputs("sources", SOURCES, parameters, INDEX_BITS)
+        self._lines = lines
+        if lines is None:
+            self._rows = loads.inputs("rows", ROWS, parameters, INDEX_BITS)
+            self._scales = loads.inputs("scales", SCALES, parameters, parameters.value_field.width)
         self.addresses = loads.memory("addresses", LINES, parameters.stream, PORT.address_bits)
         self.nonzeros = loads.memory("nonzeros", NONZEROS, parameters.stream + 1, count)
         self.lines = loads.count("line_count", 0, count)
         self.tasks = loads.count("task_count", 1, parameters.tasks.bit_length())
         self.run: Signal = pyrtl.Register(1, "run")
         self.run.next <<= self.run | loads.counted(1)
+
+    def inputs(self, task: Signal) -> list[tuple[Signal, Signal, Signal]]:
+        """By input of a task its source, and where that is a nonzero of A the row of B and the scale."""
+        sources = [memory[task] for memory in self._sources]
+        if self._lines is not None:
+            return [(source, *self._lines.nonzero(source)) for source in sources]
+        others = zip(self._rows, self._scales, strict=True)
+        return [
+            (source, rows[task], scales[task]) for source, (rows, scales) in zip(sources, others, strict=True)
+        ]
 
     def task(self, place: Signal) -> dict[str, Signal]:
         """The fields of a task's word."""

@@ -6,15 +6,24 @@ What no line tells, where in Z each row is, follows from what moves within: page
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.gamma import scheduler_rtl
 from fiberscope.accelerators.gamma.element_rtl import SHOWN, ElementParameters, ElementStandIn, matching
-from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, NO_PARENT, Z_BASE
+from fiberscope.accelerators.gamma.layout import (
+    A_BASE,
+    A_POINTERS_BASE,
+    B_BASE,
+    B_POINTERS_BASE,
+    NO_PARENT,
+    Z_BASE,
+    Z_POINTERS_BASE,
+)
 from fiberscope.accelerators.gamma.prefetcher_rtl import POINTER_BYTES
+from fiberscope.accelerators.gamma.scheduler_lines_rtl import END_BITS
 from fiberscope.accelerators.gamma.writer_rtl import LENGTH
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, Element, joined, word_of
 from fiberscope.hw.memory.cache_rtl import ARRAY
@@ -28,6 +37,7 @@ from fiberscope.sim import ANY, Channel, Input, Output, SimulationError
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.machine import Gamma
+    from fiberscope.hw.fibers.compressed import CompressedRows
     from fiberscope.hw.rtl.kit.backend import Backend
     from fiberscope.hw.rtl.kit.composition import Composition
     from fiberscope.workloads.canonical import CsrArray
@@ -39,11 +49,13 @@ def composition(kernel: SeatKernel) -> Composition:
     """The module, of what its kernel was given, with what tells of its elements.
 
     Raises:
-        ValueError: for a machine whose Z may stay where nobody reads it.
+        ValueError: for a machine whose Z may stay where nobody reads it, or whose A lies as values alone.
     """
     machine = machine_of(kernel)
     if machine.parameters.scheduler.output != "memory":
         raise ValueError("machine: nobody reads Z in the FiberCache; set scheduler.output=memory")
+    if machine.a_sizes != machine.parameters.sizes:
+        raise ValueError("machine: lines of A are read as compressed rows; set format.dense=none")
     taps: dict[str, tuple[str, ...]] = {}
     status: dict[str, str] = {}
     for i, name in enumerate(elements_of(kernel)):
@@ -70,27 +82,32 @@ def machine_of(kernel: SeatKernel) -> Gamma:
 def loads(kernel: SeatKernel) -> Iterator[Token]:
     """What fills the module's memories."""
     scheduler = kernel.seats["scheduler"]
-    values = matching(machine_of(kernel), 0).values
-    return scheduler_rtl.loads(*scheduler.arguments, **scheduler.options, values=values)
+    given = matching(machine_of(kernel), 0)
+    return scheduler_rtl.loads(
+        *scheduler.arguments, **scheduler.options, values=given.values, line_bits=8 * given.line_bytes
+    )
 
 
 def operands(machine: Gamma, given: ElementParameters) -> dict[int, int]:
-    """The lines of B and of its row pointers, by address; of A no line is looked at.
+    """The lines of A and of B and of their row pointers, by address.
 
     Raises:
         ValueError: an operand has a value that is none of the elements' type.
     """
-    for value in machine.a.values:
-        word_of(given.value_field, value)
-    elements = [*map(Element, machine.b.coordinates, machine.b.values)]
+    of_a = _lines(machine.a, A_BASE, A_POINTERS_BASE, given)
+    return of_a | _lines(machine.b, B_BASE, B_POINTERS_BASE, given)
+
+
+def _lines(rows: CompressedRows, base: int, pointers_base: int, given: ElementParameters) -> dict[int, int]:
+    elements = [*map(Element, rows.coordinates, rows.values)]
     size, count = given.line_bytes, given.line_bytes // POINTER_BYTES
     pointers = {
-        B_POINTERS_BASE + i // count * size: joined(machine.b.pointers[i : i + count], INDEX_BITS)
-        for i in range(0, len(machine.b.pointers), count)
+        pointers_base + i // count * size: joined(rows.pointers[i : i + count], INDEX_BITS)
+        for i in range(0, len(rows.pointers), count)
     }
     of_line = given.elements.count
     return pointers | {
-        B_BASE + i // of_line * size: given.elements.packed(elements[i : i + of_line])
+        base + i // of_line * size: given.elements.packed(elements[i : i + of_line])
         for i in range(0, len(elements), of_line)
     }
 
@@ -102,7 +119,7 @@ def told(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
         ValueError: a value is none of the elements' type.
     """
     machine, given = machine_of(kernel), matching(machine_of(kernel), 0)
-    table, value = machine.table, given.value_field
+    value = given.value_field
     return {
         "elements": len(elements_of(kernel)),
         "channels": machine.parameters.memory.channels,
@@ -113,11 +130,10 @@ def told(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
             "page": given.page_bytes,
         },
         "z": Z_BASE,
+        "pointers": {"z": Z_POINTERS_BASE, "end_bits": END_BITS},
+        "tasks": machine.table.count,
         "load": [token[:3] for token in loads(kernel)],
         "memory": list(operands(machine, given).items()),
-        "rows": [
-            row if parent == NO_PARENT else -1 for row, parent in zip(table.rows, table.parents, strict=True)
-        ],
         "product": {
             "pointers": product.indptr.tolist(),
             "columns": product.indices.tolist(),
@@ -127,12 +143,10 @@ def told(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
 
 
 class _Written:
-    """What an element has done: its pages of Z, its rows there that are not gathered, and its counts."""
+    """What an element has done: its pages of Z, and its counts."""
 
     def __init__(self) -> None:
         self.pages: list[int] = []
-        self.rows: deque[tuple[int, int]] = deque()  # of the product, and their lengths
-        self.gathered = 0  # elements
         self.counts = {"multiply": 0, "merged_elements": 0, "add": 0}
 
 
@@ -181,34 +195,49 @@ class GammaStandIn(ElementStandIn):
                 self.pages += 1
             if self.status[f"ended_{i}"]:
                 self._end(part, self.status[f"task_{i}"], self.status[f"length_{i}"])
-            self._gather_rows(part)
+        if any(label.startswith(REQUESTS) for label in moved):
+            self._gather_rows()
 
     def _end(self, part: _Written, task: int, length: int) -> None:
         table = self.machine.table
         self.tasks += 1
         part.counts["add"] -= length
         if table.parents[task] == NO_PARENT:
-            part.rows.append((table.rows[task], length))
             table.row_lengths[table.rows[task]] = length
 
-    def _gather_rows(self, part: _Written) -> None:
-        """Put rows whose lines have all been written where they belong."""
-        while part.rows:
-            row, length = part.rows[0]
-            places = [self._place(part, part.gathered + i) for i in range(length)]
+    def _gather_rows(self) -> None:
+        """Put the product together once all its lines are in memory, row pointers first."""
+        count, of_line = len(self.machine.table.row_lengths), self.parameters.line_bytes // POINTER_BYTES
+        places = [Z_POINTERS_BASE + i * self.parameters.line_bytes for i in range(count // of_line + 1)]
+        if not all(place in self.lines for place in places):
+            return
+        pointers = [self.lines[place] >> INDEX_BITS * i for place in places for i in range(of_line)]
+        for i, part in enumerate(self.parts):
+            own = [
+                (word & (1 << END_BITS) - 1, row)
+                for row, word in enumerate(word & (1 << INDEX_BITS) - 1 for word in pointers)
+                if word and word >> END_BITS == i
+            ]
+            self._gather_from(part, sorted(own))
+
+    def _gather_from(self, part: _Written, rows: Sequence[tuple[int, int]]) -> None:
+        """Put rows of an element where they belong: of each where it ends, and which it is."""
+        begin = 0
+        for end, row in rows:
+            places = [self._place(part, number) for number in range(begin, end)]
             if not all(address in self.lines for address, _lane in places):
                 return
-            part.rows.popleft()
-            part.gathered += length
             elements = [self.elements.unpacked(self.lines[address])[lane] for address, lane in places]
             self._put(self.machine.product, self.machine.product.starts[row], elements)
+            begin = end
 
     def _place(self, part: _Written, number: int) -> tuple[int, int]:
         """The address of the line that has an element of Z, and which of that it is."""
         given = self.parameters
         page, offset = divmod(number * given.element_bytes, given.page_bytes)
         of_line = offset % given.line_bytes
-        return Z_BASE + part.pages[page] * given.page_bytes + offset - of_line, of_line // given.element_bytes
+        base = Z_BASE + part.pages[page] * given.page_bytes if page < len(part.pages) else -1 << INDEX_BITS
+        return base + offset - of_line, of_line // given.element_bytes
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
         """Count what the elements do; else as of any module."""

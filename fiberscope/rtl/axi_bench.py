@@ -55,28 +55,29 @@ async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
         offered = None if seen is None or int(ready.value) else seen
 
 
-class Element:
-    """What a processing element has done: its pages of Z, and the rows and lengths of its fibers there."""
+def pointers() -> tuple[int, int]:
+    """Where row pointers of Z begin, and how many of their bits say where a row ends."""
+    return TOLD["pointers"]["z"], TOLD["pointers"]["end_bits"]
 
-    def __init__(self) -> None:
+
+class Element:
+    """A processing element's pages of Z, as it gets them."""
+
+    def __init__(self, dut: Handle, number: int) -> None:
+        self._paged, self._ended = (getattr(dut, f"{name}_{number}") for name in ("paged", "ended"))
         self.pages: list[int] = []
-        self.rows: list[tuple[int, int]] = []
 
     def place(self, number: int) -> int:
         """The address of an element of Z."""
         page, offset = divmod(number * ELEMENT, PAGE)
         return FIRST + self.pages[page] * PAGE + offset
 
-    def see(self, dut: Handle, number: int, page: int) -> tuple[bool, bool]:
-        """Take down whether it gets this page in a cycle, and whether it ends a task."""
-        paged, ended, task, length = (
-            int(getattr(dut, f"{name}_{number}").value) for name in ("paged", "ended", "task", "length")
-        )
+    def see(self, page: int) -> tuple[int, int]:
+        """Take down whether it gets this page in a cycle; gives that, and whether it ends a task."""
+        paged = int(self._paged.value)
         if paged:
             self.pages.append(page)
-        if ended and TOLD["rows"][task] >= 0:
-            self.rows.append((TOLD["rows"][task], length))
-        return bool(paged), bool(ended)
+        return paged, int(self._ended.value)
 
 
 async def follow(dut: Handle, elements: Sequence[Element]) -> None:
@@ -84,28 +85,33 @@ async def follow(dut: Handle, elements: Sequence[Element]) -> None:
     pages = ended = quiet = 0
     for _ in range(LIMIT):
         await RisingEdge(dut.clk)
-        for i, element in enumerate(elements):
-            paged, ends = element.see(dut, i, pages)
+        for element in elements:
+            paged, ends = element.see(pages)
             pages, ended = pages + paged, ended + ends
         quiet = 0 if int(dut.pending.value) else quiet + 1
-        if ended == len(TOLD["rows"]) and quiet == QUIET:
+        if ended == TOLD["tasks"] and quiet == QUIET:
             return
-    raise AssertionError(f"{ended} of {len(TOLD['rows'])} tasks have ended in {LIMIT} cycles")
+    raise AssertionError(f"{ended} of {TOLD['tasks']} tasks have ended in {LIMIT} cycles")
 
 
 def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[tuple[int, int]]]:
-    """The rows of Z as they lie in memory: columns, and the bits of values."""
+    """The rows of Z as they lie in memory, by its row pointers: columns, and the bits of values."""
+    first, end_bits = pointers()
+    words = [number(memory, first + 4 * row, 4) for row in range(len(TOLD["product"]["pointers"]) - 1)]
     found = {}
-    for element in elements:
-        number = 0
-        for row, length in element.rows:
-            words = [memory.read(element.place(number + i), ELEMENT) for i in range(length)]
-            found[row] = [
-                (int.from_bytes(word[:4], "little"), int.from_bytes(word[4 : 4 + VALUE], "little"))
-                for word in words
-            ]
-            number += length
+    for i, element in enumerate(elements):
+        begin, own = 0, [row for row, word in enumerate(words) if word and word >> end_bits == i]
+        for row in sorted(own, key=words.__getitem__):
+            end = words[row] & (1 << end_bits) - 1
+            places = [element.place(place) for place in range(begin, end)]
+            found[row] = [(number(memory, at, 4), number(memory, at + 4, VALUE)) for at in places]
+            begin = end
     return found
+
+
+def number(memory: Handle, address: int, size: int) -> int:
+    """A number in memory, of so many bytes."""
+    return int.from_bytes(memory.read(address, size), "little")
 
 
 def expected() -> dict[int, list[tuple[int, int]]]:
@@ -141,8 +147,7 @@ async def the_product_is_right_and_the_protocol_is_kept(dut: Handle) -> None:
     for i in range(TOLD["channels"]):
         for channel, fields in (("ar", ("id", "addr")), ("aw", ("id", "addr")), ("w", ("data", "last"))):
             cocotb.start_soon(watch(dut, f"m{i}_axi_{channel}", fields))
-    elements = [Element() for _ in range(TOLD["elements"])]
+    elements = [Element(dut, i) for i in range(TOLD["elements"])]
     await load(dut)
     await follow(dut, elements)
-    found = product(memory, elements)
-    assert {row: found[row] for row in found if found[row]} == expected()
+    assert product(memory, elements) == expected()
