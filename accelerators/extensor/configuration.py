@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fiberscope.accelerators.composition import CompositionParameters, ElementNetwork
+from fiberscope.accelerators.composition import ElementNetwork
 from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.accelerators.extensor.layout import HALVES, SPARE_SLOTS
 from fiberscope.accelerators.full_operands import OperandFormat
+from fiberscope.accelerators.values import TypedParameters
 from fiberscope.workloads.fibertree_format import RankFormat
 
 PUBLISHED = "published"  # the tiling that this machine chooses by itself
@@ -84,8 +85,11 @@ class Format(OperandFormat):
         return self
 
 
-class ExTensorConfiguration(CompositionParameters):
+class ExTensorConfiguration(TypedParameters):
     """All parameters of ExTensor."""
+
+    BESIDE: ClassVar = {"element": 32, "value": 0, "output": 64}
+    UNIT: ClassVar = 1
 
     intersection: Literal["skip", "two_finger", "scanners"]
     step: Literal["product", "unit"]

@@ -23,9 +23,11 @@ from fiberscope.accelerators.extensor.tiles import Tiling
 from fiberscope.accelerators.extensor.units import PARTS_WITH_UNITS, WORD_BITS, fiber_masks, words_of
 from fiberscope.accelerators.full_operands import told
 from fiberscope.accelerators.layout import Layout
+from fiberscope.accelerators.values import typed
 from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
+from fiberscope.hw.value_type import DOUBLE, TYPES
 from fiberscope.sim import ComponentStatistics, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
@@ -83,6 +85,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
+        self.value_type = TYPES[parameters.value]
+        a, b = typed(self.value_type, a, b)
         self.tiling = Tiling(parameters, a, b)
         self.by_units = parameters.step == "unit" or "intersector" in (parts or {})
         if self.by_units and parameters.intersection == SCANNERS:
@@ -94,8 +98,10 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.skip = parameters.intersection != "two_finger"
         shape = (int(a.shape[0]), int(b.shape[1]))
         self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
-        self.product = StoredProduct(shape, parameters.pe.tile, self.output[1])
-        self.output_rows = [OutputRow(self.output[1]) for _ in range(HALVES * self.output[0])]
+        self.product = StoredProduct(shape, parameters.pe.tile, self.output[1], self.value_type)
+        self.output_rows = [
+            OutputRow(self.output[1], self.value_type) for _ in range(HALVES * self.output[0])
+        ]
         self.slots = [PartialSlot() for _ in range(parameters.pe.slots * parameters.pe.count)]
         self._add_sequencing()
         self._add_elements()
@@ -142,6 +148,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
         if self.parameters.intersection == SCANNERS:
             options["scanners"] = True
+        if self.value_type is not DOUBLE:
+            options["value_type"] = self.value_type
         held = [self.a, self.b, port, pe.buffer]
         if self.by_units:
             held += [fiber_masks(operand, pe.tile) for operand in (self.a, self.b)]

@@ -5,21 +5,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.workloads.canonical import Integers, Values
 
 __all__ = ["held_within", "merged"]
 
 
-def merged(held: Integers, old: Values, keys: Integers, values: Values) -> tuple[Integers, Values]:
+def merged(
+    held: Integers, old: Values, keys: Integers, values: Values, value_type: ValueType = DOUBLE
+) -> tuple[Integers, Values]:
     """The keys of both lists, each once, and the values, those of equal keys added up.
 
     Args:
         held, keys: increasing, 64 bits wide.
         old, values: theirs.
+        value_type: of the values.
     """
     count = len(held) + len(keys) - _common(held, keys)
     both, sums = np.empty(count, np.int64), np.empty(count)
-    _merge(held, old, keys, values, both, sums)
+    _merge(held, old, keys, values, both, sums, value_type)
     return both, sums
 
 
@@ -33,19 +37,20 @@ def _common(held: Integers, keys: Integers) -> int:  # C: held=long[::1], keys=l
     return common
 
 
-def _merge(  # C: cdef, noexcept
+def _merge(  # C: cdef
     held: Integers,  # C: held=long[::1]
     old: Values,  # C: old=double[::1]
     keys: Integers,  # C: keys=long[::1]
     values: Values,  # C: values=double[::1]
     both: Integers,  # C: both=long[::1]
     sums: Values,  # C: sums=double[::1]
+    value_type: ValueType,
 ) -> None:
     i = j = 0
     for place in range(len(both)):
         from_held = j == len(keys) or (i < len(held) and held[i] <= keys[j])
         if from_held and j < len(keys) and held[i] == keys[j]:
-            both[place], sums[place] = keys[j], old[i] + values[j]
+            both[place], sums[place] = keys[j], value_type.add(old[i], values[j])
             i += 1
             j += 1
         elif from_held:

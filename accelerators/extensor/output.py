@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, TILE
+from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -32,11 +33,13 @@ class OutputRow:  # C: final
 
     Args:
         columns: microtiles of the row.
+        value_type: of the values.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"values": "outputs"}
 
-    def __init__(self, columns: int) -> None:
+    def __init__(self, columns: int, value_type: ValueType = DOUBLE) -> None:
+        self.value_type = value_type
         self.visited = array("b", bytes(columns))
         self.additions = 0  # into an element that was there
         self.count = 0
@@ -56,7 +59,7 @@ class OutputRow:  # C: final
         """Add to an element, which is made if it is new."""
         place = self._place(key)
         if self.keys[place] == key:
-            self.values[place] += value
+            self.values[place] = self.value_type.add(self.values[place], value)
             self.additions += 1
         else:
             self._put(place, key, value)

@@ -9,6 +9,7 @@ from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, P
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 from fiberscope.sim.errors import SimulationError
@@ -131,6 +132,7 @@ class IntersectingCore(Component):
         shape: of an output tile, in microtiles.
         skip: whether the head behind skips; else it goes on by one.
         scanners: whether both go on in every step.
+        value_type: of the values.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (Input("ready", PRODUCT), Output("partials", PARTIALS))
@@ -157,12 +159,20 @@ class IntersectingCore(Component):
         shape: tuple[int, int],
         skip: bool = True,
         scanners: bool = False,
+        value_type: ValueType = DOUBLE,
     ) -> None:
         super().__init__(name)
         self.a = a
         self.b = b
         self.intersection = FiberIntersection(
-            a.element_k, b.element_k, a.values, b.values, b.fiber_elements, skip=skip, scanners=scanners
+            a.element_k,
+            b.element_k,
+            a.values,
+            b.values,
+            b.fiber_elements,
+            skip=skip,
+            scanners=scanners,
+            value_type=value_type,
         )
         self.slots = slots
         self.slot_count = len(slots)

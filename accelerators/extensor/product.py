@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.accelerators.extensor.merging import held_within, merged
+from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.sparse import sparse
 
@@ -22,9 +23,13 @@ class StoredProduct:
         shape: of Z.
         microtile: coordinates of a microtile.
         columns: microtiles of an output tile in N.
+        value_type: of the values.
     """
 
-    def __init__(self, shape: tuple[int, int], microtile: int, columns: int) -> None:
+    def __init__(
+        self, shape: tuple[int, int], microtile: int, columns: int, value_type: ValueType = DOUBLE
+    ) -> None:
+        self.value_type = value_type
         self.shape = shape
         self.microtile = microtile
         self.columns = columns
@@ -50,7 +55,7 @@ class StoredProduct:
         """
         found = self.rows.get(place)
         held, old = (keys[:0], values[:0]) if found is None else (found[0].astype(np.int64), found[1])
-        both, sums = merged(held, old, keys, values) if len(held) else (keys, values)
+        both, sums = merged(held, old, keys, values, self.value_type) if len(held) else (keys, values)
         self.rows[place] = both.astype(self.key_type), sums
         new = len(both) - len(held)
         self.nonzeros += new

@@ -163,7 +163,7 @@ class SummingCore(IntersectingCore):
         """Add the product of the two elements that have this coordinate, counted from the microtile's."""
         self.head_a = self._place(self.a, self.fiber_a, self.head_a, coordinate)
         self.head_b = self._place(self.b, self.fiber_b, self.head_b, coordinate)
-        self.total += self.a.values[self.head_a] * self.b.values[self.head_b]
+        self.total = self.intersection.added(self.total, self.head_a, self.head_b)
         self.matches += 1
 
     def _place(self, operand: TiledOperand, fiber: int, head: int, coordinate: int) -> int:

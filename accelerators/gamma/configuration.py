@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fiberscope.accelerators.composition import CompositionParameters, ElementNetwork
+from fiberscope.accelerators.composition import ElementNetwork
 from fiberscope.accelerators.configuration import Bytes, Configuration, within
 from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.accelerators.gamma.layout import Sizes
 from fiberscope.accelerators.quantities import SIZE
+from fiberscope.accelerators.values import TypedParameters
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.hw.memory.cache_geometry import HASHED, LIMITS, FiberCacheSpecification
-from fiberscope.hw.value_type import AUTO, INTEGER, TYPES, ValueName
 from fiberscope.workloads.canonical import CsrArray
 
-COORDINATE_BYTES = 4
-VALUE_BYTES = {AUTO: 8, INTEGER: 4} | {name: one.bits // 8 for name, one in TYPES.items() if one.floats}
 MOST_ENTRIES = 1 << 22  # of one kind in a machine: some hundred bytes each
 
 
@@ -115,10 +112,11 @@ class Format(OperandFormat):
     pointer: Bytes = Field(ge=1)
 
 
-class GammaConfiguration(CompositionParameters):
+class GammaConfiguration(TypedParameters):
     """All parameters of Gamma."""
 
-    value: ValueName
+    BESIDE: ClassVar = {"element": 32, "value": 0}
+
     tiling: Literal["none", "selective"]
     tile: Bytes = Field(ge=1)
     reorder: Literal["none", "affinity"]
@@ -127,16 +125,6 @@ class GammaConfiguration(CompositionParameters):
     network: ElementNetwork
     scheduler: SchedulerParameters
     format: Format
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Say what values and elements take where that is left to the values' type."""
-        of, value = given.get("format"), VALUE_BYTES.get(given.get("value", AUTO))
-        if not isinstance(of, Mapping) or value is None:
-            return given
-        left = {"element": COORDINATE_BYTES + value, "value": value}
-        return given | {"format": {**of, **{key: size for key, size in left.items() if of.get(key) == AUTO}}}
 
     def _check_state(self) -> None:
         """Refuse a machine whose state alone would fill the host's memory."""

@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, count
-from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.full_operands import told
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.element import ProcessingElement, users
@@ -27,8 +26,8 @@ from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.accelerators.layout import Layout, Role, RowPlaces
+from fiberscope.accelerators.values import typed
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
-from fiberscope.hw.fibers.arrays import rounded_to
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.pages import PageAllocator
@@ -80,8 +79,9 @@ class Gamma(Composition[GammaConfiguration]):
         super().__init__(parameters, parts, kernel or StandInKernel())
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.value_type = TYPES[parameters.value]
-        given = self._rows("A", a)
-        self.b = given if b is a else self._rows("B", b)
+        a, b = typed(self.value_type, a, b)
+        given = CompressedRows(a.indptr, a.indices, a.data)
+        self.b = given if b is a else CompressedRows(b.indptr, b.indices, b.data)
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
         self.preprocessed = preprocess(given, self.b, parameters, self.b_sizes.element_bytes)
         self.a = self.preprocessed.a
@@ -104,18 +104,6 @@ class Gamma(Composition[GammaConfiguration]):
         memory_users = [(unit, "memory_requests", "memory_replies") for unit in (*self.banks, self.scheduler)]
         self.add_memory(memory_users, parameters.fibercache.line)
         self.build()
-
-    def _rows(self, name: str, matrix: CsrArray) -> CompressedRows:
-        """An operand in memory, its values of the machine's type.
-
-        Raises:
-            ConfigurationError: naming the first that is none of it.
-        """
-        try:
-            values = rounded_to(self.value_type, matrix.data)
-        except ValueError as error:
-            raise ConfigurationError(f"{name}: {error}") from None
-        return CompressedRows(matrix.indptr, matrix.indices, values)
 
     def _add_scheduler(self) -> Component:
         parameters = self.parameters

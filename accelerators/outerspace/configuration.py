@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fiberscope.accelerators.composition import CompositionParameters, Network
+from fiberscope.accelerators.composition import Network
 from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.accelerators.outerspace.layout import HEADS
+from fiberscope.accelerators.values import TypedParameters
 from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 
@@ -103,6 +104,29 @@ class Nodes(Configuration):
 
 
 @dataclass(frozen=True)
+class MultiplierSpecification:
+    """What a processing element of the multiply phase is built as.
+
+    Args:
+        block_bytes: of a load and of a store.
+        burst_bytes: of a store that needs no more.
+        outstanding: loads in flight, and nodes whose place is awaited or that are not stored, at the most.
+        scratchpad_bytes: half of it for elements of B ahead of their product, half for products to be stored.
+        product_cycles: that the loop takes a product.
+        header_bytes: of a node.
+        values: their type, by its name.
+    """
+
+    block_bytes: int
+    burst_bytes: int
+    outstanding: int
+    scratchpad_bytes: int
+    product_cycles: int
+    header_bytes: int
+    values: str
+
+
+@dataclass(frozen=True)
 class MergerSpecification:
     """What a processing element of the merge phase is built as.
 
@@ -115,6 +139,8 @@ class MergerSpecification:
         emit_cycles: of an element of Z.
         add_cycles: of an addition.
         header_bytes: of a node.
+        element_bytes: of an element of T and Z.
+        values: their values' type, by its name.
         heads: address of the first head.
         by_block: whether elements are loaded through the private cache; else each is fetched from memory.
     """
@@ -127,12 +153,23 @@ class MergerSpecification:
     emit_cycles: int
     add_cycles: int
     header_bytes: int
+    element_bytes: int
+    values: str
     heads: int
     by_block: bool
 
 
-class OuterSpaceConfiguration(CompositionParameters):
+class Format(OperandFormat):
+    """Bytes of an element of T and Z, and of a value of A and B."""
+
+    element: Bytes = Field(ge=1, le=64)
+    value: Bytes = Field(ge=1, le=64)
+
+
+class OuterSpaceConfiguration(TypedParameters):
     """All parameters of OuterSPACE."""
+
+    BESIDE: ClassVar = {"element": 32, "value": 0}
 
     tile: Tiles
     pe: ProcessingElement
@@ -143,7 +180,7 @@ class OuterSpaceConfiguration(CompositionParameters):
     l1: SecondLevel
     network: OuterSpaceNetwork
     t: Nodes
-    format: OperandFormat
+    format: Format
 
     @property
     def l0_bank(self) -> FiberCacheSpecification:
@@ -184,6 +221,19 @@ class OuterSpaceConfiguration(CompositionParameters):
         )
 
     @property
+    def multiplier(self) -> MultiplierSpecification:
+        """A processing element of the multiply phase."""
+        return MultiplierSpecification(
+            block_bytes=self.l0.block,
+            burst_bytes=min(self.l0.block, self.memory.burst_bytes),
+            outstanding=self.pe.outstanding,
+            scratchpad_bytes=self.pe.scratchpad,
+            product_cycles=self.multiply.product_cycles,
+            header_bytes=self.t.header,
+            values=self.value,
+        )
+
+    @property
     def merger(self) -> MergerSpecification:
         """A processing element of the merge phase."""
         return MergerSpecification(
@@ -195,6 +245,8 @@ class OuterSpaceConfiguration(CompositionParameters):
             emit_cycles=self.merge.emit_cycles,
             add_cycles=self.pe.fp_latency,
             header_bytes=self.t.header,
+            element_bytes=self.format.element,
+            values=self.value,
             heads=HEADS << TENSOR_SHIFT,
             by_block=self.merge.element_access == "block",
         )
@@ -208,6 +260,14 @@ class OuterSpaceConfiguration(CompositionParameters):
             )
         if self.tile.count % self.l1.count:
             raise ValueError(f"l1.count is {self.l1.count}; it should divide tile.count, {self.tile.count}")
+        element, value = self.format.element, self.format.value
+        if not value <= element <= self.l0.block:
+            raise ValueError(
+                f"format.element is {element} bytes; it should be at least format.value, {value}, and at "
+                f"most l0.block, {self.l0.block}"
+            )
+        if self.l0.block % value:
+            raise ValueError(f"format.value is {value} bytes; it should divide l0.block, {self.l0.block}")
         for _cache in (self.l0_bank, self.private_cache, self.l1_cache):
             pass
         if self.l0.block % self.t.node_align and self.t.node_align % self.l0.block:

@@ -36,8 +36,6 @@ END_OF_WORK = -1
 NO_NODE = -1
 
 INDEX_BYTES = 4  # of a coordinate, a pointer, and the head of a row's list
-VALUE_BYTES = 8
-ELEMENT_BYTES = INDEX_BYTES + VALUE_BYTES
 LINK_BITS = 32  # of a link, which counts in units of what nodes are aligned to
 REGION = TENSOR_SHIFT - 2  # bits of an address within one of a tensor's arrays
 OWN_REGION = 30  # within what one merging element writes
@@ -51,13 +49,15 @@ class OperandLayout:
 
     Args:
         index_bytes: of a pointer and of a coordinate; 0 of an operand that lies as values alone.
+        value_bytes: of a value.
         pointers: address of the first pointer.
         coordinates: address of the first coordinate.
-        values: address of the first value, of ``VALUE_BYTES`` each.
+        values: address of the first value.
         end: the first address behind them.
     """
 
     index_bytes: int
+    value_bytes: int
     pointers: int
     coordinates: int
     values: int
@@ -65,28 +65,31 @@ class OperandLayout:
 
     @classmethod
     def of(
-        cls, tensor: int, start: int, matrix: CompressedRows, dense: bool, block_bytes: int
+        cls, tensor: int, start: int, matrix: CompressedRows, dense: bool, block_bytes: int, value_bytes: int
     ) -> OperandLayout:
         """The arrays from a byte of the tensor's addresses on; each begins with a block."""
         elements, index = matrix.pointers[matrix.rows], 0 if dense else INDEX_BYTES
-        sizes = ((matrix.rows + 1) * index, elements * index, elements * VALUE_BYTES)
+        sizes = ((matrix.rows + 1) * index, elements * index, elements * value_bytes)
         places = [(tensor << TENSOR_SHIFT) + start]
         for size in sizes:
             places.append(places[-1] + -(-size // block_bytes) * block_bytes)
-        return cls(index, *places)
+        return cls(index, value_bytes, *places)
 
     def moved(self, elements: int, pointers: int) -> int:
         """Bytes of so many elements and pointers."""
-        return elements * (self.index_bytes + VALUE_BYTES) + pointers * self.index_bytes
+        return elements * (self.index_bytes + self.value_bytes) + pointers * self.index_bytes
 
 
 def operands_of(
-    operands: tuple[CompressedRows, CompressedRows], dense: tuple[bool, bool], block_bytes: int
+    operands: tuple[CompressedRows, CompressedRows],
+    dense: tuple[bool, bool],
+    block_bytes: int,
+    value_bytes: int,
 ) -> tuple[OperandLayout, OperandLayout]:
     """A and B, so that no array of B shares the sets of a cache with one of A's."""
-    first = OperandLayout.of(A, 0, operands[0], dense[0], block_bytes)
+    first = OperandLayout.of(A, 0, operands[0], dense[0], block_bytes, value_bytes)
     start = first.end - (A << TENSOR_SHIFT)
-    return first, OperandLayout.of(B, start, operands[1], dense[1], block_bytes)
+    return first, OperandLayout.of(B, start, operands[1], dense[1], block_bytes, value_bytes)
 
 
 def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -104,7 +107,7 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
         index = operand.index_bytes
         made.append(Layout(operand.pointers, len(pointers) * index, Role.OPERAND))
         fibers = np.stack([pointers[met], pointers[met + 1]], axis=1)
-        for start, size in ((operand.coordinates, index), (operand.values, VALUE_BYTES)):
+        for start, size in ((operand.coordinates, index), (operand.values, operand.value_bytes)):
             made.append(Layout(start, int(pointers[-1]) * size, Role.OPERAND, fibers * size))
     return made
 

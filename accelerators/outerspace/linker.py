@@ -7,7 +7,7 @@ from array import array
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, INDEX_BYTES, NODE_PLACE, NODE_REQUEST
+from fiberscope.accelerators.outerspace.layout import INDEX_BYTES, NODE_PLACE, NODE_REQUEST
 from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE_BURST
 from fiberscope.sim.channel import Channel
@@ -139,7 +139,7 @@ class Linker(Component):
 
     def _place(self, slot: int, node: int, row: int) -> None:
         products = self.lists.first[node + 1] - self.lists.first[node]
-        size = self.header_bytes + products * ELEMENT_BYTES
+        size = self.header_bytes + products * self.lists.element_bytes
         size = (size + self.align - 1) // self.align * self.align
         if self.used[row] + size <= self.area_bytes:
             self.lists.addresses[node] = self.base + self.block_bytes + row * self.area_bytes + self.used[row]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, NO_NODE
+from fiberscope.accelerators.outerspace.layout import NO_NODE
 from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 
@@ -23,6 +23,7 @@ class RowLists:  # C: final
         a: A by columns.
         b: B by rows.
         rows: of A.
+        element_bytes: of a product in memory.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {
@@ -33,7 +34,8 @@ class RowLists:  # C: final
         "values": "multiplier",
     }
 
-    def __init__(self, a: CompressedRows, b: CompressedRows, rows: int) -> None:
+    def __init__(self, a: CompressedRows, b: CompressedRows, rows: int, element_bytes: int) -> None:
+        self.element_bytes = element_bytes
         inner = np.repeat(np.arange(a.rows), np.diff(np.asarray(a.pointers)))
         lengths = np.diff(np.asarray(b.pointers))[inner]
         nodes = len(lengths)
@@ -52,5 +54,5 @@ class RowLists:  # C: final
     def bytes(self, header: int, align: int) -> int:  # C: def
         """Bytes of all nodes that have products, with headers and aligned."""
         products = np.diff(np.asarray(self.first))
-        sizes = header + products[products > 0] * ELEMENT_BYTES
+        sizes = header + products[products > 0] * self.element_bytes
         return int(np.sum(-(-sizes // align) * align))

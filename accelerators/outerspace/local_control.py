@@ -12,7 +12,6 @@ from fiberscope.accelerators.outerspace.layout import (
     GROUP_DONE,
     PRODUCT_TASK,
     TASK_DONE,
-    VALUE_BYTES,
     OperandLayout,
 )
 from fiberscope.hw.fibers.compressed import CompressedRows
@@ -94,6 +93,7 @@ class LocalControl(Component):
         )  # C: a_pointers=long, b_pointers=long
         self.a_index = layouts[0].index_bytes  # C: long
         self.b_index = layouts[1].index_bytes  # C: long
+        self.b_element = layouts[1].moved(1, 0)  # C: long; its bytes
         self.first_part = 0 if self.a_index > 0 else B_PARTS
         self.last_part = POINTER_PARTS if self.b_index > 0 else B_PARTS
         self.tag_base = port << PORT_SHIFT
@@ -270,7 +270,7 @@ class LocalControl(Component):
             return True
         if first and length > 0:
             self.pairs += 1
-            self.b_bytes += length * (self.b_index + VALUE_BYTES)
+            self.b_bytes += length * self.b_element
         self.element = begin
         self.open_segment = True
         return True

@@ -17,7 +17,6 @@ from fiberscope.accelerators.outerspace.configuration import MergerSpecification
 from fiberscope.accelerators.outerspace.control import CentralControl
 from fiberscope.accelerators.outerspace.groups import Groups
 from fiberscope.accelerators.outerspace.layout import (
-    ELEMENT_BYTES,
     INDEX_BYTES,
     LINK_BITS,
     TENSORS,
@@ -32,15 +31,17 @@ from fiberscope.accelerators.outerspace.linker import Linker, Space
 from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.accelerators.outerspace.local_control import LocalControl
 from fiberscope.accelerators.outerspace.merger import MergingElement
-from fiberscope.accelerators.outerspace.multiplier import MultiplierSpecification, MultiplyingElement
+from fiberscope.accelerators.outerspace.multiplier import MultiplyingElement
 from fiberscope.accelerators.outerspace.unit_merger import check
 from fiberscope.accelerators.outerspace.units import UNITS, add_heads, add_links, parts_with_units
+from fiberscope.accelerators.values import typed
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.product import ProductRows
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.networks.crossbar import Concentrator
+from fiberscope.hw.value_type import TYPES
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
@@ -84,13 +85,15 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.with_units = parts_with_units(parameters, parts or {})
         super().__init__(parameters, {**self.with_units, **(parts or {})}, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
+        self.value_type = TYPES[parameters.value]
+        a, b = typed(self.value_type, a, b)
         by_column = a.tocsc()
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
         self.b = CompressedRows(b.indptr, b.indices, b.data)
         block = parameters.l0.block
         dense = (parameters.format.lies_dense("A", a), parameters.format.lies_dense("B", b))
-        self.operands = operands_of((self.a, self.b), dense, block)
-        self.lists = RowLists(self.a, self.b, self.shape[0])
+        self.operands = operands_of((self.a, self.b), dense, block, parameters.format.value)
+        self.lists = RowLists(self.a, self.b, self.shape[0], parameters.format.element)
         if "merger" in self.with_units:
             check(parameters.merge, parameters.pe.fp_latency, self.lists.most_lists)
         self.product = ProductRows(CompressedRows(a.indptr, a.indices, a.data), self.b, self.shape[1])
@@ -141,9 +144,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             ConfigurationError: links could not reach all of it.
         """
         alloc, t = self.parameters.alloc, self.parameters.t
-        lists = self.a.pointers[self.a.rows] / max(1, self.shape[0])
+        nodes = self.a.pointers[self.a.rows] / max(1, self.shape[0])
         products = self.b.pointers[self.b.rows] / max(1, self.b.rows)
-        area = int(alloc.alpha * lists * (t.header + products * ELEMENT_BYTES)) if alloc.static else 0
+        node_bytes = t.header + products * self.lists.element_bytes
+        area = int(alloc.alpha * nodes * node_bytes) if alloc.static else 0
         area = -(-area // t.node_align) * t.node_align
         most = area * self.shape[0] + self.lists.bytes(t.header, t.node_align)
         if most > t.node_align << LINK_BITS:
@@ -196,7 +200,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
     def _add_elements(self, tile: int, name: str) -> None:
         parameters = self.parameters
         elements, merging = parameters.tile.pe, parameters.tile.merge_pe
-        multiplier, merger = self._multiplier(), parameters.merger
+        multiplier, merger = parameters.multiplier, parameters.merger
         self.local_controls.append(
             self.add(
                 LocalControl,
@@ -226,17 +230,6 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             add_heads(self, pe, one)
         self.mergers.append(mergers)
         self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.group))
-
-    def _multiplier(self) -> MultiplierSpecification:
-        parameters = self.parameters
-        return MultiplierSpecification(
-            block_bytes=parameters.l0.block,
-            burst_bytes=min(parameters.l0.block, parameters.memory.burst_bytes),
-            outstanding=parameters.pe.outstanding,
-            scratchpad_bytes=parameters.pe.scratchpad,
-            product_cycles=parameters.multiply.product_cycles,
-            header_bytes=parameters.t.header,
-        )
 
     def _merging(self, specification: MergerSpecification, number: int) -> tuple[object, ...]:
         """What a merging element is made with; it has regions of Z and, for spilled heads, of T to itself."""
@@ -352,6 +345,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         """Read and written, by tensor. An operand's row counts once, however many elements share it."""
         multipliers, mergers = self._all(self.multipliers), self._all(self.mergers)
         header, written = self.parameters.t.header, self.control.array_bytes()
+        element = self.parameters.format.element
         nodes, linked = count("nodes", *multipliers), count("linked", self.linker)
         products, rows = count("multiply", *multipliers), count("heads_read", *mergers)
         merged, headers = count("elements", *mergers), count("headers", *mergers)
@@ -359,8 +353,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         return {
             "A": (pointers + self.operands[0].moved(count("elements", *multipliers), 0), 0),
             "B": (count("b_bytes", *self.local_controls), 0),
-            "T": (merged * ELEMENT_BYTES + headers * header, products * ELEMENT_BYTES + nodes * header),
-            "Z": (0, count("emitted", *mergers) * ELEMENT_BYTES + written[1]),
+            "T": (merged * element + headers * header, products * element + nodes * header),
+            "Z": (0, count("emitted", *mergers) * element + written[1]),
             "heads": ((linked + rows) * INDEX_BYTES, linked * INDEX_BYTES + written[0]),
         }
 
@@ -370,7 +364,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         selected = int(np.diff(np.asarray(self.b.pointers))[met].sum())
         operands = zip(self.operands, (self.a.pointers[self.a.rows], selected), strict=True)
         moved = sum(layout.moved(elements, self.a.rows + 1) for layout, elements in operands)
-        return moved + int(np.sum(self.lengths)) * ELEMENT_BYTES + (self.shape[0] + 1) * INDEX_BYTES
+        written = int(np.sum(self.lengths)) * self.parameters.format.element
+        return moved + written + (self.shape[0] + 1) * INDEX_BYTES
 
     def chosen(self) -> tuple[str, ...]:
         """Which operands lie as values alone."""

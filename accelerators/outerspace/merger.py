@@ -7,13 +7,14 @@ from array import array
 from typing import ClassVar
 
 from fiberscope.accelerators.outerspace.configuration import MergerSpecification
-from fiberscope.accelerators.outerspace.layout import ELEMENT_BYTES, END_OF_WORK, INDEX_BYTES, NO_NODE, ROW
+from fiberscope.accelerators.outerspace.layout import END_OF_WORK, INDEX_BYTES, NO_NODE, ROW
 from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.hw.fibers.packing import LinePacker
 from fiberscope.hw.fibers.product import ProductRows
 from fiberscope.hw.fibers.sorted_head import SortedHeads
 from fiberscope.hw.memory.protocol import READ, READ_BURST, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
 from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.hw.value_type import TYPES, ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
@@ -108,10 +109,10 @@ class MergingElement(Component):
         self.comparison_cycles = specification.comparison_cycles
         self.emit_cycles, self.add_cycles = specification.emit_cycles, specification.add_cycles
         self.header_bytes, self.head_address = specification.header_bytes, specification.heads
-        self.by_block = specification.by_block
-        self.z_address = z_address
-        self.spill_address = spill_address
-        self.packer = LinePacker(specification.block_bytes, ELEMENT_BYTES)
+        self.by_block, self.element_bytes = specification.by_block, specification.element_bytes
+        self.value_type: ValueType = TYPES[specification.values]  # C: readonly ValueType
+        self.z_address, self.spill_address = z_address, spill_address
+        self.packer = LinePacker(specification.block_bytes, specification.element_bytes)
         self.window = ReorderWindow(specification.outstanding)
         most = max(1, lists.most_lists)
         self.sorted = SortedHeads(most)
@@ -293,8 +294,8 @@ class MergingElement(Component):
     def _load_element(self, index: int) -> None:
         """Load the element of a list at its position."""
         node = self._node_of(index)
-        offset = self.header_bytes + (self.positions[index] - self.lists.first[node]) * ELEMENT_BYTES
-        self._load(self.lists.addresses[node] + offset, ELEMENT_BYTES, self.by_block)
+        offset = self.header_bytes + (self.positions[index] - self.lists.first[node]) * self.element_bytes
+        self._load(self.lists.addresses[node] + offset, self.element_bytes, self.by_block)
         self.elements += 1
         inline.fetch(self.lists.columns[self.positions[index]])
         inline.fetch(self.lists.values[self.positions[index]])
@@ -303,7 +304,7 @@ class MergingElement(Component):
         """Put the head of a list in its place; returns the cycles."""
         position = self.sorted.push(self.lists.columns[self.positions[index]], index)
         if position >= self.max_lists:
-            self.walking = (position - self.max_lists) * ELEMENT_BYTES // self.block_bytes + 1
+            self.walking = (position - self.max_lists) * self.element_bytes // self.block_bytes + 1
             self.walked = 0
             self.store = self.spill_address + (self.walking - 1) * self.block_bytes
             self.store_operation = WRITE_BURST
@@ -353,7 +354,7 @@ class MergingElement(Component):
     def _leave(self, column: int, value: float) -> int:
         """Add an element to the sum held, or begin a new one; returns the cycles."""
         if column == self.column:
-            self.sum += value
+            self.sum = self.value_type.add(self.sum, value)
             self.add += 1
             return self.add_cycles
         cycles = self._emit() if self.column != NOTHING else 0

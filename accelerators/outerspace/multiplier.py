@@ -4,49 +4,27 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 
+from fiberscope.accelerators.outerspace.configuration import MultiplierSpecification
 from fiberscope.accelerators.outerspace.layout import (
-    ELEMENT_BYTES,
     END_OF_WORK,
     INDEX_BYTES,
     NODE_PLACE,
     NODE_REQUEST,
     PRODUCT_TASK,
     TASK_DONE,
-    VALUE_BYTES,
     OperandLayout,
 )
 from fiberscope.accelerators.outerspace.lists import RowLists
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK, WRITE, WRITE_BURST
 from fiberscope.hw.memory.window import ReorderWindow
+from fiberscope.hw.value_type import TYPES, ValueType
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 NO_TASK = -2
 UNKNOWN = -1  # address of a node whose place has not come
-
-
-@dataclass(frozen=True)
-class MultiplierSpecification:
-    """What a processing element of the multiply phase is built as.
-
-    Args:
-        block_bytes: of a load and of a store.
-        burst_bytes: of a store that needs no more.
-        outstanding: loads in flight, and nodes whose place is awaited or that are not stored, at the most.
-        scratchpad_bytes: half of it for elements of B ahead of their product, half for products to be stored.
-        product_cycles: that the loop takes a product.
-        header_bytes: of a node.
-    """
-
-    block_bytes: int
-    burst_bytes: int
-    outstanding: int
-    scratchpad_bytes: int
-    product_cycles: int
-    header_bytes: int
 
 
 class MultiplyingElement(Component):
@@ -125,15 +103,16 @@ class MultiplyingElement(Component):
         self.tag_base = port << PORT_SHIFT
         self.node_tag_base = number << PORT_SHIFT
         self.block_bytes, self.burst_bytes = specification.block_bytes, specification.burst_bytes
-        self.product_cycles = specification.product_cycles
-        self.header_bytes = specification.header_bytes
-        self.ahead = specification.scratchpad_bytes // 2 // ELEMENT_BYTES  # elements of B, and products
-        self.batch_limit = max(1, specification.block_bytes // ELEMENT_BYTES)
+        self.product_cycles, self.header_bytes = specification.product_cycles, specification.header_bytes
+        self.value_type: ValueType = TYPES[specification.values]  # C: readonly ValueType
+        self.value_bytes = layouts[0].value_bytes  # C: long
+        self.element_bytes = lists.element_bytes
+        self.ahead = specification.scratchpad_bytes // 2 // lists.element_bytes  # elements of B, and products
+        self.batch_limit = max(1, specification.block_bytes // lists.element_bytes)
         self.window = ReorderWindow(specification.outstanding)
         self.covers = array("q", bytes(8 * specification.outstanding))  # by slot: elements up to its load
         self.element = NO_TASK
-        self.k = 0
-        self.slot = 0
+        self.k = self.slot = 0
         self.begin = self.count = 0  # of the row of B
         self.parts = 0  # of the element of A that were asked for: coordinate and value
         self.first_load = 0  # of the task
@@ -146,8 +125,7 @@ class MultiplyingElement(Component):
         self.node_ids = array("q", bytes(8 * self.depth))  # ring of the nodes that are not stored
         self.places = array("q", bytes(8 * self.depth))
         self.made = array("q", bytes(8 * self.depth))  # products
-        self.first_node = 0
-        self.open_nodes = 0
+        self.first_node = self.open_nodes = 0
         self.stored = 0  # address up to which the oldest node is
         self.held = 0  # products made, or being made, and not stored
         self.elements = self.multiply = self.nodes = self.blocks = self.stores = 0
@@ -225,15 +203,15 @@ class MultiplyingElement(Component):
             self.parts += 1
             if self.parts == 1:
                 return self._block(self.a_coordinates + self.element * INDEX_BYTES)
-            return self._block(self.a_values + self.element * VALUE_BYTES)
+            return self._block(self.a_values + self.element * self.value_bytes)
         if self.asked_coordinates <= self.asked_values:
             first = self.begin + self.asked_coordinates
             self.asked_coordinates += self._in_block(first, INDEX_BYTES)
             self.asked_coordinates = min(self.asked_coordinates, self.count)
             return self._block(self.b_coordinates + first * INDEX_BYTES)
         first = self.begin + self.asked_values
-        self.asked_values = min(self.asked_values + self._in_block(first, VALUE_BYTES), self.count)
-        return self._block(self.b_values + first * VALUE_BYTES)
+        self.asked_values = min(self.asked_values + self._in_block(first, self.value_bytes), self.count)
+        return self._block(self.b_values + first * self.value_bytes)
 
     def _in_block(self, first: int, width: int) -> int:  # C: noexcept, inline
         """Elements of an array from one on up to the end of its block."""
@@ -258,7 +236,7 @@ class MultiplyingElement(Component):
         self.node_requests.push(0, self.node_tag_base | place, self.element)
         self.linked = True
         self.nodes += 1
-        self.blocks += (self.count * ELEMENT_BYTES + self.block_bytes - 1) // self.block_bytes
+        self.blocks += (self.count * self.element_bytes + self.block_bytes - 1) // self.block_bytes
         return True
 
     def _multiply(self, now: int) -> bool:
@@ -273,7 +251,7 @@ class MultiplyingElement(Component):
         source = self.begin + self.produced
         for i in range(products):
             self.lists.columns[first + i] = self.b.coordinates[source + i]
-            self.lists.values[first + i] = factor * self.b.values[source + i]
+            self.lists.values[first + i] = self.value_type.multiply(factor, self.b.values[source + i])
         self.batch = products
         self.held += products
         self.until = now + products * self.product_cycles
@@ -295,23 +273,27 @@ class MultiplyingElement(Component):
             return False
         node = self.node_ids[head]
         data = address + self.header_bytes
-        end = data + (self.lists.first[node + 1] - self.lists.first[node]) * ELEMENT_BYTES
+        end = data + (self.lists.first[node + 1] - self.lists.first[node]) * self.element_bytes
         here = max(self.stored, address)
         block_end = min(self._block(here) + self.block_bytes, end)
-        if data + self.made[head] * ELEMENT_BYTES < block_end or not self.store_requests.can_push():
+        if data + self.made[head] * self.element_bytes < block_end or not self.store_requests.can_push():
             return False
         if here // self.burst_bytes == (block_end - 1) // self.burst_bytes:
             self.store_requests.push(WRITE_BURST, 0, here)
         else:
             self.store_requests.push(WRITE, 0, self._block(here))
         self.stores += 1
-        self.held -= _elements(block_end - data) - _elements(here - data)
+        self.held -= self._elements(block_end - data) - self._elements(here - data)
         self.stored = block_end
         if block_end == end:
             self.first_node = (head + 1) % self.depth
             self.open_nodes -= 1
             self.stored = 0
         return True
+
+    def _elements(self, size: int) -> int:  # C: noexcept
+        """Elements that end within the first bytes of a node's data, none of which are in the header."""
+        return size // self.element_bytes if size > 0 else 0
 
     def _finish(self) -> bool:
         """End a task whose products are all made, or at the end of work, when all is stored."""
@@ -343,8 +325,3 @@ class MultiplyingElement(Component):
     def _blocked(self) -> bool:  # C: noexcept
         """Whether nothing is in flight, since no load could be sent."""
         return self.window.in_flight() == 0
-
-
-def _elements(size: int) -> int:  # C: cdef, noexcept
-    """Elements that end within the first bytes of a node's data, none of which are in the header."""
-    return size // ELEMENT_BYTES if size > 0 else 0

@@ -7,6 +7,7 @@ from fiberscope.hw.lanes import channels as lanes
 from fiberscope.hw.lanes.channels import check_connected
 from fiberscope.hw.lanes.rows import check_size
 from fiberscope.hw.stream import LAST, MASK, MET, STEP
+from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
@@ -44,6 +45,7 @@ class FiberIntersection:  # C: final
         fibers_b: where each fiber of B begins, and the last one ends; the same.
         skip: whether the head behind skips.
         scanners: whether ``meet`` counts the steps of two scanners.
+        value_type: of the values.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class FiberIntersection:  # C: final
         *,
         skip: bool = True,
         scanners: bool = False,
+        value_type: ValueType = DOUBLE,
     ) -> None:
         self.coordinates_a = coordinates_a  # C: long[::1]
         self.coordinates_b = coordinates_b  # C: long[::1]
@@ -64,6 +67,7 @@ class FiberIntersection:  # C: final
         self.fibers_b = fibers_b  # C: long[::1]
         self.skip = skip
         self.scanners = scanners
+        self.value_type = value_type
         self.a = self.end_a = 0
         self.b = self.end_b = 0
         self.met = False
@@ -98,7 +102,7 @@ class FiberIntersection:  # C: final
         self.steps += steps
         return self.met
 
-    def meet(self, a: int, end_a: int, fiber: int, last: int) -> int:  # C: noexcept
+    def meet(self, a: int, end_a: int, fiber: int, last: int) -> int:
         """Work a fiber of A out with fibers of B in turn, up to the first that meets it, in all steps.
 
         As ``begin`` and ``run`` until the end, without what a component needs that looks in between.
@@ -120,7 +124,7 @@ class FiberIntersection:  # C: final
                 steps += 1
                 head_a, head_b = self.coordinates_a[head], self.coordinates_b[b]
                 if head_a == head_b:
-                    total += self.values_a[head] * self.values_b[b]
+                    total = self.added(total, head, b)
                     matches += 1
                     head += 1
                     b += 1
@@ -149,6 +153,11 @@ class FiberIntersection:  # C: final
             a += 1
             b += 1
         return steps
+
+    def added(self, total: float, a: int, b: int) -> float:
+        """A sum and the product of two elements."""
+        kind = self.value_type
+        return kind.add(total, kind.multiply(self.values_a[a], self.values_b[b]))
 
     def _next_a(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
         """Where A's head moves, which is behind the other."""

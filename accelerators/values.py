@@ -1,0 +1,62 @@
+"""Machines whose values are of a type: the setting ``value``, what elements take then, and operands of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import model_validator
+
+from fiberscope.accelerators.composition import CompositionParameters
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.hw.fibers.arrays import rounded_to
+from fiberscope.hw.value_type import AUTO, DOUBLE, INTEGER, TYPES, ValueName, ValueType
+from fiberscope.workloads.canonical import CsrArray
+
+__all__ = ["TypedParameters", "typed"]
+
+VALUE_BITS = {AUTO: 64, INTEGER: 32} | {name: one.bits for name, one in TYPES.items() if one.floats}
+
+
+class TypedParameters(CompositionParameters):
+    """Parameters of a machine whose ``value`` is the type of all its values.
+
+    A subclass says in ``BESIDE`` which sizes of its section ``format`` are a value's and what lies beside
+    it, and that in bits; and in ``UNIT`` how many bits these sizes are counted in. Those that are ``auto``
+    follow from the type.
+    """
+
+    BESIDE: ClassVar[Mapping[str, int]]
+    UNIT: ClassVar[int] = 8
+
+    value: ValueName
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Say what values and elements take where that is left to the values' type."""
+        of, value = given.get("format"), VALUE_BITS.get(given.get("value", AUTO))
+        if not isinstance(of, Mapping) or value is None:
+            return given
+        left = {key: (beside + value) // cls.UNIT for key, beside in cls.BESIDE.items()}
+        return given | {"format": {**of, **{key: size for key, size in left.items() if of.get(key) == AUTO}}}
+
+
+def typed(values: ValueType, a: CsrArray, b: CsrArray) -> tuple[CsrArray, CsrArray]:
+    """A and B with values of a type, themselves where these are doubles as they come.
+
+    Raises:
+        ConfigurationError: naming the first that is none of it.
+    """
+    if values is DOUBLE:
+        return a, b
+    first = _typed(values, "A", a)
+    return first, first if b is a else _typed(values, "B", b)
+
+
+def _typed(values: ValueType, name: str, matrix: CsrArray) -> CsrArray:
+    try:
+        data = rounded_to(values, matrix.data)
+    except ValueError as error:
+        raise ConfigurationError(f"{name}: {error}") from None
+    return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)

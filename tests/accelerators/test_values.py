@@ -1,0 +1,63 @@
+"""The setting ``value``, of every machine that has it."""
+
+from __future__ import annotations
+
+import pytest
+from machine_case import cases
+from typed_values import reals
+
+from fiberscope import simulate
+from fiberscope.accelerators import values
+from fiberscope.accelerators.configuration import ConfigurationError
+from fiberscope.errors import VerificationError
+from fiberscope.hw.fibers.arrays import rounded_to
+
+FLOATS = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2.0}  # and errors that are above what each allows
+TYPED = ("extensor", "gamma", "outerspace")
+MACHINES = {case.accelerator: case for case in cases().values() if case.accelerator in TYPED}
+every_machine = pytest.mark.parametrize("case", MACHINES.values(), ids=MACHINES)
+
+
+def run(case, operands, name):
+    settings = next(iter(case.variants.values()))
+    return simulate(case.accelerator, *operands, settings={**settings, "value": name})
+
+
+@every_machine
+@pytest.mark.parametrize("scale", [0, 18])
+def test_rounding_is_no_fault(case, scale):
+    a, b = (reals(one, i, scale) for i, one in enumerate(case.operands()))
+    for name in FLOATS:
+        assert run(case, (a, b), name).verification.passed
+
+
+@every_machine
+def test_small_whole_numbers_give_the_same_in_all_types(case):
+    assert {
+        run(case, case.operands(), name).verification.max_relative_error for name in (*FLOATS, "integer")
+    } == {0.0}
+
+
+@every_machine
+def test_planted_operands_that_are_off_by_more_are_found(case, monkeypatch):
+    for name, error in FLOATS.items():
+        monkeypatch.setattr(
+            values, "rounded_to", lambda *given, error=error: rounded_to(*given) * (1 + error)
+        )
+        with pytest.raises(VerificationError, match="product is wrong: relative error"):
+            run(case, case.operands(), name)
+
+
+@every_machine
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("integer", 0.5, "B: 0.5 is no integer; --set value names another type"),
+        ("float32", 1e39, r"B: 1e\+39 is no float32; --set value names another type"),
+    ],
+)
+def test_what_is_no_number_of_a_type_is_refused(case, name, value, message):
+    a, b = case.operands()
+    b.data[3] = value
+    with pytest.raises(ConfigurationError, match=f"^{message}$"):
+        run(case, (a, b), name)
