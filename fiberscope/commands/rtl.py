@@ -88,7 +88,7 @@ _At = Annotated[
     typer.Option(metavar="NAME", help="A component to replace, or all; repeatable; the first by default."),
 ]
 _Blocks = Annotated[
-    str, typer.Argument(help="Names of blocks, as in merger or merger,bank; all; or machine.")
+    str, typer.Argument(help="As in merger or merger,bank; all, a module each; machine, one module.")
 ]
 _Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
 _Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
