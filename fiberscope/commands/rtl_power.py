@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +11,12 @@ import typer
 
 from fiberscope.commands.completion import complete_accelerator, complete_matrix
 from fiberscope.commands.options import Settings
+from fiberscope.commands.output import lay
 from fiberscope.commands.rtl_options import Folder
 from fiberscope.errors import MACHINE_WRONG, InputError
-from fiberscope.report.files import check_outputs
-from fiberscope.rtl.choice import in_one_line, named, one_line
+from fiberscope.machines import is_machine
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.rtl.choice import in_one_line, known, named, one_line
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["power"]
 
-_Block = Annotated[str, typer.Argument(help="Name of a block, a part of the accelerator if there is one.")]
+CELLS = "osu018"
+
+_Block = Annotated[
+    str, typer.Argument(help="Name of a block, a part of the accelerator if there is one; or of a machine.")
+]
 _Accelerator = Annotated[
     str | None,
     typer.Argument(
@@ -43,6 +49,11 @@ _Table = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the energies as CSV; - for the terminal alone.")
 ]
 
+_Json = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Of a machine: write it here too; - for the terminal alone."),
+]
+
 
 def power(
     block: _Block,
@@ -50,9 +61,10 @@ def power(
     operands: _Operands = None,
     settings: Settings = None,
     at: _At = None,
-    liberty: _Cells = "osu018",
+    liberty: _Cells = CELLS,
     simulator: _Simulator = "verilator",
     table: _Table = None,
+    json: _Json = None,
     output: Folder = Path("build/power"),
 ) -> int:
     """Energy of a block in a run, by the toggles of its cells.
@@ -63,34 +75,89 @@ def power(
     Yosys maps it to; OpenSTA adds up what they take. An event is a count of one of the component's
     counters. Memories are no cells: theirs is estimated by a table.
 
+    Of a machine it does so for all of its parts, in a run of the machine as one module, with the machine's
+    technology, beside what its costs.yaml says of the same run.
+
     \b
     Examples:
       fiberscope rtl power merger gamma uniform:rows=60,cols=60,nonzeros=300 --set pe.radix=8
       fiberscope rtl power bank gamma my.mtx --liberty my_cells.lib --table bank.csv
       fiberscope rtl power accumulator --set value_bits=8 --set sum_bits=16 --table adder.csv
     """
-    made = named(block)
+    is_whole = block not in known() and is_machine(block)
     from fiberscope.hw.rtl.tools.activity import DifferentNetlistError
-    from fiberscope.rtl.power import measure, measure_alone, said, written
 
-    order = _order(block, accelerator, operands or (), settings or (), at)
-    inputs = {} if order is None else order.inputs
-    check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
     try:
-        if order is not None:
-            measured = measure(order, simulator, liberty, output)
+        if is_whole:
+            _refuse({"--liberty": liberty != CELLS, "--at": at, "--table": table}, block, "a block")
+            matrices = [*([] if accelerator is None else [accelerator]), *(operands or ())]
+            _of_machine(block, matrices, settings or (), simulator, json, output)
         else:
-            measured = measure_alone(block, _parameters(made, settings or ()), liberty)
+            _refuse({"--json": json}, block, "a machine")
+            made = named(block)
+            order = _order(block, accelerator, operands or (), settings or (), at)
+            _of_block(made, order, settings or (), liberty, simulator, table, output)
     except DifferentNetlistError as error:
         print(f"fiberscope: {error}", file=sys.stderr)
         return MACHINE_WRONG
     except InputError as error:
         raise in_one_line(error, output) from error
+    return 0
+
+
+def _refuse(options: Mapping[str, object], name: str, whose: str) -> None:
+    """Options that are for others."""
+    for option in (option for option, given in options.items() if given):
+        raise InputError(f"{name}: {option} is for {whose}")
+
+
+def _of_block(
+    block: RtlBlock,
+    order: Loop | None,
+    settings: Sequence[str],
+    liberty: str,
+    simulator: str,
+    table: Path | None,
+    output: Path,
+) -> None:
+    """Measure a block in a run, or alone, and print a table, or write it as CSV too (- for here alone)."""
+    from fiberscope.rtl.power import measure, measure_alone, said, written
+
+    inputs = {} if order is None else order.inputs
+    check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
+    if order is not None:
+        measured = measure(order, simulator, liberty, output)
+    else:
+        measured = measure_alone(block.name, _parameters(block, settings), liberty)
     if table is not None:
         written(measured, table)
-    if str(table) != "-":
+    if table != STANDARD_OUTPUT:
         said(measured)
-    return 0
+
+
+def _of_machine(
+    machine: str,
+    operands: Sequence[str],
+    settings: Sequence[str],
+    simulator: str,
+    json: Path | None,
+    output: Path,
+) -> None:
+    """Measure a machine by its parts and print a table, or write it as JSON too (- for here alone)."""
+    from fiberscope.rtl.machine_power import measure_machine, said_of_machine, told
+    from fiberscope.rtl.order import Loop
+    from fiberscope.rtl.places import MACHINE
+    from fiberscope.words import a_and_b
+
+    if not operands:
+        raise InputError(f"{machine}: say on which matrix it runs")
+    order = Loop((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
+    check_outputs({"the powers": json}, order.inputs)
+    found = measure_machine(order, simulator, output)
+    if json is not None:
+        write_json(json, told(found))
+    if json != STANDARD_OUTPUT:
+        lay(*said_of_machine(found))
 
 
 def _order(

@@ -13,9 +13,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import get_type_hints
 
-__all__ = ["LIBRARY", "LIBRARY_NM", "SHIPPED", "Netlist", "call_of", "measured", "own_table", "read_netlists"]
+__all__ = [
+    "LIBRARY",
+    "LIBRARY_NM",
+    "LIBRARY_VOLTS",
+    "SHIPPED",
+    "Netlist",
+    "call_of",
+    "measured",
+    "own_table",
+    "read_netlists",
+]
 
-LIBRARY, LIBRARY_NM = "osu018", 180.0  # the cells that the table is of
+LIBRARY, LIBRARY_NM, LIBRARY_VOLTS = "osu018", 180.0, 1.8  # the cells that the table is of
 SHIPPED = Path(__file__).parent / "netlists.csv"
 
 

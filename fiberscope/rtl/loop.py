@@ -186,19 +186,19 @@ class _Attempt:
 
     def _run(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
         if not self.places:
-            return self._run_whole(loop, folder)
+            return self._run_whole(loop, folder, recorder)
         if self.simulator == PYRTL:
             return self._limited(loop, partial(in_pyrtl, self.places, recorder))
         if self.simulator == Verilator.name:
             return self._limited(loop, partial(verilated, self.places, folder, recorder))
         return in_hdl(replace(loop, cycle_limit=self.component.limit), self.places, self.simulator, folder)
 
-    def _run_whole(self, loop: Loop, folder: Path) -> Run:
+    def _run_whole(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
         """The run with the machine as one module."""
         if self.simulator == PYRTL:
-            return self._limited(loop, whole.in_pyrtl)
+            return self._limited(loop, partial(whole.in_pyrtl, recorder))
         if self.simulator == Verilator.name:
-            return self._limited(loop, partial(whole.verilated, folder))
+            return self._limited(loop, partial(whole.verilated, folder, recorder))
         return whole.in_hdl(replace(loop, cycle_limit=self.component.limit), self.simulator, folder)
 
     def _limited(self, loop: Loop, simulate: Callable[[Loop, Progress | None], Run]) -> Run:

@@ -22,6 +22,7 @@ from fiberscope.errors import InputError
 from fiberscope.hw.memory.cache_rtl import ARRAY
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
+from fiberscope.hw.rtl.kit.composition import Part as InWhole
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
@@ -37,7 +38,7 @@ from fiberscope.rtl.runs import simulated
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Part", "Parts", "Row", "measured", "parts_of", "said", "told"]
+__all__ = ["CHANNELS", "Part", "Parts", "Row", "measured", "modules", "parts_of", "said", "told"]
 
 SCHEMA = "fiberscope-machine-area-1"
 CHANNELS = "channels"
@@ -177,19 +178,20 @@ def _parts(places: Iterable[Place]) -> list[Part]:
     line_bytes = max((getattr(place.parameters, "line_bytes", 0) for place in places), default=0)
     counts: Counter[tuple[str, RtlBlock, Parameters]] = Counter()
     for family, alike in families.items():
-        for module in _modules(family, alike[0].unit, _whole(alike[0].parameters, line_bytes)):
-            counts[module] += len(alike)
+        whole = InWhole(alike[0].unit, _whole(alike[0].parameters, line_bytes))
+        for inner, _name, part in modules(family, "", whole):
+            counts[inner, part.block, part.parameters] += len(alike)
     return [Part(name, count, module_of(block, given)) for (name, block, given), count in counts.items()]
 
 
-def _modules(family: str, block: RtlBlock, given: Parameters) -> Iterator[tuple[str, RtlBlock, Parameters]]:
-    """A module, or those that it is composed of."""
-    if not isinstance(block, ComposedBlock):
-        yield family, block, given
+def modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, InWhole]]:
+    """A module, or those that it is composed of: the family of each, its instance name, and what it is."""
+    if not isinstance(part.block, ComposedBlock):
+        yield family, name, part
         return
-    for instance in block.compose(given).instances():
+    for instance in part.block.compose(part.parameters).instances():
         inner = CHANNELS if instance.part.block is OF_STREAM else family_name(f".{instance.name}")
-        yield from _modules(f"{family}.{inner}", instance.part.block, instance.part.parameters)
+        yield from modules(f"{family}.{inner}", f"{name}.{instance.name}", instance.part)
 
 
 def _whole(given: Parameters, line_bytes: int) -> Parameters:

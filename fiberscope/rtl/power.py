@@ -34,7 +34,18 @@ from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import Place
 from fiberscope.sim.testing import run_block
 
-__all__ = ["Energy", "Measured", "Ran", "measure", "measure_alone", "output_ports", "said", "written"]
+__all__ = [
+    "Energy",
+    "Measured",
+    "Ran",
+    "accesses",
+    "measure",
+    "measure_alone",
+    "output_ports",
+    "said",
+    "tools",
+    "written",
+]
 
 SIMULATORS = ("verilator", "pyrtl")
 _LANE = re.compile(r"_\d\d$")  # behind the name of a memory: the number of its lane
@@ -113,11 +124,11 @@ def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured
         DifferentNetlistError: the cells do not do what the RTL does.
     """
     made: list[tuple[Place, Netlist, RecordingBackend]] = []
-    with _tools(simulator, liberty) as cells:
+    with tools(simulator, liberty) as cells:
 
         def recorder(place: Place, backend: Backend) -> Backend:
             netlist = _netlist(place.block, place.parameters, place.module, cells)
-            made.append((place, netlist, RecordingBackend(backend, netlist)))
+            made.append((place, netlist, RecordingBackend(backend, {"": netlist})))
             return made[-1][-1]
 
         outcome = compare(order, simulator, folder, recorder)
@@ -140,9 +151,9 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
         raise InputError(f"{block} has no stimulus of its own; say of which accelerator and matrix")
     made = BLOCKS[block]
     interface = made.interface(parameters)
-    with _tools(PYRTL, liberty) as cells:
+    with tools(PYRTL, liberty) as cells:
         netlist = _netlist(block, parameters, interface.module, cells)
-        recording = RecordingBackend(PyrtlBackend(made.twin(parameters), watched=True), netlist)
+        recording = RecordingBackend(PyrtlBackend(made.twin(parameters), watched=True), {"": netlist})
         stand_in = made.stand_in("block", interface, recording)
         outputs = output_ports(interface, made.stand_in)
         outcome = run_block(stand_in, stimulus(block, parameters), outputs, sleep=False)
@@ -163,7 +174,7 @@ def output_ports(interface: Interface, stand_in: type[Adapter]) -> list[str]:
 
 
 @contextmanager
-def _tools(simulator: str, liberty: str) -> Iterator[Path]:
+def tools(simulator: str, liberty: str) -> Iterator[Path]:
     """The library; says in one line what is missing."""
     if simulator not in SIMULATORS:
         raise InputError(f"power is measured with --sim {' or '.join(SIMULATORS)}, not with {simulator}")
@@ -202,15 +213,20 @@ def _of_cells(ran: Ran, power: sta.Power, cycles: int, cells: str) -> Iterator[E
     yield from (row(event, count, each, shared) for event, count in counts.items() if count)
 
 
-def _of_memories(ran: Ran, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
-    """An estimate for each access to a memory, or to one of its lanes."""
+def accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, int, str]]:
+    """Reads that are enabled and writes, by memory, its entries, the bits of each, and what it was."""
     counts: Counter[tuple[str, int, int, str]] = Counter()
     for memory in netlist.memories:
         for event, net in (("read", memory.read), ("write", memory.write)):
             if net is not None:
                 name = _LANE.sub("", memory.name)
                 counts[name, memory.entries, memory.bits, event] += activity.high[net]
-    for (name, entries, bits, event), count in counts.items():
+    return counts
+
+
+def _of_memories(ran: Ran, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
+    """An estimate for each access to a memory, or to one of its lanes."""
+    for (name, entries, bits, event), count in accesses(netlist, activity).items():
         yield Energy(
             ran.component,
             ran.block,

@@ -42,6 +42,7 @@ __all__ = [
     "in_hdl",
     "in_pyrtl",
     "made_folder",
+    "recorded",
     "simulate_in_bench",
     "simulated",
     "verilated",
@@ -53,7 +54,7 @@ RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL s
 PROCESS = "simulator.pid"  # says, while it heeds Ctrl-C, which process it is
 OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
 Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
-Recorder: TypeAlias = "Callable[[Place, Backend], Backend]"
+Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # of a place, or of a machine as one module
 
 
 def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
@@ -104,13 +105,14 @@ def in_pyrtl(
 
     def backend(place: Place, watched: bool) -> Backend:
         twin = place.unit.twin(place.parameters)
-        return _recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
+        return recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
 
     return _with_rtl(loop, places, backend, progress)
 
 
-def _recorded(place: Place, backend: Backend, recorder: Recorder | None) -> Backend:
-    return backend if recorder is None else recorder(place, backend)
+def recorded(module: object, backend: Backend, recorder: Recorder | None) -> Backend:
+    """What runs a module, in the recorder if there is one."""
+    return backend if recorder is None else recorder(module, backend)
 
 
 def verilated(
@@ -126,7 +128,7 @@ def verilated(
     }
 
     def backend(place: Place, _watched: bool) -> Backend:
-        return _recorded(place, VerilatedBackend(modules[_key(place)]), recorder)
+        return recorded(place, VerilatedBackend(modules[_key(place)]), recorder)
 
     run = _with_rtl(loop, places, backend, progress)
     run[0].write(folder / "report.json")

@@ -34,7 +34,7 @@ from fiberscope.report.document import Report
 from fiberscope.report.files import write_text
 from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import ALL, makers
-from fiberscope.rtl.runs import TOP, Run, benched, made_folder, simulated, written
+from fiberscope.rtl.runs import TOP, Recorder, Run, benched, made_folder, recorded, simulated, written
 from fiberscope.sim import Kernel
 from fiberscope.telling import Progress, nobody
 from fiberscope.workloads import Problem
@@ -157,22 +157,24 @@ def _product(loop: Loop) -> CsrArray:
     return product
 
 
-def in_pyrtl(loop: Loop, progress: Progress | None = None) -> Run:
+def in_pyrtl(recorder: Recorder | None, loop: Loop, progress: Progress | None = None) -> Run:
     """The run with the module in PyRTL's simulation."""
 
     def backend(composition: Composition) -> Backend:
         interface = composition.interface()
-        return PyrtlBackend(build(interface, lambda between: flat(composition, between)))
+        twin = build(interface, lambda between: flat(composition, between))
+        return recorded(composition, PyrtlBackend(twin, watched=recorder is not None), recorder)
 
     return run_with(loop, backend, progress)
 
 
-def verilated(folder: Path, loop: Loop, progress: Progress | None = None) -> Run:
+def verilated(folder: Path, recorder: Recorder | None, loop: Loop, progress: Progress | None = None) -> Run:
     """With the module compiled into this process."""
 
     def backend(composition: Composition) -> Backend:
         sources, interface = _sources(loop, composition, folder, Verilator.name)
-        return VerilatedBackend(VerilatedModule(sources, interface, folder))
+        module = VerilatedModule(sources, interface, folder, watched=recorder is not None)
+        return recorded(composition, VerilatedBackend(module), recorder)
 
     run = run_with(loop, backend, progress)
     run[0].write(folder / "report.json")

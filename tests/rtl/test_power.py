@@ -38,7 +38,7 @@ COMMAND = ["rtl", "power", "merger", "gamma", PLAN, "--set=pe.count=2", "--set=p
 
 def recording(netlist: Netlist, parameters: MergerParameters = NARROW) -> RecordingBackend:
     twin = BLOCKS["merger"].twin(parameters)
-    return RecordingBackend(PyrtlBackend(twin, watched=True), netlist)
+    return RecordingBackend(PyrtlBackend(twin, watched=True), {"": netlist})
 
 
 def run(backend: RecordingBackend, cycles: int, seed: int = 0) -> Activity:

@@ -14,6 +14,8 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Twin
 from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Words
 
+SCOPE = "/"  # of PyRTL, between an instance and what is within
+
 
 class Backend(Protocol):
     """A module in a simulator, freshly reset.
@@ -108,8 +110,8 @@ class PyrtlBackend:
     def __init__(self, twin: Twin, seed: int | None = None, *, watched: bool = False) -> None:
         contents = {} if seed is None else _drawn(twin, random.Random(seed))
         held = {} if seed is None else _drawn_registers(twin, random.Random(seed))
-        self._signals = _shown(twin) if watched else {}
-        watch = _Watch(list(self._signals)) if watched else None
+        self._shown = _shown(twin) if watched else {}
+        watch = _Watch(list(self._shown)) if watched else None
         with pyrtl.set_working_block(twin.block, no_sanity_check=True), _taken_as_checked(twin.block):
             self._simulation = _Simulation(held, memory_value_map=contents, tracer=watch, block=twin.block)
         self.words = Words(twin.interface)
@@ -130,17 +132,17 @@ class PyrtlBackend:
 
     def signals(self) -> Mapping[str, int]:
         """See ``Backend``."""
-        return self._signals
+        return {name.replace(SCOPE, "."): bits for name, bits in self._shown.items()}
 
     def sample(self) -> Sequence[int]:
         """See ``Backend``; zeros before the first cycle."""
         context = getattr(self._simulation, "context", {})
-        return [context.get(name, 0) for name in self._signals]
+        return [context.get(name, 0) for name in self._shown]
 
 
 def _shown(twin: Twin) -> dict[str, int]:
     """The named wires of a twin, sorted by name, and their bits."""
-    wires = [wire for wire in twin.block.wirevector_set if is_shown(wire.name)]
+    wires = [wire for wire in twin.block.wirevector_set if is_shown(wire.name.rpartition(SCOPE)[2])]
     return {wire.name: len(wire) for wire in sorted(wires, key=lambda wire: wire.name)}
 
 

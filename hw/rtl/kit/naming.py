@@ -16,9 +16,10 @@ from functools import cache
 from itertools import count
 from types import FrameType
 
+import pyrtl
 from pyrtl.core import _NameIndexer
 
-__all__ = ["TERM", "Origins", "renamed"]
+__all__ = ["TERM", "Origins", "name_what_is_held", "renamed"]
 
 TERM = "_term"  # before the number, in every such name and in no other
 _NUMBERED = re.compile(r"\btmp\d+\b")
@@ -37,6 +38,29 @@ class Origins(_NameIndexer):  # type: ignore[misc]  # PyRTL has no types
         name: str = super().make_valid_string()
         self.names[name] = _origin(sys._getframe(1))
         return name
+
+
+def name_what_is_held(block: pyrtl.Block, origins: Mapping[str, str]) -> None:
+    """Name registers that nobody has named, and what is read of memories: netlists know nets by these.
+
+    What is read of an SRAM is known by its register.
+    """
+    registers = block.wirevector_subset(pyrtl.Register)
+    bases = {one.name: origins.get(_own(one.name), "") for one in registers}
+    for read in block.logic_subset("m"):
+        memory = read.op_param[1]
+        if not hasattr(memory, "macro"):
+            bases[read.dests[0].name] = f"{_own(memory.name)}_read"
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
+    unnamed = [name for name in bases if _NUMBERED.fullmatch(_own(name))]
+    for name in sorted(unnamed, key=lambda name: int(_own(name).removeprefix("tmp"))):
+        base = name.removesuffix(_own(name)) + bases[name]
+        block.wirevector_by_name[name].name = f"{base}_{next(numbers[base])}"
+
+
+def _own(name: str) -> str:
+    """The name without the scope that it is in."""
+    return name.rpartition("/")[2]
 
 
 def renamed(text: str, origins: Mapping[str, str]) -> str:

@@ -40,7 +40,7 @@ class Macro:
 
 
 class _Lane(pyrtl.MemBlock):  # type: ignore[misc]  # PyRTL has no types
-    """The memory of a lane, which knows the macro that it is a part of."""
+    """The memory of a lane, which knows the macro that it is a part of, and what its register is called."""
 
     def __init__(self, macro: Macro, name: str) -> None:
         super().__init__(
@@ -52,6 +52,7 @@ class _Lane(pyrtl.MemBlock):  # type: ignore[misc]  # PyRTL has no types
             asynchronous=True,
         )
         self.macro = macro
+        self.data = f"{name}_data"
 
 
 class Sram:
@@ -82,7 +83,7 @@ class Sram:
 
     @staticmethod
     def _read(lane: _Lane, address: Signal, enable: Signal) -> Signal:
-        data: Signal = DataRegister(lane.bitwidth, f"{lane.name}_data")
+        data: Signal = DataRegister(lane.bitwidth, lane.data)
         data.next <<= pyrtl.select(enable, lane[address], data)
         return data
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pyrtl
 
 from fiberscope.hw.rtl.kit.interface import CLOCKING, Interface, Stream, Wire
-from fiberscope.hw.rtl.kit.naming import Origins, renamed
+from fiberscope.hw.rtl.kit.naming import Origins, name_what_is_held, renamed
 
 Signal: TypeAlias = Any  # a pyrtl.WireVector; PyRTL has no types
 Ports: TypeAlias = Mapping[str, Signal]  # all of a module but clock and reset, by name
@@ -135,6 +135,7 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
         pyrtl.memory._reset_memory_indexer()  # and memories
         between = Streams.of(interface, _port)
         design(between)
+        name_what_is_held(block, origins.names)
         if between.unseen:
             pyrtl.passes._remove_unlistened_nets(block)  # of what they would say
             pyrtl.passes._remove_unused_wires(block)

@@ -18,7 +18,8 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 
 __all__ = ["Activity", "DifferentNetlistError", "RecordingBackend"]
 
-CHUNK = 4096  # cycles that are computed at once
+CHUNK = 4096  # cycles that are computed at once, at most
+MOST_NOTED = 1 << 22  # levels of wires that are kept till then
 _CONSTANTS: Mapping[int | str, int] = {"0": 0, "1": -1, "x": 0}
 
 
@@ -36,53 +37,38 @@ class Activity:
 
 
 class RecordingBackend:
-    """A backend around another, which counts what every cycle toggles in the cells.
+    """A backend around another, which counts what every cycle toggles in the cells of modules.
 
     The registers are compared on the way: each must become what its cells say.
 
     Args:
         backend: what runs the RTL, with the wires within shown.
-        netlist: the same RTL in cells.
+        netlists: modules of the RTL in cells, by instance; "" is all of it.
 
     Raises:
         HdlError: when made, if a register or an input of the cells is no wire of the RTL.
     """
 
-    def __init__(self, backend: Backend, netlist: Netlist) -> None:
+    def __init__(self, backend: Backend, netlists: Mapping[str, Netlist]) -> None:
         self.words = backend.words
         self._backend = backend
-        self._netlist = netlist
         self._rows: list[tuple[int, ...]] = []
         widths = dict.fromkeys((piece.wire for piece in self.words.layout["input"]), 0)
         for piece in self.words.layout["input"]:
             widths[piece.wire] += piece.width
-        self._columns = [*widths.items(), *backend.signals().items(), ("rst", 1)]
-        self._places = self._find({**netlist.inputs, **_register_nets(netlist)})
-        self._cycles = 0
-        self._toggles: dict[int, int] = {}
-        self._high: dict[int, int] = {}
-        self._last: dict[int, int] = {}  # bits of the last cycle that was computed, by net
-        self._due: dict[str, int] = {}  # what each register is to become in the cycle behind it
-
-    def _find(self, nets: Mapping[str, int]) -> list[tuple[int, int, int]]:
-        """The column, the bit in it, and the net, for each of the nets by the name of its bit."""
-        bits = {
-            name: (column, bit)
-            for column, (wire, width) in enumerate(self._columns)
-            for bit in range(width)
-            for name in ((wire,) if width == 1 else (f"{wire}_{bit}_",))
-        }
-        unknown = [name for name in nets if name not in bits]
-        if unknown:
-            raise HdlError(f"{self._netlist.module}: {unknown[0]} of the cells is no wire of the RTL")
-        return [(*bits[name], net) for name, net in nets.items()]
+        wires = [*widths.items(), *backend.signals().items()]
+        columns = {name: (column, bits) for column, (name, bits) in enumerate(wires)}
+        self._cells = {name: _Cells(netlist, _within(name, columns)) for name, netlist in netlists.items()}
+        self._noted = sorted({column for cells in self._cells.values() for column in cells.columns})
+        self._chunk = max(1, min(CHUNK, MOST_NOTED // (1 + len(self._noted))))
 
     def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
         self._backend.cycle()
         inputs = joined(self.words.layout["input"], self.words.inputs)
-        self._rows.append((*inputs.values(), *self._backend.sample(), 0))  # out of reset
-        if len(self._rows) == CHUNK:
+        levels = (*inputs.values(), *self._backend.sample())
+        self._rows.append(tuple(levels[column] for column in self._noted))
+        if len(self._rows) == self._chunk:
             self._compute()
 
     def idle(self, _cycles: int) -> int:
@@ -98,22 +84,68 @@ class RecordingBackend:
         """See ``Backend``."""
         return self._backend.sample()
 
-    def activity(self) -> Activity:
-        """What was counted since the reset."""
-        if self._rows:
-            self._compute()
-        return Activity(self._cycles, self._toggles, self._high)
+    def activity(self, instance: str = "") -> Activity:
+        """What was counted of a module since the reset."""
+        self._compute()
+        return self._cells[instance].activity()
 
     def _compute(self) -> None:
         """Work out all nets in the cycles noted, and count."""
+        if not self._rows:
+            return
+        columns = dict(zip(self._noted, zip(*self._rows, strict=True), strict=True))
         count = len(self._rows)
-        columns = list(zip(*self._rows, strict=True))
         self._rows.clear()
+        for cells in self._cells.values():
+            cells.compute(columns, count)
+
+
+class _Cells:
+    """The cells of one module, and what toggles there.
+
+    Args:
+        netlist: the module.
+        wires: those of its RTL by name, the column of each and its bits.
+    """
+
+    def __init__(self, netlist: Netlist, wires: Mapping[str, tuple[int, int]]) -> None:
+        self._netlist = netlist
+        nets = {**netlist.inputs, **_register_nets(netlist)}
+        self._reset = nets.pop("rst", None)
+        self._places = self._find(nets, wires)
+        self.columns = {column: bits for column, _bit, bits, _net in self._places}
+        self._cycles = 0
+        self._toggles: dict[int, int] = {}
+        self._high: dict[int, int] = {}
+        self._last: dict[int, int] = {}  # bits of the last cycle that was computed, by net
+        self._due: dict[str, int] = {}  # what each register is to become in the cycle behind it
+
+    def _find(
+        self, nets: Mapping[str, int], wires: Mapping[str, tuple[int, int]]
+    ) -> list[tuple[int, int, int, int]]:
+        """Of each of the nets, by the name of its bit, the column, which bit of how many, and the net."""
+        bits = {
+            name: (column, bit, width)
+            for wire, (column, width) in wires.items()
+            for bit in range(width)
+            for name in ((wire,) if width == 1 else (f"{wire}_{bit}_",))
+        }
+        unknown = [name for name in nets if name not in bits]
+        if unknown:
+            raise HdlError(f"{self._netlist.module}: {unknown[0]} of the cells is no wire of the RTL")
+        return [(*bits[name], net) for name, net in nets.items()]
+
+    def activity(self) -> Activity:
+        """What was counted."""
+        return Activity(self._cycles, self._toggles, self._high)
+
+    def compute(self, columns: Mapping[int, Sequence[int]], count: int) -> None:
+        """Work out all nets in so many cycles, given the wires in each of them, and count."""
+        planes = {column: list(_planes(columns[column], width)) for column, width in self.columns.items()}
         nets = dict(_CONSTANTS)
-        planes: dict[int, list[int]] = {}
-        for column, bit, net in self._places:
-            if column not in planes:
-                planes[column] = list(_planes(columns[column], self._columns[column][1]))
+        if self._reset is not None:
+            nets[self._reset] = 0  # out of reset
+        for column, bit, _width, net in self._places:
             nets[net] = planes[column][bit]
         for cell in self._netlist.logic:
             pins = {pin: nets[net] for pin, net in cell.nets.items() if pin not in cell.kind.outputs}
@@ -148,6 +180,12 @@ class RecordingBackend:
             self._high[net] = self._high.get(net, 0) + levels.bit_count()
             self._last[net] = levels >> count - 1
         self._cycles += count
+
+
+def _within(instance: str, columns: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """The wires within an instance by their names there, the column of each and its bits."""
+    scope = f"{instance}." if instance else ""
+    return {wire.removeprefix(scope): at for wire, at in columns.items() if wire.startswith(scope)}
 
 
 def _register_nets(netlist: Netlist) -> dict[str, int]:

@@ -6,7 +6,6 @@ Memories stay outside, with whatever reads and writes them; what is left are cel
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
@@ -14,7 +13,7 @@ from operator import and_, invert, or_, pos, xor
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fiberscope.hw.rtl.kit.naming import TERM
+from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.tools.area import MAPPING, synthesized
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
@@ -25,6 +24,7 @@ _SCRIPT = (
     "read_liberty -lib {liberty}\n"
     + MAPPING
     + f"""\
+write_json before.json
 submod -name {{module}}{LOGIC} t:$mem* %n
 splitnets -ports -format __ {{module}}{LOGIC}
 rename -enumerate -pattern net_% {{module}}{LOGIC}/w:*
@@ -42,9 +42,6 @@ write_json cells.json
 Json: TypeAlias = Mapping[str, Any]
 _GATES: Mapping[str, Callable[..., int]] = {"$_AND_": and_, "$_OR_": or_, "$_XOR_": xor, "$_NOT_": invert}
 _REGISTER = "$_DFF_P_"
-_COPY = re.compile(  # a sign, to extend it
-    rf"assign (?P<name>\w+{TERM}\d+) = \((?P<wire>\w+)\[(?P<bit>\d+)\]\);"
-)
 
 
 @dataclass(frozen=True)
@@ -117,8 +114,9 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
         HdlError: if Yosys is missing or does not accept the Verilog or the library, or a kind of cell is used
             that is neither logic nor a flip-flop of the rising edge without set and reset.
     """
-    files = ("netlist.json", "netlist.v", "cells.json")
-    design, text, library = synthesized(verilog, module, _SCRIPT, files, liberty)
+    files = ("before.json", "netlist.json", "netlist.v", "cells.json")
+    before, design, text, library = synthesized(verilog, module, _SCRIPT, files, liberty)
+    given = _given(json.loads(before)["modules"][module])
     modules: Json = json.loads(design)["modules"]
     inner, top = modules[module + LOGIC], modules[module]
     models: Json = json.loads(library)["modules"]
@@ -131,9 +129,9 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
     return Netlist(
         module + LOGIC,
         text,
-        _inputs(inner),
+        _inputs(inner, given),
         registers,
-        _names(inner, registers, verilog),
+        _names(inner, registers, given),
         _ordered([cell for cell in cells if cell.kind.data is None]),
         _memories(top, inner, module + LOGIC),
     )
@@ -164,23 +162,33 @@ def _wire(bit: int | str, wires: Mapping[int | str, str]) -> str:
     return wires.get(bit, f"wire {bit}")
 
 
-def _inputs(inner: Json) -> dict[str, int]:
+def _inputs(inner: Json, given: Mapping[str, str]) -> dict[str, int]:
     return {
-        name: port["bits"][0]
+        given.get(name, name): port["bits"][0]
         for name, port in inner["ports"].items()
         if port["direction"] == "input" and name != "clk"
     }
 
 
-def _names(inner: Json, registers: Sequence[Cell], verilog: str) -> dict[str, str]:
-    """The name in the RTL of each flip-flop; of a bit that has but the name of a copy, its own."""
-    bits = {copy["name"]: f"{copy['wire']}_{copy['bit']}_" for copy in _COPY.finditer(verilog)}
+def _given(before: Json) -> dict[str, str]:
+    """For each bit that has several names one that somebody has given, while all of these are known."""
+    bits = {
+        name if len(net["bits"]) == 1 else f"{name}_{i}_": (bit, is_shown(name))
+        for name, net in before["netnames"].items()
+        for i, bit in enumerate(net["bits"])
+    }
+    shown = {bit: name for name, (bit, is_given) in bits.items() if is_given}
+    return {name: shown[bit] for name, (bit, is_given) in bits.items() if not is_given and bit in shown}
+
+
+def _names(inner: Json, registers: Sequence[Cell], given: Mapping[str, str]) -> dict[str, str]:
+    """The name in the RTL of each flip-flop."""
     nets = {cell.nets[cell.kind.outputs[0]]: cell.name for cell in registers}
     found: dict[str, str] = {}
     for name, net in inner["netnames"].items():
         cell = nets.get(net["bits"][0])
         if cell is not None and not name.startswith("net_"):
-            found.setdefault(cell, bits.get(name, name))
+            found.setdefault(cell, given.get(name, name))
     return found
 
 

@@ -1,0 +1,277 @@
+"""``fiberscope rtl power MACHINE``: what the parts of a machine as one module take in a run."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from fiberscope.accelerators.configuration import parse_settings, values
+from fiberscope.converted import settled
+from fiberscope.costs.bill import CHANNELS as MEMORY
+from fiberscope.costs.book import read_book
+from fiberscope.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
+from fiberscope.costs.prices import TABLES_NM, TABLES_VOLTS
+from fiberscope.costs.scaling import energy_factor
+from fiberscope.errors import FailedRunError
+from fiberscope.hw.rtl.kit.backend import Backend
+from fiberscope.hw.rtl.kit.channel import OF_STREAM
+from fiberscope.hw.rtl.kit.composition import Composition, Part
+from fiberscope.hw.rtl.kit.sram import srams
+from fiberscope.hw.rtl.kit.whole import SeatKernel
+from fiberscope.hw.rtl.tools import sta
+from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
+from fiberscope.hw.rtl.tools.area import version
+from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
+from fiberscope.hw.rtl.tools.sram_table import access_pj
+from fiberscope.machines import find
+from fiberscope.report.document import Report
+from fiberscope.rtl.loop import compare
+from fiberscope.rtl.machine_area import CHANNELS, modules
+from fiberscope.rtl.order import Loop
+from fiberscope.rtl.power import accesses, tools
+from fiberscope.rtl.whole import composed
+from fiberscope.sim.names import family_name
+
+__all__ = ["Alike", "MachinePower", "Node", "Row", "measure_machine", "row_of", "said_of_machine", "told"]
+
+SCHEMA = "fiberscope-machine-power-1"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A family in the run: numbers of all of its modules together, in pJ a cycle of the machine's technology.
+
+    Args:
+        count: how many modules there are.
+        clock: of cells, while nothing toggles but the clock.
+        toggling: what they take beside that.
+        sram: of accesses to synchronous memories.
+        array: of writes to memories that are read within a cycle.
+    """
+
+    family: str
+    count: int
+    clock: float
+    toggling: float
+    sram: float
+    array: float
+
+    @property
+    def picojoules(self) -> float:
+        """All of it."""
+        return self.clock + self.toggling + self.sram + self.array
+
+    def __add__(self, other: Row) -> Row:
+        """Both together."""
+        sums = (getattr(self, one.name) + getattr(other, one.name) for one in fields(self)[1:])
+        return Row(self.family, *sums)
+
+
+@dataclass(frozen=True)
+class Node:
+    """What numbers are scaled to: a technology in nm, at a voltage in V."""
+
+    technology: float
+    voltage: float
+
+
+@dataclass(frozen=True)
+class MachinePower:
+    """What was measured.
+
+    Args:
+        report: of the same run with the event model.
+        cycles: of the module.
+        rows: by family.
+        without: families with a module that has no register, and so no power by OpenSTA.
+        node: of the machine.
+        hertz: of its clock.
+    """
+
+    report: Report
+    cycles: int
+    rows: Sequence[Row]
+    without: Sequence[str]
+    node: Node
+    hertz: float
+
+    def by_costs(self, family: str) -> float | None:
+        """What the report says of a family in the whole run, in pJ; None if it does not."""
+        energy = self.report.energy
+        found = energy.by_component.get(family) if energy else None
+        return None if found is None else sum(found.values())
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Instances of a part in a family, and what it is in cells."""
+
+    family: str
+    netlist: Netlist
+    part: Part
+    instances: Sequence[str]
+
+
+def measure_machine(order: Loop, simulator: str, folder: Path) -> MachinePower:
+    """Run a machine as one module, and work out what the cells of each of its parts take.
+
+    Args:
+        order: the run, of the block ``machine``.
+        simulator: what runs the RTL, of ``fiberscope.rtl.power.SIMULATORS``.
+        folder: where Verilog, logs and the report are put.
+
+    Raises:
+        InputError: a tool or the library is missing, there is no such module, or as ``compare`` does.
+        FailedRunError: the module is not what the event model is.
+        DifferentNetlistError: the cells do not do what the RTL does.
+    """
+    kind = find(order.accelerator)
+    book = read_book(kind.costs_file).said
+    made: list[RecordingBackend] = []
+    with tools(simulator, LIBRARY) as cells:
+        parts = _alike(*composed(order), cells)
+        found = [one for one in parts if one.netlist.registers]
+        netlists = {name: one.netlist for one in found for name in one.instances}
+
+        def recorder(_module: object, backend: Backend) -> Backend:
+            made.append(RecordingBackend(backend, netlists))
+            return made[-1]
+
+        outcome = compare(order, simulator, folder, recorder)
+        if differences := outcome.differences():
+            raise FailedRunError(f"{order.accelerator} as one module: {differences[0]}", outcome.rtl)
+        node = Node(book["technology"], book["voltage"])
+        rows = [row_of(one, made[-1], cells, node) for one in found]
+    configured = settled(kind, parse_settings(list(order.settings)), None).configured
+    hertz = float(str(values(configured)["clock"]))
+    without = sorted({one.family for one in parts if not one.netlist.registers})
+    cycles = made[-1].activity(found[0].instances[0]).cycles
+    return MachinePower(outcome.component, cycles, _by_family(rows), without, node, hertz)
+
+
+def _by_family(rows: Iterable[Row]) -> list[Row]:
+    """Those of a family together."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        found[row.family] = found[row.family] + row if row.family in found else row
+    return list(found.values())
+
+
+def _alike(kernel: SeatKernel, composition: Composition, cells: Path) -> list[Alike]:
+    """The parts that the module consists of, each mapped once; channels between them are a family."""
+    instances: dict[tuple[str, Part], list[str]] = {}
+    for instance in composition.instances():
+        channel = instance.part.block is OF_STREAM
+        family = CHANNELS if channel else family_name(kernel.seats[instance.name].name)
+        for inner, name, part in modules(family, instance.name, instance.part):
+            instances.setdefault((inner, part), []).append(name)
+    netlists = _mapped({part for _family, part in instances}, cells)
+    return [Alike(family, netlists[part], part, names) for (family, part), names in instances.items()]
+
+
+def _mapped(parts: Iterable[Part], cells: Path) -> Mapping[Part, Netlist]:
+    """Each in cells, several at once: Yosys is a process of its own, PyRTL knows one design at a time."""
+    texts = {
+        part: part.block.modules(part.parameters, part.interface.module, status=part.status) for part in parts
+    }
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = pool.map(lambda part: mapped(texts[part], part.interface.module, cells), texts)
+        return dict(zip(texts, made, strict=True))
+
+
+def row_of(alike: Alike, recording: RecordingBackend, cells: Path, node: Node) -> Row:
+    """What instances of a part took together in the run."""
+    activity = _together(map(recording.activity, alike.instances))
+    power, count = sta.power_of(alike.netlist, activity, cells), len(alike.instances)
+    scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
+    of_memories = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
+    synchronous = {macro.name for macro in srams(alike.part.block.twin(alike.part.parameters))}
+    spent = {True: 0.0, False: 0.0}
+    for (name, entries, bits, _event), number in accesses(alike.netlist, activity).items():
+        each = access_pj(entries * bits / 8, bits)
+        spent[name in synchronous] += of_memories * number * each / activity.cycles
+    toggling = power.run_pj - power.idle_pj
+    return Row(alike.family, count, scale * power.idle_pj, scale * toggling, spent[True], spent[False])
+
+
+def _together(activities: Iterable[Activity]) -> Activity:
+    """As if one module had done all of it, one after another."""
+    toggles, high, cycles = Counter[int](), Counter[int](), 0
+    for activity in activities:
+        cycles += activity.cycles
+        toggles.update(activity.toggles)
+        high.update(activity.high)
+    return Activity(cycles, toggles, high)
+
+
+def told(found: MachinePower) -> dict[str, Any]:
+    """All of it, for JSON."""
+    return {
+        "schema": SCHEMA,
+        "machine": found.report.accelerator,
+        "workload": found.report.workload.name,
+        "cells": LIBRARY,
+        **asdict(found.node),
+        "cycles": found.cycles,
+        "parts": [{**asdict(row), "by_costs_pj": found.by_costs(row.family)} for row in found.rows],
+        "without": list(found.without),
+    }
+
+
+def said_of_machine(found: MachinePower) -> Iterator[str | Table]:
+    """What is printed."""
+    total, gigahertz = reduce(add, found.rows).picojoules, found.hertz / 1e9
+    run = f"{found.report.accelerator} on {found.report.workload.name}: {found.cycles:,} cycles"
+    yield f"{run}, every register of the cells as in the RTL"
+    yield _table(found)
+    yield f"{total:,.1f} pJ a cycle, {total * gigahertz:,.1f} mW at {gigahertz:g} GHz."
+    yield f"Cells of {LIBRARY}, without wires, by Yosys {version()} and OpenSTA {sta.version()}, scaled from"
+    whence = f"{LIBRARY_NM:g} nm at {LIBRARY_VOLTS:g} V"
+    yield f"{whence} to {found.node.technology:g} nm at {found.node.voltage:g} V; no clock tree, none gated."
+    yield "Accesses to SRAM, and writes to arrays, are estimated for 45 nm; reads of arrays are in no number."
+    if found.without:
+        yield f"Without {', '.join(found.without)}: no register, without which OpenSTA knows no activity."
+    known = {row: spent for row in found.rows if (spent := found.by_costs(row.family)) is not None}
+    if known:
+        ours = found.cycles * sum(row.picojoules for row in known) / 1000
+        theirs = sum(known.values()) / 1000
+        yield f"By costs.yaml {theirs:,.1f} nJ of the parts of which it knows, here {ours:,.1f}."
+    if memory := found.by_costs(MEMORY):
+        yield f"Memory is no part of the module; by costs.yaml it takes {memory / 1000:,.1f} nJ."
+
+
+def _table(found: MachinePower) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False, show_footer=True
+    )
+    together = _numbers(reduce(add, found.rows), found) | {"part": "in all", "costs.yaml\nnJ": ""}
+    for name, number in together.items():
+        table.add_column(name, number, justify="left" if name == "part" else "right", overflow="fold")
+    for row in found.rows:
+        table.add_row(*_numbers(row, found).values())
+    return table
+
+
+def _numbers(row: Row, found: MachinePower) -> dict[str, str]:
+    """A row of the table, by column."""
+    spent = found.by_costs(row.family)
+    return {
+        "part": row.family,
+        "number": f"{row.count:,}",
+        "clock\npJ": f"{row.clock:,.2f}",
+        "toggles\npJ": f"{row.toggling:,.2f}",
+        "SRAM\npJ": f"{row.sram:,.2f}",
+        "arrays\npJ": f"{row.array:,.2f}",
+        "the run\nnJ": f"{found.cycles * row.picojoules / 1000:,.1f}",
+        "costs.yaml\nnJ": "" if spent is None else f"{spent / 1000:,.1f}",
+    }

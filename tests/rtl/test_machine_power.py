@@ -1,0 +1,132 @@
+"""``fiberscope rtl power`` of a machine: what is within a module counts as alone, as often as it is there."""
+
+import importlib.util
+import random
+import re
+import shutil
+from dataclasses import fields
+from pathlib import Path
+
+import pyrtl
+import pytest
+
+from fiberscope import cli
+from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.channel import OF_STREAM, carrying
+from fiberscope.hw.rtl.kit.composition import Composition, Link, Part
+from fiberscope.hw.rtl.kit.interface import Interface, Stream
+from fiberscope.hw.rtl.kit.sram import Sram
+from fiberscope.hw.rtl.kit.twin import build, delayed
+from fiberscope.hw.rtl.kit.wrapper import flat
+from fiberscope.hw.rtl.tools.activity import RecordingBackend
+from fiberscope.hw.rtl.tools.area import SHIPPED
+from fiberscope.hw.rtl.tools.netlist import mapped
+from fiberscope.rtl.machine_power import Alike, Node, row_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "rtl_machine.md"
+CELLS = SHIPPED["osu018"][0]
+needs_cells = pytest.mark.skipif(
+    not CELLS.is_file() or importlib.util.find_spec("pyosys") is None,
+    reason="needs qflow-tech-osu018 and Yosys",
+)
+needs_sta = pytest.mark.skipif(shutil.which("sta") is None, reason="apt install opensta")
+TOKENS = Stream("in", "in", "input", {"coordinate": 6})
+QUEUE = Part(OF_STREAM, carrying(TOKENS, 4))
+TWO = Composition(
+    "two",
+    {"first": QUEUE, "second": QUEUE},
+    (Link("first.out", "second.in", 0),),
+    {"in": "first.in", "out": "second.out"},
+)
+
+
+@pytest.fixture(scope="module")
+def netlist():
+    return mapped(QUEUE.block.modules(QUEUE.parameters, "queue"), "queue", CELLS)
+
+
+@pytest.fixture(scope="module")
+def recorded(netlist):
+    """Two queues in a row with random tokens and waits, and the first with the same alone."""
+    twin = build(TWO.interface(), lambda between: flat(TWO, between))
+    both = RecordingBackend(PyrtlBackend(twin, watched=True), {"first": netlist, "second": netlist})
+    first = OF_STREAM.twin(QUEUE.parameters)
+    alone = RecordingBackend(PyrtlBackend(first, watched=True), {"": netlist})
+    draw, ready = random.Random(1), list(both.signals()).index("first.out_ready")
+    for _ in range(300):
+        given = {"in_valid": draw.getrandbits(1), "in_coordinate": draw.getrandbits(6)}
+        both.words.drive({**given, "out_ready": draw.random() < 0.3})
+        both.cycle()
+        alone.words.drive({**given, "out_ready": both.sample()[ready]})
+        alone.cycle()
+    return both, alone
+
+
+@needs_cells
+def test_an_instance_within_a_module_toggles_as_it_does_alone(recorded):
+    both, alone = recorded
+    assert both.activity("first") == alone.activity()
+    assert both.activity("second") != alone.activity()
+
+
+@needs_cells
+@needs_sta
+def test_instances_take_together_what_each_of_them_takes(recorded, netlist):
+    both, node = recorded[0], Node(45, 0.9)
+    first, second, all_of_them = (
+        row_of(Alike("queue", netlist, QUEUE, names), both, CELLS, node)
+        for names in (["first"], ["second"], ["first", "second"])
+    )
+    assert all_of_them.count == 2
+    assert first.array > second.array > 0  # what is in the first at the end was not written into the second
+    for one in fields(all_of_them)[1:]:
+        sums = getattr(first, one.name) + getattr(second, one.name)
+        assert getattr(all_of_them, one.name) == pytest.approx(sums, rel=0.01)  # duties count a little
+
+
+def test_what_is_held_has_a_name_in_its_scope():
+    def design(between):
+        word = between.inputs["in"].fields["coordinate"]
+        array = pyrtl.MemBlock(6, 3, "array", asynchronous=True)
+        memory = Sram("memory", 8, 6)
+        between.inputs["in"].accept(between.outputs["out"].ready)
+        behind = delayed(array[word[:3]] ^ memory.read(word[:3], word[5])[0], 2)
+        between.outputs["out"].send(behind[0], {"coordinate": behind})
+
+    def scoped(between):
+        with pyrtl.name_scope("inner"):
+            design(between)
+
+    out = Stream("out", "out", "output", TOKENS.content)
+    ports = Interface("held", (TOKENS, out))
+    names = {"array_read_0", "delayed_behind_0", "delayed_behind_1", "memory_data"}
+    alone, within = (PyrtlBackend(build(ports, made), watched=True).signals() for made in (design, scoped))
+    assert names <= alone.keys()
+    assert {f"inner.{name}" for name in names} <= within.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["gamma"], "gamma: say on which matrix it runs"),
+        (["gamma", "m.mtx", "--liberty=my.lib"], "gamma: --liberty is for a block"),
+        (["gamma", "m.mtx", "--at=gamma.pe0"], "gamma: --at is for a block"),
+        (["gamma", "m.mtx", "--table=my.csv"], "gamma: --table is for a block"),
+        (["divider", "--json=my.json"], "divider: --json is for a machine"),
+        (["sigma", "m.mtx"], "sigma does not exist as one module; gamma does"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_in_one_line(arguments, line, capsys):
+    assert cli.run(["rtl", "power", *arguments]) == 2
+    assert capsys.readouterr().err == f"fiberscope: {line}\n"
+
+
+@pytest.mark.slow
+@needs_cells
+@needs_sta
+def test_the_page_shows_what_the_command_says(tmp_path, monkeypatch, capsys):
+    shown = re.search(r"^    \$ fiberscope (rtl power .*)\n((?:    .*\n|\n)+)", PAGE.read_text("utf-8"), re.M)
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(shown[1].split()) == 0
+    said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert said == [line[4:].rstrip() for line in shown[2].rstrip().splitlines()]
