@@ -2,10 +2,8 @@
 
 import importlib.util
 import random
-import re
 import shutil
 from dataclasses import fields
-from pathlib import Path
 
 import pyrtl
 import pytest
@@ -23,7 +21,6 @@ from fiberscope.hw.rtl.tools.area import SHIPPED
 from fiberscope.hw.rtl.tools.netlist import mapped
 from fiberscope.rtl.machine_power import Alike, Node, row_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "rtl_machine.md"
 CELLS = SHIPPED["osu018"][0]
 needs_cells = pytest.mark.skipif(
     not CELLS.is_file() or importlib.util.find_spec("pyosys") is None,
@@ -119,14 +116,3 @@ def test_what_is_held_has_a_name_in_its_scope():
 def test_what_cannot_be_measured_is_said_in_one_line(arguments, line, capsys):
     assert cli.run(["rtl", "power", *arguments]) == 2
     assert capsys.readouterr().err == f"fiberscope: {line}\n"
-
-
-@pytest.mark.slow
-@needs_cells
-@needs_sta
-def test_the_page_shows_what_the_command_says(tmp_path, monkeypatch, capsys):
-    shown = re.search(r"^    \$ fiberscope (rtl power .*)\n((?:    .*\n|\n)+)", PAGE.read_text("utf-8"), re.M)
-    monkeypatch.chdir(tmp_path)
-    assert cli.run(shown[1].split()) == 0
-    said = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-    assert said == [line[4:].rstrip() for line in shown[2].rstrip().splitlines()]
