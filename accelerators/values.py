@@ -42,21 +42,23 @@ class TypedParameters(CompositionParameters):
         return given | {"format": {**of, **{key: size for key, size in left.items() if of.get(key) == AUTO}}}
 
 
-def typed(values: ValueType, a: CsrArray, b: CsrArray) -> tuple[CsrArray, CsrArray]:
+def typed(values: ValueType, a: CsrArray, b: CsrArray, setting: str = "value") -> tuple[CsrArray, CsrArray]:
     """A and B with values of a type, themselves where these are doubles as they come.
+
+    ``setting`` is the one that names the type.
 
     Raises:
         ConfigurationError: naming the first that is none of it.
     """
     if values is DOUBLE:
         return a, b
-    first = _typed(values, "A", a)
-    return first, first if b is a else _typed(values, "B", b)
+    first = _typed(values, "A", a, setting)
+    return first, first if b is a else _typed(values, "B", b, setting)
 
 
-def _typed(values: ValueType, name: str, matrix: CsrArray) -> CsrArray:
+def _typed(values: ValueType, name: str, matrix: CsrArray, setting: str) -> CsrArray:
     try:
-        data = rounded_to(values, matrix.data)
+        data = rounded_to(values, matrix.data, setting)
     except ValueError as error:
         raise ConfigurationError(f"{name}: {error}") from None
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -12,7 +12,7 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gemm import SLICE, Sliced, sliced
 from fiberscope.workloads.problem import MatrixProduct
 from fiberscope.workloads.sparse import sparse
-from fiberscope.workloads.verification import Comparison, largest_error
+from fiberscope.workloads.verification import Comparison, Rounding, largest_error
 
 __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
 
@@ -58,16 +58,22 @@ class Gemm(MatrixProduct):
         shape = (a.shape[0], b.shape[1])
         if answer.shape != shape:
             raise ValueError(f"the product has the shape {answer.shape}, not {shape}")
-        kind = exact_kind(a, b)
+        rounds = self.precision is not None and self.precision.floats
+        kind = None if rounds else exact_kind(a, b)
         expected = np.zeros(shape, kind or np.float64)
         sizes = None if kind else np.zeros(shape)
+        terms = np.zeros(shape[0], np.int64)
         for first in range(0, a.shape[1], SLICE):
             last = min(first + SLICE, a.shape[1])
             left, right = a.slice(first, last), b.slice(first, last)
             accumulate(expected, left, right)
+            terms += np.diff(left.indptr)
             if sizes is not None:
                 accumulate(sizes, abs(left), abs(right))
-        return Comparison(_error(answer, expected, sizes), 0, 0)
+        rounding = Rounding.of(self.precision, int(terms.max(initial=0)), 2)
+        if sizes is not None:
+            sizes += rounding.floor
+        return Comparison(_error(answer, expected, sizes), 0, 0, rounding.tolerance)
 
     def outline(self, answer: Dense) -> tuple[tuple[int, ...], int]:
         """Shape, and elements that are not zero."""

@@ -12,6 +12,7 @@ from fiberscope.accelerators.sigma.flex_dpe import PartialSums
 from fiberscope.accelerators.sigma.plan import Pass, Plan
 from fiberscope.accelerators.sigma.protocols import SUMS
 from fiberscope.accelerators.sigma.share import Share
+from fiberscope.hw.fibers.arrays import arithmetic
 from fiberscope.hw.fibers.memory_stream import JOB
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -108,7 +109,18 @@ class Accumulators(Component):
         """Add what the Flex-DPEs left of a column."""
         for line in one.table.chunk.lines:
             rows, sums = self.partial[line % len(self.partial)].pop((one.number, column))
-            np.add.at(self.product[:, column], rows, sums)
+            self._add_at(self.product[:, column], rows, sums)
+
+    def _add_at(
+        self, into: npt.NDArray[Any], rows: npt.NDArray[np.integer[Any]], sums: npt.NDArray[Any]
+    ) -> None:
+        """Add sums to rows, one after the other where they are rounded: a row may come twice."""
+        if not self.plan.value_type.floats:
+            np.add.at(into, rows, sums)
+            return
+        _multiply, add = arithmetic(self.plan.value_type)
+        for row, total in zip(rows, sums, strict=True):
+            into[row] = add(into[row], total)
 
     def _end(self, one: Pass) -> None:
         """All columns of a pass have come."""
@@ -128,7 +140,8 @@ class Accumulators(Component):
         chunk, into = one.table.chunk, self.product[:, self.first : one.last]
         if not self.plan.exact:
             for share in (Share(chunk, line) for line in chunk.lines):
-                np.add.at(into, share.rows, share.sums(self.first, one.last, self.plan.kind).T)
+                sums = share.sums(self.first, one.last, self.plan.kind, self.plan.value_type)
+                self._add_at(into, share.rows, sums.T)
             return
         for part in chunk.parts:
             rows = part.rows

@@ -10,6 +10,7 @@ from fiberscope.accelerators.composition import CompositionParameters
 from fiberscope.accelerators.configuration import Bytes, BytesPerSecond, Configuration, within
 from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.lanes.adder_network import LEAVES, depth
+from fiberscope.hw.value_type import ValueName
 
 MULTIPLIER_CYCLES = 1
 NETWORK_CYCLES = 1  # of the distribution network: the register behind it
@@ -79,8 +80,9 @@ class Sram(Configuration):
 
 
 class Values(Configuration):
-    """Bytes of an operand's value and of a sum."""
+    """Type of all values; bytes of an operand's and of a sum."""
 
+    type: ValueName
     bytes: int = Field(ge=1, le=64)
     sum_bytes: int = Field(ge=1, le=64)
 

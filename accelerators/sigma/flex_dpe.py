@@ -116,7 +116,7 @@ class FlexDpe(Component):
     def _compute(self, one: Pass, column: int) -> None:
         """Multiply and sum one column; the network is set when the first of the chunk comes."""
         share = self.plan.share(one.table.chunk, self.number)
-        sums = share.sums(column, column + 1, self.plan.kind)
+        sums = share.sums(column, column + 1, self.plan.kind, self.plan.value_type)
         self.partial[one.number, column] = (share.rows, sums[0])
 
     def _send(self, one: Pass, column: int) -> None:

@@ -19,13 +19,16 @@ from fiberscope.accelerators.sigma.flex_dpe import FlexDpe, PartialSums
 from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.accelerators.sigma.tables import Tables
 from fiberscope.accelerators.sigma.units import CHANNELS, Collector, Multipliers
+from fiberscope.accelerators.values import typed
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.lanes.adder_network import AdderNetwork
 from fiberscope.hw.lanes.bitmap import Regor
 from fiberscope.hw.lanes.prefix_sum import PARALLEL, PrefixPopcount
 from fiberscope.hw.lanes.rows import MAXIMUM_LANES
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
-from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
+from fiberscope.hw.networks import benes
+from fiberscope.hw.networks.benes import BenesNetwork
+from fiberscope.hw.value_type import DOUBLE, TYPES, ValueType
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
@@ -82,7 +85,8 @@ class Sigma(Composition[SigmaConfiguration]):
         kernel: Kernel | None = None,
     ) -> None:
         super().__init__(parameters, parts, kernel)
-        self.a, self.b = _sliced(a, 1), _sliced(b, 0)
+        self.value_type = TYPES[parameters.value.type]
+        self.a, self.b = _typed(self.value_type, _sliced(a, 1), _sliced(b, 0))
         turned = parameters.stationary == "B"  # the transposed product: B' is stationary, A' is streamed
         held, streamed = (_Turned(self.b), _Turned(self.a)) if turned else (self.a, self.b)
         self.plan = Plan(held, streamed, parameters)
@@ -195,6 +199,11 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def _add_units(self) -> None:
         """The same by units: networks, multipliers and adders as components."""
+        if self.value_type.floats:
+            raise ConfigurationError(
+                f"value.type is {self.value_type.name}; Flex-DPEs made of units compute with doubles: auto "
+                "or integer"
+            )
         outside = self.parameters.reduce.levels_outside_dpe
         if outside <= CHANNELS:
             raise ConfigurationError(
@@ -230,7 +239,7 @@ class Sigma(Composition[SigmaConfiguration]):
                 ends = (dpe, f"words[{lane}]", multipliers, f"operands[{lane}]")
                 connect(*ends, capacity=latency + 2, latency=latency)
             return
-        network = self.add("benes", f"{name}.benes", DOUBLE, lanes, stages)
+        network = self.add("benes", f"{name}.benes", benes.DOUBLE, lanes, stages)
         connect(self.tables, f"tasks[{number}]", network, "tasks", capacity=TASKS)
         for lane in range(lanes):
             setting = f"settings[{number * lanes + lane}]"
@@ -320,6 +329,14 @@ class _Turned:
     def slice(self, first: int, last: int) -> CsrArray:
         """As of ``Sliced``."""
         return self._matrix.slice(first, last).T.tocsr()
+
+
+def _typed(values: ValueType, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
+    """Both with values of a type, held whole where these are no doubles as they come."""
+    if values is DOUBLE:
+        return a, b
+    whole = typed(values, a.slice(0, a.shape[1]), b.slice(0, b.shape[0]), "value.type")
+    return sliced(whole[0], 1), sliced(whole[1], 0)
 
 
 def _sliced(operand: Sliced | CsrArray, axis: int) -> Sliced:

@@ -12,6 +12,7 @@ from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.packing import Chunk, Part, chunks, slice_width, slices
 from fiberscope.accelerators.sigma.share import Share
 from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads.dense_product import exact_kind
 from fiberscope.workloads.gemm import Sliced
 
@@ -78,9 +79,9 @@ class Plan:
 
     Attributes: ``passes`` has those that were taken and not dropped, by number; ``resident`` is how many
     columns of the product stay in the accumulators; ``width`` the coordinates of a slice, in ``words`` of
-    ``word_bits`` bits as units scan them, ``narrowest`` those of the last one; ``exact`` whether the
-    product's sums are the same in any order, in the precision ``kind``; ``router`` sets the distribution
-    networks, None where words are gathered.
+    ``word_bits`` bits as units scan them, ``narrowest`` those of the last one; ``value_type`` that of all
+    values; ``exact`` whether the product's sums are the same in any order, in the precision ``kind``;
+    ``router`` sets the distribution networks, None where words are gathered.
 
     Raises:
         ConfigurationError: a fold cannot be packed, for a slice's bitmaps or values do not fit.
@@ -92,7 +93,8 @@ class Plan:
         width = slice_width(stationary.shape[1], parameters)
         self.slices = -(-stationary.shape[1] // width)
         self.passes: dict[int, Pass] = {}
-        exact = exact_kind(stationary, streamed)
+        self.value_type = TYPES[parameters.value.type]
+        exact = None if self.value_type.floats else exact_kind(stationary, streamed)
         self.exact, self.kind = exact is not None, exact or np.float64
         self.router = None if parameters.gathered else MulticastRouter(parameters.dpe.multipliers)
         self.keeps_zeros = parameters.pack.zeros == "keep"

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.accelerators.sigma.packing import Chunk, Part
+from fiberscope.hw.fibers.arrays import arithmetic
 from fiberscope.hw.lanes.adder_network import sums
 from fiberscope.hw.networks.benes import DOUBLE, sources_of
 from fiberscope.hw.networks.benes_router import MulticastRouter
+from fiberscope.hw.value_type import ValueType
 
 __all__ = ["Share"]
 
@@ -64,12 +66,13 @@ class Share:
             words[place] = self._operands(place, part, column, column + 1)[0]
         return words.tolist()
 
-    def sums(self, first: int, last: int, kind: type[np.floating[Any]]) -> Numbers:
+    def sums(self, first: int, last: int, kind: type[np.floating[Any]], values: ValueType) -> Numbers:
         """The sums of the neurons for the columns ``first`` to ``last`` - 1 (columns x neurons)."""
+        multiply, add = arithmetic(values)
         products = np.zeros((last - first, len(self.ids)), kind)
         for place, part in self.segments:
-            products[:, place] = self._operands(place, part, first, last) * part.values
-        return sums(products, self.ids)
+            products[:, place] = multiply(self._operands(place, part, first, last), part.values)
+        return sums(products, self.ids, add)
 
     def _operands(self, place: slice, part: Part, first: int, last: int) -> Numbers:
         lanes = part.inner if self.sources is None else self.sources[place]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fiberscope.hw.value_type import DOUBLE, INTEGER, ValueType
 
-__all__ = ["coordinates_of", "integers_of", "rounded_to", "values_of"]
+__all__ = ["arithmetic", "coordinates_of", "integers_of", "rounded_to", "values_of"]
 
 
 def integers_of(numbers: npt.ArrayLike) -> memoryview[int]:
@@ -28,7 +28,16 @@ def values_of(numbers: npt.ArrayLike) -> memoryview[float]:
     return doubles
 
 
-def rounded_to(value_type: ValueType, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def arithmetic(value_type: ValueType) -> tuple[np.ufunc, np.ufunc]:
+    """What multiplies and what adds arrays of a type, element by element; of doubles numpy's own."""
+    if not value_type.floats:
+        return np.multiply, np.add
+    return np.frompyfunc(value_type.multiply, 2, 1), np.frompyfunc(value_type.add, 2, 1)
+
+
+def rounded_to(
+    value_type: ValueType, values: npt.NDArray[np.float64], setting: str = "value"
+) -> npt.NDArray[np.float64]:
     """Doubles as numbers of a type, the array itself where it is of those.
 
     Raises:
@@ -41,5 +50,5 @@ def rounded_to(value_type: ValueType, values: npt.NDArray[np.float64]) -> npt.ND
         found == np.trunc(found) if value_type.name == INTEGER else np.isfinite(found) | ~np.isfinite(values)
     )
     if not fits.all():
-        raise ValueError(f"{values[~fits][0]:g} is no {value_type.name}; --set value names another type")
+        raise ValueError(f"{values[~fits][0]:g} is no {value_type.name}; --set {setting} names another type")
     return found

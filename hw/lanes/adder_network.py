@@ -53,7 +53,7 @@ def neurons(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     return begins[occupied], ends[occupied]
 
 
-def sums(operands: NDArray[Any], ids: NDArray[Any]) -> NDArray[Any]:
+def sums(operands: NDArray[Any], ids: NDArray[Any], add: np.ufunc = np.add) -> NDArray[Any]:
     """What the network makes of many vectors at once: the sums of the neurons in the order of the leaves.
 
     They are added in the order in which the network does, so that rounding is that of the hardware, in the
@@ -62,6 +62,7 @@ def sums(operands: NDArray[Any], ids: NDArray[Any]) -> NDArray[Any]:
     Args:
         operands: vectors of operands along the last axis, as long as there are leaves: a power of two.
         ids: of the neuron at each leaf, the same for all vectors; negative where there is none.
+        add: what adds two arrays, as an adder does.
     """
     first, last = neurons(ids)
     beginning = np.full(len(ids), len(ids))
@@ -73,7 +74,7 @@ def sums(operands: NDArray[Any], ids: NDArray[Any]) -> NDArray[Any]:
         adders = np.arange(span - 1, len(ids) - 1, 2 * span)
         adders = adders[beginning[adders + 1] <= adders]
         left = np.maximum(beginning[adders + 1], adders + 1 - span)
-        partial[..., left] += partial[..., adders + 1]
+        partial[..., left] = add(partial[..., left], partial[..., adders + 1])
         span *= 2
     return partial[..., first]
 

@@ -13,14 +13,19 @@ from fiberscope.errors import VerificationError
 from fiberscope.hw.fibers.arrays import rounded_to
 
 FLOATS = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2.0}  # and errors that are above what each allows
-TYPED = ("extensor", "gamma", "outerspace")
+TYPED = ("extensor", "gamma", "outerspace", "sigma")
 MACHINES = {case.accelerator: case for case in cases().values() if case.accelerator in TYPED}
 every_machine = pytest.mark.parametrize("case", MACHINES.values(), ids=MACHINES)
 
 
+def setting_of(case):
+    """SIGMA's section ``value`` has bytes besides."""
+    return "value.type" if case.accelerator == "sigma" else "value"
+
+
 def run(case, operands, name):
-    settings = next(iter(case.variants.values()))
-    return simulate(case.accelerator, *operands, settings={**settings, "value": name})
+    settings = {**next(iter(case.variants.values())), setting_of(case): name}
+    return simulate(case.accelerator, *operands, settings=settings)
 
 
 @every_machine
@@ -52,12 +57,12 @@ def test_planted_operands_that_are_off_by_more_are_found(case, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("integer", 0.5, "B: 0.5 is no integer; --set value names another type"),
-        ("float32", 1e39, r"B: 1e\+39 is no float32; --set value names another type"),
+        ("integer", 0.5, "B: 0.5 is no integer; --set {} names another type"),
+        ("float32", 1e39, r"B: 1e\+39 is no float32; --set {} names another type"),
     ],
 )
 def test_what_is_no_number_of_a_type_is_refused(case, name, value, message):
     a, b = case.operands()
     b.data[3] = value
-    with pytest.raises(ConfigurationError, match=f"^{message}$"):
+    with pytest.raises(ConfigurationError, match=f"^{message.format(setting_of(case))}$"):
         run(case, (a, b), name)
