@@ -154,9 +154,10 @@ class ValueDropper(StreamBlock):
     """Drops the values that are 0, and their coordinates.
 
     Interface: coordinates on ``in_outer`` and values on ``in_inner``, of the same shape; what is left leaves
-    on ``out_outer`` and ``out_inner``, with all stops.
+    on ``out_outer`` and ``out_inner``, with all stops. Values may have stops of empty fibers more, whose
+    coordinates a dropper in front has taken out with them: these go.
 
-    Timing: a token of each a cycle.
+    Timing: a token of each a cycle, and one for a stop that goes.
 
     Counts: ``dropped`` pairs.
 
@@ -183,6 +184,7 @@ class ValueDropper(StreamBlock):
     def __init__(self, name: str, quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
         self.dropped = 0
+        self.after_stop = True  # whether the value taken last is a stop, or there is none
 
     def update(self, now: int) -> int:
         """Pass or drop a pair."""
@@ -192,8 +194,13 @@ class ValueDropper(StreamBlock):
         if not val.can_pop():
             return self.wait_input(val)
         kind = val.control()
+        if kind == STOP and self._ends_nothing():
+            self.after_stop = True
+            val.pop()
+            return self.busy(now + 1)
         if crd.control() != kind or (kind == STOP and crd.coordinate() != val.coordinate()):
             self._refuse(now)
+        self.after_stop = kind == STOP
         if kind == DATA and val.value() == 0.0:
             self.dropped += 1
         else:
@@ -202,6 +209,12 @@ class ValueDropper(StreamBlock):
         crd.pop()
         val.pop()
         return self.finish(now) if kind == DONE else self.busy(now + 1)
+
+    def _ends_nothing(self) -> bool:
+        """Whether a stop of values is that of an empty fiber, or comes before one, without coordinates."""
+        if self.in_outer.control() == STOP:
+            return self.in_inner.coordinate() < self.in_outer.coordinate()
+        return self.after_stop
 
     def _refuse(self, now: int) -> None:
         crd, val = self.in_outer, self.in_inner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fiberscope.accelerators.configuration import layers, validated
@@ -27,6 +27,7 @@ from fiberscope.models.graphs.result import (
     ones_at,
     reference,
 )
+from fiberscope.models.graphs.rewrites.joiners import chained_unions
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.graphs.write import gv_text
@@ -109,7 +110,7 @@ def run(
     )
     made = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
     course = Course(cycle_limit, waveform, histograms, progress or nobody, timeline, made, memory_trace)
-    ready = prepare(graph, tensors, exact=exact, progress=course.tell)
+    ready = prepare(graph, tensors, exact=exact, progress=course.tell).timed(parameters.timing)
     return _Runs(ready, parameters, course).report()
 
 
@@ -158,6 +159,10 @@ class Prepared:
     def title(self) -> str:
         """What the graph computes."""
         return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
+
+    def timed(self, timing: str) -> Prepared:
+        """With the blocks that this timing has."""
+        return replace(self, graph=chained_unions(self.graph)) if timing == "sam" else self
 
 
 def prepare(

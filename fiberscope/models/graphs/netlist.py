@@ -171,8 +171,10 @@ class Graph:
         port = node.output(output)
         assert port is not None
         made = node.primitive.makes(output, node.attributes)
-        if made is None and len(port.kinds) > 1 and bare_port(output) in ("out", "out[]"):  # what comes in
-            made = next((stream.kind for stream in self.streams_into(node) if stream.input != "ref"), None)
+        if made is None and len(port.kinds) > 1:  # what comes in
+            passes = bare_port(output) in ("out", "out[]")
+            into = (one for one in self.streams_into(node) if one.input == output or passes)
+            made = next((stream.kind for stream in into if stream.input != "ref"), None)
         return made or port.kinds[0]
 
     def streams_into(self, node: Node) -> Iterator[Stream]:

@@ -72,13 +72,37 @@ class PortFinder:
     """
 
     def __init__(self, graph: Graph, edges: Sequence[Edge]) -> None:
-        self._graph = graph
+        self._graph, self._edges = graph, edges
         self._operands: dict[str, list[_Operand]] = {}
         self._alu_inputs: dict[str, list[Edge]] = {}
+        self.reordered: list[Node] = []  # those whose operands do not stand in the order of the file
         for edge in edges:
             target = graph.nodes[edge.target]
             if _array(target, edge) and "to" not in edge.attributes:
                 self._number(target, edge)
+        for name, operands in self._alu_inputs.items():
+            if graph.nodes[name]["sub"] == "1":
+                self._order_difference(graph.nodes[name], operands)
+
+    def _order_difference(self, node: Node, operands: list[Edge]) -> None:
+        """Sort what is subtracted behind what it is subtracted from: the comment has the expression's order.
+
+        No edge of a public file says which operand is which, and its edges come in the order of the blocks.
+        """
+        before = list(operands)
+        operands.sort(key=self._first_tensor)
+        if operands != before:
+            self.reordered.append(node)
+
+    def _first_tensor(self, edge: Edge) -> int:
+        """The place in the comment of the first tensor of which an edge has values."""
+        names = list(self._graph.formats)
+        reached = [edge.source]
+        for name in reached:
+            into = (one.source for one in self._edges if one.target == name and one.kind == "val")
+            reached += [source for source in into if source not in reached]
+        tensors = [self._graph.nodes[name]["tensor"] for name in reached]
+        return min((names.index(one) for one in tensors if one in names), default=len(names))
 
     def _number(self, target: Node, edge: Edge) -> None:
         """Give an edge its place among the operands of its block."""

@@ -59,7 +59,16 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
     _add_streams(graph, known, faults)
     faults.raise_any()
     _leave_out_reducers(graph)
+    _rectify(graph)
     return graph
+
+
+def _rectify(graph: Graph) -> None:
+    """Give a maximum of one stream the constant that it has in the public simulator."""
+    for node in graph.nodes.values():
+        if node.type in ("max", "fp_max") and graph.arity(node) == 1 and not node.is_unary:
+            node.attributes["const0"] = "0"
+            graph.notes.append(f"{node} takes one stream: the larger of it and 0")
 
 
 def _leave_out_reducers(graph: Graph) -> None:
@@ -227,6 +236,7 @@ def _joins_nodes(edge: Edge, declared: set[str], faults: Faults) -> bool:
 def _add_streams(graph: Graph, edges: list[Edge], faults: Faults) -> None:
     """Find the ports of all edges; one that stands there twice is one stream."""
     finder = PortFinder(graph, edges)
+    graph.notes += [f"{node} takes its operands in the order of the comment" for node in finder.reordered]
     seen: set[tuple[str, str, str, str]] = set()
     for edge in edges:
         try:

@@ -98,6 +98,24 @@ def test_a_value_dropper_drops_zeros(seed):
     assert tokens_of(found["out_inner"]) == flatten([[v for _, v in part] for part in left], 1)
 
 
+@given(seeds)
+def test_a_value_dropper_leaves_out_the_stops_of_fibers_that_have_no_coordinates_left(seed):
+    generator = generator_of(seed)
+    crd = [fiber(generator) for _ in range(generator.randint(1, 6))]
+    values = [[generator.choice([0.0, 1.5]) for _ in each] for each in crd]
+    there = [each for each in crd if each]
+    found = run(ValueDropper("block"), outer=flatten(there, 1), inner=flatten(values, 1))
+    left = [[c for c, v in zip(*part, strict=True) if v] for part in zip(crd, values, strict=True) if part[0]]
+    assert found["out_outer"] == flatten(left, 1)
+    assert found["out_inner"] == flatten([[1.5] * len(each) for each in left], 1)
+
+
+def test_stops_that_end_a_list_of_empty_fibers_meet_the_one_of_the_coordinates():
+    inner = [1.5, "S0", "S0", 2.5, "S0", "S1", "D"]
+    found = run(ValueDropper("block"), outer=[4, "S0", 6, "S1", "D"], inner=inner)
+    assert found == {"out_outer": [4, "S0", 6, "S1", "D"], "out_inner": [1.5, "S0", 2.5, "S1", "D"]}
+
+
 def run(block, **streams):
     given_streams = {f"in_{port}": list(enumerate(tokens)) for port, tokens in streams.items()}
     ports = [port.name for port in block.declared_ports() if port.name.startswith("out_")]

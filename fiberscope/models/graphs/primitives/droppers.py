@@ -157,6 +157,7 @@ _FIBERS = {"outer": None, "inner": None, "mode": "0", "vals": ""}
 
 MADE = (
     _Dropper("crddrop", _COORDINATES, _COORDINATES, _FIBERS, "CrdDrop {outer},{inner}", "orange"),
+    _Dropper("valdrop", _COORDINATES, _COORDINATES, _FIBERS, "ValDropper {outer},{inner}", "purple"),
     _Hold("crdhold", _COORDINATES, _COORDINATES, _FIBERS, "CrdHold {outer},{inner}", "orange"),
     _WordDropper("bvdrop", _WORDS, _WORDS, _FIBERS, "BVDrop {outer},{inner}", "orange"),
     _StopDropper("stopdrop", *_IN_OUT, {}, "StopDrop", "orange"),

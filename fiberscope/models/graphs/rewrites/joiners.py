@@ -1,4 +1,4 @@
-"""N-ary joiners: a tree of joiners of one kind is one joiner."""
+"""N-ary joiners: a tree of joiners of one kind is one joiner, and unions of many are chains of two."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import (
     Way,
     copy_of,
+    feed,
+    fresh,
     joiners_of,
+    phase_of,
     redirect,
     remove,
     ways_of,
     with_ways,
 )
 
-__all__ = ["nary_joiners"]
+__all__ = ["chained_unions", "nary_joiners"]
 
 
 def nary_joiners(graph: Graph) -> Graph:
@@ -84,3 +87,37 @@ def _moves(ways: list[Way], inner: Node, below: list[Way]) -> Iterator[tuple[Way
     for number, way in enumerate(ways):
         inside = way.crd == (inner.name, "crd")
         yield (below[int(way.ref[1][4:-1])] if inside else way), number
+
+
+def chained_unions(graph: Graph) -> Graph:
+    """A graph whose unions have two operands each: the public simulator has no others.
+
+    Its hand-written sum of three unites the first two, and the third with what comes of them, once for each
+    reference that goes along (weiya711/sam, ``test_mat_elemadd3.py``).
+    """
+    graph = copy_of(graph)
+    for node in list(joiners_of(graph)):
+        if node.primitive.unites and graph.arity(node) > 2:
+            _chain(graph, node, ways_of(graph, node))
+    return graph
+
+
+def _chain(graph: Graph, node: Node, ways: list[Way]) -> None:
+    """Put a chain of unions of two in the place of one of many."""
+    crd, refs = ways[0].crd, [ways[0].ref]
+    for way in ways[1:]:
+        unions = [_of_two(graph, node, way, Way(crd, ref)) for ref in refs]
+        crd = unions[0], "crd"
+        refs = [*((union, "ref[1]") for union in unions), (unions[-1], "ref[0]")]
+    moved = {(node.name, f"ref[{number}]"): ref for number, ref in enumerate(refs)}
+    redirect(graph, {(node.name, "crd"): crd, **moved})
+    remove(graph, node.name)
+
+
+def _of_two(graph: Graph, node: Node, *ways: Way) -> str:
+    """The name of a new union like another one, of two operands."""
+    union = graph.add(node.type, fresh(graph), index=node["index"], **phase_of(node))
+    for number, way in enumerate(ways):
+        feed(graph, way.crd, union, f"crd[{number}]")
+        feed(graph, way.ref, union, f"ref[{number}]")
+    return union.name
