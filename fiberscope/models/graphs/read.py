@@ -19,7 +19,7 @@ from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.ports import Edge, PortFinder
 from fiberscope.models.graphs.primitives import PRIMITIVES
-from fiberscope.models.graphs.primitives.primitive import BROADCAST, KINDS
+from fiberscope.models.graphs.primitives.primitive import BROADCAST, CRD, KINDS, REF, REPSIG
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["graph_from_text", "read_gv"]
@@ -58,17 +58,42 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
     faults.raise_any()
     _add_streams(graph, known, faults)
     faults.raise_any()
+    _signal_by_coordinates(graph)
+    _reduce_vectors(graph)
     _leave_out_reducers(graph)
     _rectify(graph)
     return graph
 
 
+def _signal_by_coordinates(graph: Graph) -> None:
+    """Lead a scanner's coordinates to generators that get its references: a signal is the same of both."""
+    for stream in graph.streams:
+        source, target = graph.nodes[stream.source], graph.nodes[stream.target]
+        if target.output(REPSIG) and stream.kind == REF and source.primitive.scans:
+            stream.output = stream.kind = CRD
+            graph.notes.append(f"{target} takes the coordinates of {source} for its references")
+
+
+def _reduce_vectors(graph: Graph) -> None:
+    """Let accumulators of one coordinate to which no outer one is led add up the fibers of each list."""
+    for node in graph.nodes.values():
+        streams = [*graph.streams_into(node), *graph.streams_from(node)]
+        outer = any("crd_outer" in (stream.input, stream.output) for stream in streams)
+        if node.primitive.by_stops and node["order"] == "1" and not outer:
+            graph.notes.append(f"{node} has no outer coordinates: it adds up the fibers of each list")
+            node.type, node.attributes = node.primitive.by_stops, {"accum_index": node["in0"]}
+            for stream in streams:
+                stream.input = stream.input.replace("crd_inner", "crd")
+                stream.output = stream.output.replace("crd_inner", "crd")
+
+
 def _rectify(graph: Graph) -> None:
     """Give a maximum of one stream the constant that it has in the public simulator."""
     for node in graph.nodes.values():
-        if node.type in ("max", "fp_max") and graph.arity(node) == 1 and not node.is_unary:
-            node.attributes["const0"] = "0"
-            graph.notes.append(f"{node} takes one stream: the larger of it and 0")
+        constant = node.primitive.beside_one
+        if constant and graph.arity(node) == 1 and not node.is_unary:
+            node.attributes["const0"] = constant
+            graph.notes.append(f"{node} takes one stream: the larger of it and {constant}")
 
 
 def _leave_out_reducers(graph: Graph) -> None:

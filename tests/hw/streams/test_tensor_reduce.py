@@ -9,6 +9,7 @@ from fiberscope.hw.streams.alu import UnaryAlu
 from fiberscope.hw.streams.reduce import FiberReduce
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
+from fiberscope.hw.streams.vector_reducer import VectorReducer
 from fiberscope.sim import SimulationError
 
 
@@ -126,3 +127,52 @@ def test_a_constant_may_be_the_first_operand(operation, result) -> None:
     block = UnaryAlu("block", operation, 0.5, constant_first=True)
     found = run_streams(block, {"in_val": with_gaps([2.0, "S0", "D"])}, ["out_val"])["out_val"]
     assert tokens_of(found) == [result, "S0", "D"]
+
+
+def of_fibers(lists, level=1):
+    """Coordinates and values of lists of fibers; the last stop is one higher."""
+    crd, val = [], []
+    for number, fibers in enumerate(lists):
+        stop = f"S{level + (number == len(lists) - 1)}"
+        for place, fiber in enumerate(fibers or [{}]):
+            end = "S0" if place < len(fibers) - 1 else stop
+            crd += [*sorted(fiber), end]
+            val += [*(fiber[each] for each in sorted(fiber)), end]
+    return [*crd, "D"], [*val, "D"]
+
+
+def vectors(crd, val, seed=None, capacity=None):
+    inputs = {"in_crd": with_gaps(crd, seed), "in_val": with_gaps(val, None if seed is None else seed + 1)}
+    return run_streams(VectorReducer("block"), inputs, ["out_crd", "out_val"], capacity=capacity)
+
+
+class TestVectorReducer:
+    @pytest.mark.parametrize("seed", range(20))
+    def test_each_list_is_one_fiber_of_sums(self, seed) -> None:
+        draws = random.Random(seed)
+        lists = [
+            [
+                {draws.randrange(6): float(draws.randint(1, 5)) for _ in range(draws.choice((0, 1, 4)))}
+                for _ in range(draws.choice((0, 1, 3)))
+            ]
+            for _ in range(draws.randint(1, 5))
+        ]
+        sums = [{each: 0.0 for fiber in fibers for each in fiber} for fibers in lists]
+        for total, fibers in zip(sums, lists, strict=True):
+            for fiber in fibers:
+                for each, value in fiber.items():
+                    total[each] += value
+        crd, val = of_fibers([sums], 0)
+        for capacity in (None, 1):
+            found = vectors(*of_fibers(lists), seed, capacity)
+            assert (tokens_of(found["out_crd"]), tokens_of(found["out_val"])) == (crd, val)
+
+    def test_a_token_a_cycle_and_none_while_sums_leave(self) -> None:
+        """Five tokens, the last of which ends the list; then two sums, its stop, and done."""
+        found = vectors([1, "S0", 1, 2, "S1", "D"], [1.0, "S0", 2.0, "N", "S1", "D"])
+        assert found["out_val"] == [(5, 3.0), (6, 0.0), (7, "S0"), (8, "D")]
+
+    @pytest.mark.parametrize(("crd", "val"), [([1, "S1"], ["S1"]), (["S1"], [1.0]), (["S1"], ["S0"])])
+    def test_streams_of_other_shapes_are_refused(self, crd, val) -> None:
+        with pytest.raises(SimulationError, match=r"cycle 1, block: .* the same shape"):
+            vectors([*crd, "D"], [*val, "D"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ class _Pairs(_Accumulator):
 
     named = True
     sums_alone = True
+    by_stops = "vectorreducer"
 
     def outputs_of(self, node: Node) -> list[str]:
         return ["crd_outer", "crd_inner"]
@@ -91,7 +93,10 @@ class _Pairs(_Accumulator):
 
     def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
         """None of a variable that it sums over."""
-        return VAL if edge.kind == VAL else _port_of(node, edge.last_word)
+        if edge.kind == VAL:
+            return VAL
+        said = re.split(r"[-_]", edge.said_last)  # the variable may stand before the tensor: in_j-C
+        return next(filter(None, (_port_of(node, word) for word in reversed(said))), "")
 
     def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
         if edge.kind == VAL:
@@ -114,6 +119,24 @@ class _Pairs(_Accumulator):
         return (VectorReduce if node["order"] == "1" else MatrixReduce)(name, quirks=context.quirks)
 
 
+class _VectorReducer(Primitive):
+    """Of the fibers of a list, which it tells by their stops."""
+
+    unit = "vector_reducer.VectorReducer"
+    computes = "reduce"
+    alike = True
+
+    def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
+        super().nest(node, fed, faults)
+        nest = fed[VAL]
+        if len(nest) < 2:
+            faults.add(node.place, f"{node} has no list of fibers to add up: its values are one fiber")
+        return {"": (*nest[:-2], *nest[-1:])}
+
+    def value(self, tree: Tree, node: Node) -> Expression:
+        return Sum(tree.nest_into(node, VAL)[-2:-1], tree.values_into(node)[0])
+
+
 def _collects_all(node: Node) -> bool:
     """Whether an accumulator has no outer loop whose coordinates are complete before the end."""
     return int(node["order"]) == len(accumulated(node))
@@ -130,6 +153,7 @@ def _variable_at(node: Node, port: str) -> str:
 
 
 _PAIR = (Port("crd_outer", (CRD,)), Port("crd_inner", (CRD,)), Port("val", (VAL,)))
+_FIBERS = (Port("crd", (CRD,)), Port("val", (VAL,)))
 _ANY = (Port("crd[]", (CRD,)), Port("val", (VAL,)))
 
 MADE = (
@@ -140,6 +164,9 @@ MADE = (
         {"order": None, "in0": None, "in1": ""},
         "SparseAccumulator {order}\n0={in0} 1={in1}",
         box="own",
+    ),
+    _VectorReducer(
+        "vectorreducer", _FIBERS, _FIBERS, {"accum_index": "", "fp": ""}, "VectorReducer {accum_index}"
     ),
     _Accumulator("accumulate", _ANY, _ANY, {"order": None, "in0": None}, "Accumulate {order}"),
 )

@@ -116,6 +116,8 @@ class Primitive:
     reduces: ClassVar[bool] = False  # fibers to values
     accumulates: ClassVar[bool] = False  # points without stops
     sums_alone: ClassVar[bool] = False  # whether public files may have a reducer in front that it replaces
+    by_stops: ClassVar[str] = ""  # the type that it is in public files that lead no outer coordinates to it
+    beside_one: ClassVar[str] = ""  # the constant that it has in public files that give it one stream alone
     computes: ClassVar[str] = ""  # how its latency is called among the settings, if it has one
     unit: ClassVar[str] = ""  # the block that it stands for if that is one, by module and class
     passes: ClassVar[str] = ""  # the input whose stream it makes, as far as its meaning goes

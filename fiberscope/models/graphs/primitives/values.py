@@ -103,6 +103,12 @@ class _Adder(_Alu):
         return SECOND if node["sub"] == "1" else self.may_hold
 
 
+class _Maximum(_Alu):
+    """One that is that with 0 where a public file gives it one stream."""
+
+    beside_one = "0"
+
+
 class _Reducer(Primitive):
     computes = "reduce"
     reduces = True
@@ -148,8 +154,8 @@ MADE = (
     _Alu("fp_mul", *_BINARY, function="mul", may_hold=EITHER, operation="multiply"),
     _Adder("add", *_BINARY, "own", may_hold=EITHER),
     _Adder("fp_add", *_BINARY, function="add", may_hold=EITHER, operation="add"),
-    _Alu("max", *_BINARY, may_hold=EITHER),
-    _Alu("fp_max", *_BINARY, function="max", may_hold=EITHER),
+    _Maximum("max", *_BINARY, may_hold=EITHER),
+    _Maximum("fp_max", *_BINARY, function="max", may_hold=EITHER),
     _Alu("smax", *_BINARY, function="max", may_hold=EITHER),
     _Alu("div", *_BINARY, may_hold=SECOND),
     _Alu("fp_div", *_BINARY, function="div", may_hold=SECOND),

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.models.graphs import run
+from fiberscope.errors import InputError
+from fiberscope.models.graphs import Graph, run
+from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.read import graph_from_text
 from fiberscope.models.graphs.rewrites.joiners import chained_unions
@@ -134,3 +136,56 @@ def test_a_chain_of_unions_sends_what_the_union_of_all_does(seed: int) -> None:
     whole, chained = (run(one, tensors, {"depth": 0}) for one in (graph, chain))
     assert chained.verification.passed
     assert 0 <= chained.cycles - whole.cycles <= 2
+
+
+OUTER_PRODUCTS = """digraph SAM {{
+  comment="X=ss01,B=ss01,C=ss01"
+  Bi [type=fiberlookup index=i tensor=B mode=0 root=true] gi [type=repsiggen index=i]
+  rC [type=repeat index=i tensor=C root=true] Ck [type=fiberlookup index=k tensor=C mode=0]
+  Bk [type=fiberlookup index=k tensor=B mode=1] k [type=intersect index=k] gj [type=repsiggen index=j]
+  Cj [type=fiberlookup index=j tensor=C mode=1] rB [type=repeat index=j tensor=B] vB [type=arrayvals tensor=B]
+  vC [type=arrayvals tensor=C] mul [type=mul] sum [{reducer}] wi [type=fiberwrite index=i tensor=X mode=0]
+  wj [type=fiberwrite index=j tensor=X mode=1] w [type=fiberwrite tensor=X mode=vals]
+  ij [type=crddrop outer=i inner=j]
+  Bi -> gi [type={signal}] gi -> rC [type=repsig] rC -> Ck [type=ref] Bi -> Bk [type=ref]
+  Bk -> k [type=crd comment="in-B"] Bk -> k [type=ref comment="in-B"]
+  Ck -> k [type=crd comment="in-C"] Ck -> k [type=ref comment="in-C"]
+  k -> rB [type=ref comment="out-B"] k -> Cj [type=ref comment="out-C"] Cj -> gj [type=crd]
+  gj -> rB [type=repsig] rB -> vB [type=ref] Cj -> vC [type=ref] vB -> mul [type=val] vC -> mul [type=val]
+  {edges} mul -> sum [type=val] sum -> ij [type=crd comment="in-j"] Bi -> ij [type=crd comment="in-i"]
+  ij -> wi [type=crd comment="outer-i"] ij -> wj [type=crd comment="inner-j"] sum -> w [type=val]
+}}"""
+REDUCERS = {
+    "vectorreducer": ("type=vectorreducer accum_index=j", 'Cj -> sum [type=crd comment="j"]', "ref"),
+    "spaccumulator": (
+        "type=spaccumulator order=1 in0=j in1=i",
+        'k -> sum [type=crd comment="k"] Cj -> sum [type=crd comment="in_j-C"]',
+        "crd",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REDUCERS)
+@given(seed=st.integers(0, 2**32), timing=st.sampled_from(["machine", "sam"]))
+def test_the_fibers_of_a_list_are_added_up_without_outer_coordinates(
+    kind: str, seed: int, timing: str
+) -> None:
+    reducer, edges, signal = REDUCERS[kind]
+    graph = graph_from_text(OUTER_PRODUCTS.format(reducer=reducer, edges=edges, signal=signal))
+    assert [str(one) for one in expressions_of(graph)] == ["X(i,j) = sum[k] (B(i,k) * C(k,j))"]
+    assert len(graph.notes) == (1 if kind == "vectorreducer" else 2)
+    report = run(graph, {"B": drawn((5, 6), seed), "C": drawn((6, 4), seed + 1)}, {"timing": timing})
+    assert report.verification.passed
+    assert graph_from_text(gv_text(graph)) == graph
+
+
+def test_a_list_of_fibers_is_two_loops() -> None:
+    graph = Graph({"x": "s0", "b": "s0"})
+    scanner = graph.add("fiberlookup", index="i", tensor="b", mode=0, root=True)
+    array, reducer = graph.add("arrayvals", tensor="b"), graph.add("vectorreducer")
+    graph.connect(scanner, "ref", array, "ref")
+    graph.connect(scanner, "crd", reducer, "crd")
+    graph.connect(array, "val", reducer, "val")
+    graph.connect(reducer, "val", graph.add("fiberwrite", tensor="x", mode="vals"), "val")
+    with pytest.raises(InputError, match=r"\(node 2\) has no list of fibers to add up: its values are one"):
+        check(graph)

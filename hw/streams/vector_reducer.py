@@ -1,0 +1,109 @@
+"""The vector reducer: the fibers of each list into one."""
+
+from __future__ import annotations
+
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.output import OutputStream
+from fiberscope.hw.streams.ports import output_stream
+from fiberscope.hw.streams.quirks import CLEAN
+from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP, VAL, text
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Input
+from fiberscope.sim.errors import SimulationError
+
+NO_STOP = -1
+
+
+class VectorReducer(StreamBlock):
+    """Adds up the fibers of each list, coordinate by coordinate.
+
+    Interface: coordinates of depth d on ``in_crd`` and their values on ``in_val``; the sums leave, sorted, as
+    fibers of depth d - 1 on ``out_crd`` and ``out_val``. A value N counts as 0. Other than an accumulator of
+    points it needs no coordinates of the loops around: stops tell. The memory takes as many coordinates as
+    come; what hardware holds has a limit.
+
+    Timing: a token of each input a cycle. Where a list has ended nothing is taken while its sums leave, one a
+    cycle, and behind them its stop, one level lower.
+
+    Counts: ``points`` taken, each of which reads, adds and writes; ``elements``, sums; ``most_held`` of these
+    at once, as many as hardware needs places.
+
+    Source: SAM (ASPLOS 2023), Definition 3.7, a reducer of n = 1; its hardware's graphs have it by this name.
+
+    Raises:
+        SimulationError: in the run, if the streams have not the same shape, naming the cycle and both tokens.
+    """
+
+    PORTS = (
+        Input("in_crd", CRD),
+        Input("in_val", VAL),
+        output_stream("out_crd", CRD),
+        output_stream("out_val", VAL),
+    )
+    COUNTERS = ("points", "elements", "most_held")
+
+    in_crd: Channel
+    in_val: Channel
+    out_crd: OutputStream
+    out_val: OutputStream
+
+    def __init__(self, name: str, quirks: int = CLEAN) -> None:
+        super().__init__(name, quirks)
+        self.sums: dict[int, float] = {}
+        self.complete: list[tuple[int, float]] = []  # sums that are to be sent, the next one last
+        self.stop = NO_STOP  # the one that is due behind them
+        self.points = 0
+        self.elements = 0
+        self.most_held = 0
+
+    def update(self, now: int) -> int:
+        """Send what is due of a list, or take a token of each input."""
+        if self.complete:
+            coordinate, value = self.complete.pop()
+            self.out_crd.push(DATA, coordinate)
+            self.out_val.push(DATA, 0, value)
+            return self.busy(now + 1)
+        if self.stop != NO_STOP:
+            self.send_control(STOP, self.stop)
+            self.stop = NO_STOP
+            return self.busy(now + 1)
+        for channel in (self.in_crd, self.in_val):
+            if not channel.can_pop():
+                return self.wait_input(channel)
+        return self._take(now)
+
+    def _take(self, now: int) -> int:
+        crd, val = self.in_crd, self.in_val
+        kind, level = crd.control(), crd.coordinate()
+        self._check(now)
+        if kind == DATA:
+            self._add(level, val.value() if val.control() == DATA else 0.0)
+        elif kind == STOP and level:
+            self.complete = sorted(self.sums.items(), reverse=True)
+            self.sums, self.stop = {}, level - 1
+        crd.pop()
+        val.pop()
+        if kind == DONE:
+            self.send_control(DONE, 0)
+            return self.finish(now)
+        return self.busy(now + 1)
+
+    def _add(self, coordinate: int, value: float) -> None:
+        self.points += 1
+        if coordinate in self.sums:
+            value = self.value_type.add(self.sums[coordinate], value)
+        else:
+            self.elements += 1
+        self.sums[coordinate] = value
+        self.most_held = max(self.most_held, len(self.sums))
+
+    def _check(self, now: int) -> None:
+        """Both tokens are a point, or the same stop, or done."""
+        crd, val = self.in_crd, self.in_val
+        kind = DATA if val.control() == EMPTY else val.control()
+        if crd.control() != kind or (kind == STOP and crd.coordinate() != val.coordinate()):
+            raise SimulationError(
+                f"cycle {now}, {self.name}: {text(crd.control(), crd.coordinate(), 0.0, CRD)} on in_crd and "
+                f"{text(val.control(), val.coordinate(), val.value(), VAL)} on in_val in the same place: the "
+                "streams must have the same shape"
+            )
