@@ -10,6 +10,7 @@ from fiberscope.accelerators.graphicionado.store import Frontier, Vertices
 from fiberscope.hw.fibers.list_writer import LISTED
 from fiberscope.hw.memory.protocol import REQUEST, WRITE
 from fiberscope.hw.stream import DATA, STOP
+from fiberscope.hw.value_type import AUTO, TYPES, ValueType
 from fiberscope.sim import words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -42,6 +43,7 @@ class ApplyPipe(Component):
         line_bytes, line_vertices: of a line, and vertices in it.
         write_all: whether a line is written though nothing in it changed.
         lists: whether changed vertices are listed.
+        values: the type of all values, by its name in ``TYPES``.
     """
 
     PORTS = (Input("lines", LINE), Output("requests", REQUEST), Output("entries", LISTED))
@@ -65,10 +67,12 @@ class ApplyPipe(Component):
         line_vertices: int,
         write_all: bool,
         lists: bool,
+        values: str = AUTO,
     ) -> None:
         super().__init__(name)
         self.vertices = vertices
         self.frontier = frontier
+        self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.function = function
         self.way = WAYS.index(function) if isinstance(function, str) else OWN  # C: long
         self.neutral = neutral
@@ -165,7 +169,10 @@ class ApplyPipe(Component):
             return min(old, reduced)
         degree = self.vertices.degrees[vertex]
         if self.way == RANK:
-            return ((1.0 - DAMPING) + DAMPING * reduced) / max(degree, 1)
+            kind = self.value_type
+            damped = kind.multiply(kind.rounded(DAMPING), reduced)
+            rank = kind.add(kind.rounded(1.0 - DAMPING), damped)
+            return kind.rounded(rank / kind.rounded(max(degree, 1)))
         return self.function(old, reduced, float(degree))  # type: ignore[operator]  # no known name
 
     def _stop(self, now: int, progress: bool) -> int:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from fiberscope.accelerators.composition import CompositionParameters
 from fiberscope.accelerators.configuration import Bytes, Configuration
 from fiberscope.hw.memory.touched import WIDTHS
+from fiberscope.hw.value_type import ValueName
 
 GROUP = 8  # vertices of a job where all are active: the starts of their edges fill a line
 LARGEST_LINE = 128  # bytes: a mask says which of its properties are meant
@@ -98,6 +99,7 @@ class GraphicionadoConfiguration(CompositionParameters):
     """All parameters; those that are ``auto`` follow from the design."""
 
     design: Literal["graphicionado", "sparse_access", "csr_like", "graphdyns"]
+    value: ValueName
     streams: int = Field(ge=1, le=32)
     edram: Edram
     queue: Queue

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fiberscope.accelerators.graphicionado.protocols import EDGE
 from fiberscope.hw.memory.atomic_update import UPDATE
 from fiberscope.hw.stream import DATA, STOP
+from fiberscope.hw.value_type import AUTO, TYPES, ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -30,6 +31,7 @@ class EdgeProcessor(Component):
         weights: of all edges; empty where they are not used.
         streams: those that edges come from.
         temporary: what the updates go to, of which the host fetches the places ahead of them.
+        values: the type of all values, by its name in ``TYPES``.
     """
 
     PORTS = (Input("source", EDGE), Output("updates", UPDATE))
@@ -46,8 +48,10 @@ class EdgeProcessor(Component):
         weights: memoryview[float],
         streams: int,
         temporary: memoryview[float],
+        values: str = AUTO,
     ) -> None:
         super().__init__(name)
+        self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.function = function
         self.way = WAYS.index(function) if isinstance(function, str) else OWN  # C: long
         self.weights = weights  # C: double[::1]
@@ -83,10 +87,10 @@ class EdgeProcessor(Component):
     def _message(self) -> float:
         value = self.source.value()
         if self.way == HOP:
-            return value + 1.0
+            return self.value_type.add(value, 1.0)
         if self.way == COPY:
             return value
         weight = self.weights[self.source.reference()] if self.weighted else 1.0  # C: double
         if self.way == WEIGH:
-            return value + weight
+            return self.value_type.add(value, weight)
         return self.function(value, weight)  # type: ignore[operator]  # a function where it has no known name

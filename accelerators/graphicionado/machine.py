@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, count
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.graphicionado.capacity import Fit
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from fiberscope.accelerators.graphicionado.control import Control, Schedule
@@ -24,18 +25,19 @@ from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Vertice
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Iteration, Traffic
-from fiberscope.hw.fibers.arrays import values_of
+from fiberscope.hw.fibers.arrays import rounded_to, values_of
 from fiberscope.hw.memory.atomic_update import AtomicUpdate
 from fiberscope.hw.memory.prefetch import StreamPrefetcher
 from fiberscope.hw.memory.touched import TouchedBitmap
 from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
+from fiberscope.hw.value_type import INTEGER, TYPES
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray, Values
 from fiberscope.workloads.synchronous import GraphTask
-from fiberscope.workloads.vertex_program import PAGERANK
+from fiberscope.workloads.vertex_program import PAGERANK, RANK
 
 NEVER_STREAMING = 1 << 62  # touched vertices above which all are applied, where that never happens
 
@@ -79,6 +81,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         super().__init__(parameters, parts, kernel)
         self.task = task
         self.program = task.program
+        self.value_type = TYPES[parameters.value]
+        self._check_type()
         self.vertex_count, self.edge_count = int(graph.shape[0]), int(graph.nnz)
         self.blocks = -(-self.vertex_count // parameters.block.vertices)
         self.fit = Fit.of(parameters, self.vertex_count)
@@ -97,9 +101,9 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         """All streams; their weights lie one behind another."""
         count = self.parameters.streams
         dealt = [deal(graph, self.task, number, count, self.bounds) for number in range(count)]
-        weights = values_of(np.concatenate([part.weights for part in dealt]))
+        weights = values_of(self._of_type(np.concatenate([part.weights for part in dealt])))
         common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.regions)
-        properties = self.program.start(self.degrees, self.task.root)
+        properties = self._of_type(self.program.start(self.degrees, self.task.root))
         streams, first = [], 0
         for number, part in enumerate(dealt):
             own = Vertices(properties[number::count], part.degrees, self.program.neutral)  # type: ignore[arg-type]
@@ -110,6 +114,37 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             streams.append(Stream(common, self.names[number], own, Edges(part, first), frontier))
             first += len(part.weights)
         return streams
+
+    def _check_type(self) -> None:
+        """Refuse a program that makes no sense in the type of values.
+
+        Raises:
+            ConfigurationError: saying which types would do.
+        """
+        program, kind = self.program, self.value_type
+        if kind.name == INTEGER and program.apply == RANK:
+            raise ConfigurationError("value is integer; ranks are none: float32, float64 or bfloat16")
+        functions = (program.process_edge, program.reduce, program.apply)
+        if kind.floats and not all(isinstance(one, str) for one in functions):
+            raise ConfigurationError(
+                f"value is {kind.name}; functions of your own compute with doubles: auto"
+            )
+
+    def _of_type(self, values: Values) -> Values:
+        """Weights or properties as numbers of the machine's type.
+
+        Raises:
+            ConfigurationError: one is none of it, or negative: those cancel, and no error is too large then.
+        """
+        kind = self.value_type
+        if kind.floats and bool(np.any(values < 0)):
+            raise ConfigurationError(
+                f"value is {kind.name}; with negative weights it should be auto or integer"
+            )
+        try:
+            return rounded_to(kind, values)
+        except ValueError as error:
+            raise ConfigurationError(f"G: {error}") from None
 
     def _connect_crossbar(self) -> None:
         """Edges from source streams to destination streams."""

@@ -23,6 +23,7 @@ from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Vertice
 from fiberscope.accelerators.layout import Role
 from fiberscope.hw.fibers.list_writer import ListWriter
 from fiberscope.hw.memory.atomic_update import FORWARD, STALL
+from fiberscope.hw.value_type import AUTO
 from fiberscope.sim import Component
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.vertex_program import VertexProgram
@@ -160,7 +161,9 @@ class Stream:
             self.common.weights,
             parameters.streams,
             self.vertices.temporary,
+            parameters.value,
         )
+        typed = {"values": parameters.value} if parameters.value != AUTO else {}
         self.atomic_update = self.machine.add(
             "atomic_update",
             f"{self.name}.atomic_update",
@@ -171,6 +174,7 @@ class Stream:
             read_latency=parameters.edram.read_latency,
             reduce_latency=self.common.cycles[1],
             write_latency=parameters.edram.write_latency,
+            **typed,
         )
 
     def _add_apply(self) -> None:
@@ -195,6 +199,7 @@ class Stream:
             line_vertices=line_vertices,
             write_all=parameters.writes_all,
             lists=not program.all_active,
+            values=parameters.value,
         )
         entry = parameters.entry_bytes
         base = self._place(FRONTIER, entry, Role.WORK)

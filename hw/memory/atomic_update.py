@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from fiberscope.hw.stream import DATA, STOP
+from fiberscope.hw.value_type import AUTO, TYPES, ValueType
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
@@ -65,6 +66,7 @@ class AtomicUpdate(Component):
         neutral: the property of a destination that nothing has reached.
         mode: ``"stall"`` or ``"forward"``.
         read_latency, reduce_latency, write_latency: in cycles, each at least 1.
+        values: the type of all values, by its name in ``TYPES``.
 
     Raises:
         ValueError: for another mode or operation, or a latency below 1.
@@ -96,6 +98,7 @@ class AtomicUpdate(Component):
         read_latency: int = 2,
         reduce_latency: int = 1,
         write_latency: int = 1,
+        values: str = AUTO,
     ) -> None:
         super().__init__(name)
         if mode not in MODES:
@@ -107,6 +110,7 @@ class AtomicUpdate(Component):
         self.operation = operation
         self.way = _way(name, operation)
         self.neutral = neutral
+        self.value_type: ValueType = TYPES[values]  # C: readonly ValueType
         self.forwards = mode == FORWARD
         self.reduce_latency = reduce_latency
         self.window = read_latency + reduce_latency + write_latency
@@ -235,7 +239,7 @@ class AtomicUpdate(Component):
         if self.way == LEAST:
             return min(value, before)
         if self.way == SUM:
-            return before + value
+            return self.value_type.add(before, value)
         return self.operation(before, value)  # type: ignore[operator]  # a function where it is no known name
 
     def _enter(self, now: int, kind: int, place: int, value: float) -> None:  # C: noexcept

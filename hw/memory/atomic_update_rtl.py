@@ -18,6 +18,7 @@ from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, Told, elements, unit
+from fiberscope.hw.value_type import AUTO, TYPES
 from fiberscope.sim.errors import SimulationError
 
 CYCLES = (1, 8)  # of each of the three latencies
@@ -238,9 +239,12 @@ def _matching(
     read_latency: int = 2,
     reduce_latency: int = 1,
     write_latency: int = 1,
+    values: str = AUTO,
 ) -> AtomicUpdateParameters:
     if not isinstance(operation, str):
         raise ValueError("atomic_update: an operation of your own has no module")
+    if TYPES[values].floats:
+        raise ValueError(f"atomic_update: there is no module for values of {values}")
     given = AtomicUpdateParameters(
         mode, operation, len(temporary), WHOLE_BITS, read_latency, reduce_latency, write_latency
     )
