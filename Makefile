@@ -218,6 +218,10 @@ NAMES   = $$($(LIST) project optional-dependencies $(1) | sed -E 's/[^ A-Za-z0-9
 
 # pip leaves bytecode to be written at first use, as most of what libraries hold is never used.
 PIP := $(PY) -m pip install -qq --disable-pip-version-check --no-compile
+
+# The same where it takes a minute: says how many it has come to, in one line.
+COUNTED = $(PY) -u -m pip install --progress-bar off --disable-pip-version-check --no-compile $(1) \
+    | awk '/^Collecting/ {printf "\r  %d: %-40.40s", ++count, $$2; fflush()} /^Installing/ {printf "\r  installing %d ...%30s", count, ""; fflush()} END {print ""}'
 OFFLINE := { echo 'make: installing failed, see above; the first time needs a network, to fetch the libraries from PyPI' >&2; exit 1; }
 
 $(VENV)/created:
@@ -259,14 +263,14 @@ $(VENV)/installed: $(VENV)/compiler pyproject.toml
 EXTRAS := dev docs layers perfetto plots release s3 search sweep
 $(EXTRAS:%=$(VENV)/%): $(VENV)/created pyproject.toml
 	@echo "Installing what make needs for $(@F), once: $(call NAMES,$(@F)) ..."
-	@$(PIP) $(call NEEDS,project optional-dependencies $(@F)) || $(OFFLINE)
+	@$(call COUNTED,$(call NEEDS,project optional-dependencies $(@F))) || $(OFFLINE)
 	@touch $@
 
 $(WHEELS:%=$(VENV)/%): $(VENV)/rtl
 
 $(VENV)/rtl: $(VENV)/created pyproject.toml
 	@echo "Installing the tools for RTL, once: $(call NAMES,rtl) ..."
-	@$(PIP) $(call NEEDS,project optional-dependencies rtl) || $(OFFLINE)
+	@$(call COUNTED,$(call NEEDS,project optional-dependencies rtl)) || $(OFFLINE)
 	@for extra in $(WHEELS); do echo "  and $(call NAMES,$$extra) ..."; $(PIP) --only-binary :all: $$($(LIST) project optional-dependencies $$extra) || \
 	    echo "make: no $$extra for this machine, see above; the tests that need it are skipped" >&2; done
 	@touch $@
