@@ -1,6 +1,8 @@
 """Modules compiled by Verilator into this process."""
 
 import fcntl
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pairs import check_pair
@@ -96,6 +98,16 @@ def test_what_a_larger_module_has_left_in_the_folder_is_not_compiled(tmp_path):
     left.write_text("of a module in several files")
     module = VerilatedModule([tmp_path / "wide.v"], INTERFACE, tmp_path)
     assert cycled(VerilatedBackend(module), out_ready=1)["in_ready"] == 1
+
+
+def test_modules_of_a_folder_share_the_object_of_what_is_verilators_own(wide):
+    folder = Path(wide.library._name).parents[1]
+    (own,) = folder.glob("verilated_*.o")
+    compiled = own.stat().st_mtime_ns
+    (folder / "other.v").write_text(WIDE.replace("module wide", "module other"))
+    other = VerilatedModule([folder / "other.v"], replace(INTERFACE, module="other"), folder)
+    assert cycled(VerilatedBackend(other), out_ready=1)["in_ready"] == 1
+    assert own.stat().st_mtime_ns == compiled
 
 
 def test_the_ports_are_checked_first(tmp_path):

@@ -155,7 +155,7 @@ class Stream:
         """The names of all fields but those that no token carries."""
         return [name for name in self.widths if not isinstance(self.content.get(name), Payload)]
 
-    @property
+    @cached_property
     def port(self) -> tuple[str, int]:
         """The component's port and the index within it, 0 where it is no array."""
         match = self._match()

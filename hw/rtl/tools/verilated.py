@@ -26,10 +26,12 @@ from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.simulator import compiled, include_folders
 from fiberscope.hw.rtl.tools.verilator import Verilator, root
 from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.partial import Partial
 
-FLAGS = ("-std=c++20", "-fPIC", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
-SLOW = "__Slow"  # in the names of Verilator's files that run once, at the beginning
 OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own end the process
+OFF = ("-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
+FLAGS = ("-std=c++20", "-fPIC", *OFF, *OWN_ENDS)
+SLOW = "__Slow"  # in the names of Verilator's files that run once, at the beginning
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # of Verilator, seldom called in a cycle
 
 _WRAPPER = r"""
@@ -242,28 +244,43 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     parts = sorted(folder.glob("Vtop*.cpp"))
     wrapper, slow = folder / "wrapper.cc", folder / "slow.cc"
     wrapper.write_text(_wrapper(module, [part for part in parts if SLOW not in part.name]), encoding="utf-8")
-    runtime = root() / "include"
-    seldom = [*(str(runtime / file) for file in RUNTIME), *(part.name for part in parts if SLOW in part.name)]
-    slow.write_text(_included(seldom), encoding="utf-8")
-    flags = [*FLAGS, *OWN_ENDS, "-I", str(folder), "-I", str(runtime), "-I", str(runtime / "vltstd")]
-    steps = [("-O1", wrapper), ("-O0", slow)]
+    slow.write_text(_included(part.name for part in parts if SLOW in part.name), encoding="utf-8")
+    steps = [("-O1", wrapper, folder / "wrapper.o"), ("-O0", slow, folder / "slow.o")]
     library, key = folder / "module.so", folder / "module.key"
-    content = _digest([*steps, flags], [*folder.glob("Vtop*"), wrapper, slow])
+    content = _digest([*steps, FLAGS, root()], [*folder.glob("Vtop*"), wrapper, slow])
     if library.is_file() and key.is_file() and key.read_text(encoding="utf-8") == content:
         return library
     key.unlink(missing_ok=True)
-
-    def assembled(step: tuple[str, Path]) -> str:
-        target = str(folder / f"{step[1].stem}.o")
-        compiled(["g++", *flags, step[0], "-c", str(step[1]), "-o", target], name, os.environ)
-        return target
-
     with ThreadPoolExecutor() as pool:
-        objects = list(pool.map(assembled, steps))
+        runtime = pool.submit(_runtime, folder.parent)
+        objects = [*pool.map(_assembled, *zip(*steps, strict=True)), runtime.result()]
     library.unlink(missing_ok=True)  # one that is loaded keeps its file
-    compiled(["g++", "-shared", *objects, "-o", str(library), "-lpthread"], name, os.environ)
+    compiled(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
     key.write_text(content, encoding="utf-8")
     return library
+
+
+def _assembled(optimized: str, source: Path, target: Path) -> Path:
+    """The object that is compiled of a file of C++."""
+    own = root() / "include"
+    options = [*FLAGS, "-I", str(own), "-I", str(own / "vltstd"), optimized]
+    compiled(["g++", *options, "-c", str(source), "-o", str(target)], source.parent.name, os.environ)
+    return target
+
+
+def _runtime(folder: Path) -> Path:
+    """Verilator's own object, compiled once for all modules of a folder: it takes as long as a small one."""
+    sources = [root() / "include" / file for file in RUNTIME]
+    target = folder / f"verilated_{_digest(FLAGS, sources)[:16]}.o"
+    if not target.is_file():
+        source, made = target.with_suffix(".cc"), Partial(target)
+        source.write_text(_included(map(str, sources)), encoding="utf-8")
+        try:
+            _assembled("-O0", source, made.path)
+            made.keep()
+        finally:
+            made.discard()
+    return target
 
 
 def _digest(options: Sequence[object], files: Iterable[Path]) -> str:
