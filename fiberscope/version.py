@@ -10,7 +10,7 @@ from pathlib import Path
 
 __all__ = ["RELEASE", "__version__", "commit_of", "version_of"]
 
-RELEASE = "0.1.0"  # the last one; its tag is v0.1.0
+RELEASE = "0.2.0"  # the last one; its tag is v0.2.0
 DIGITS = 9  # of a commit
 
 

@@ -78,6 +78,7 @@ def graphs() -> Iterator[Graph]:
     for text, formats, options in EXPRESSIONS:
         yield compile_expression(text, [formats], **options).graph
     yield from map(read_gv, sorted(GRAPHS.glob("*.gv")))
+    yield read_gv(TESTS / "support" / "vector_reducer.gv")  # a form that public files have
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from pyrtl.core import _NameIndexer
 
 __all__ = ["TERM", "Origins", "name_what_is_held", "renamed"]
 
+READ = "_read"  # ends the name of a word of a memory, before its number
 TERM = "_term"  # before the number, in every such name and in no other
 _NUMBERED = re.compile(r"\btmp\d+\b")
 _DESIGN = "design"  # the function of a unit, which says no more than that it is one
@@ -50,7 +51,7 @@ def name_what_is_held(block: pyrtl.Block, origins: Mapping[str, str]) -> None:
     for read in block.logic_subset("m"):
         memory = read.op_param[1]
         if not hasattr(memory, "macro"):
-            bases[read.dests[0].name] = f"{_own(memory.name)}_read"
+            bases[read.dests[0].name] = f"{_own(memory.name)}{READ}"
     numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
     unnamed = [name for name in bases if _NUMBERED.fullmatch(_own(name))]
     for name in sorted(unnamed, key=lambda name: int(_own(name).removeprefix("tmp"))):

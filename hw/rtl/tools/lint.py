@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fiberscope.hw.rtl.kit.naming import TERM
+from fiberscope.hw.rtl.kit.naming import READ, TERM
 from fiberscope.hw.rtl.tools.verilator import Verilator
 
 __all__ = ["PORT_WAIVERS", "WAIVERS", "Waiver", "lint"]
@@ -36,6 +36,11 @@ WAIVERS = (
         "UNUSEDSIGNAL",
         f"*'*{TERM}*'*",
         "within an expression a sum is a bit wider than its operands, and its carry is cut off",
+    ),
+    Waiver(
+        "UNUSEDSIGNAL",
+        f"Bits of signal are not used: '*{READ}*'*",
+        "a word of a memory is read whole, and who reads it may need a part",
     ),
     Waiver(
         "UNUSEDSIGNAL",
