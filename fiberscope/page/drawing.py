@@ -16,6 +16,7 @@ from fiberscope.drawing.svg import svg
 from fiberscope.errors import InputError
 from fiberscope.machines import find
 from fiberscope.report.document import Report
+from fiberscope.report.numbers import leaves
 from fiberscope.report.parts import Component
 from fiberscope.sim.names import family_name
 
@@ -41,15 +42,7 @@ def drawing(report: Report) -> tuple[str, str]:
 
 def settings(report: Report) -> dict[str, Any]:
     """The run's settings by dotted key, those that are not given left out."""
-    return dict(_flat(report.config))
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        elif value is not None:
-            yield prefix + key, value
+    return {key: value for key, value in leaves(report.config).items() if value is not None}
 
 
 def _kind(report: Report) -> str:
