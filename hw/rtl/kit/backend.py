@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyrtl
 
 from fiberscope.hw.rtl.kit.foreign import Models
-from fiberscope.hw.rtl.kit.twin import DataRegister, Twin
+from fiberscope.hw.rtl.kit.twin import DataRegister, Twin, taken_as_checked
 from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Words
 
@@ -87,16 +86,6 @@ class _Simulation(pyrtl.FastSimulation):  # type: ignore[misc]  # PyRTL has no t
         self.context = before | outputs
 
 
-@contextmanager
-def _taken_as_checked(block: pyrtl.Block) -> Iterator[None]:
-    """A twin is checked when it is built; again, it would be a third of what making the simulation takes."""
-    block.sanity_check = lambda: None
-    try:
-        yield
-    finally:
-        del block.sanity_check
-
-
 class PyrtlBackend:
     """Runs a twin in PyRTL's ``FastSimulation``, which needs no HDL simulator, and the models within it.
 
@@ -112,7 +101,7 @@ class PyrtlBackend:
         held = {} if seed is None else _drawn_registers(twin, random.Random(seed))
         self._shown = _shown(twin) if watched else {}
         watch = _Watch(list(self._shown)) if watched else None
-        with pyrtl.set_working_block(twin.block, no_sanity_check=True), _taken_as_checked(twin.block):
+        with pyrtl.set_working_block(twin.block, no_sanity_check=True), taken_as_checked(twin.block):
             self._simulation = _Simulation(held, memory_value_map=contents, tracer=watch, block=twin.block)
         self.words = Words(twin.interface)
         self._models = Models(twin)

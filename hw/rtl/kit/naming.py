@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import linecache
+import os
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import count
+from pathlib import Path
 from types import FrameType
 
 import pyrtl
@@ -24,6 +26,7 @@ __all__ = ["TERM", "Origins", "name_what_is_held", "renamed"]
 READ = "_read"  # ends the name of a word of a memory, before its number
 TERM = "_term"  # before the number, in every such name and in no other
 _NUMBERED = re.compile(r"\btmp\d+\b")
+_PYRTL = str(Path(pyrtl.__file__).parent) + os.sep
 _DESIGN = "design"  # the function of a unit, which says no more than that it is one
 
 
@@ -74,22 +77,25 @@ def renamed(text: str, origins: Mapping[str, str]) -> str:
 
 def _origin(frame: FrameType | None) -> str:
     """The function that is being run outside of PyRTL, and what its statement assigns."""
-    while frame is not None and (_is_pyrtl(frame) or frame.f_code.co_name.startswith("<")):
+    while frame is not None and (
+        frame.f_code.co_filename.startswith(_PYRTL) or frame.f_code.co_name.startswith("<")
+    ):
         frame = frame.f_back
     assert frame is not None
-    target = _targets(frame.f_code.co_filename).get(frame.f_lineno, "")
-    return "_".join(filter(None, (_function(frame), target))) or _DESIGN
+    return _at(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
 
 
-def _is_pyrtl(frame: FrameType) -> bool:
-    return str(frame.f_globals["__name__"]).partition(".")[0] == "pyrtl"
+@cache
+def _at(file: str, line: int, function: str) -> str:
+    """A name for what the statement at a line of a function makes."""
+    return "_".join(filter(None, (_function(function), _targets(file).get(line, "")))) or _DESIGN
 
 
-def _function(frame: FrameType) -> str:
-    """Its function, or class where that is being made."""
-    name = frame.f_code.co_name
+def _function(qualified: str) -> str:
+    """A function's name without its scope, or its class's where that is being made."""
+    *scope, name = qualified.split(".")
     if name == "__init__":
-        name = frame.f_code.co_qualname.split(".")[-2].lower()
+        name = scope[-1].lower()
     return "" if name == _DESIGN else name.strip("_")
 
 
