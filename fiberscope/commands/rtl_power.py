@@ -12,11 +12,14 @@ import typer
 from fiberscope.commands.completion import complete_accelerator, complete_matrix
 from fiberscope.commands.options import Settings
 from fiberscope.commands.output import lay
+from fiberscope.commands.progress import watched
 from fiberscope.commands.rtl_options import Folder
+from fiberscope.costs.netlists import LIBRARY
 from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.machines import is_machine
 from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
+from fiberscope.telling import nobody
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
     from fiberscope.rtl.order import Loop
 
 __all__ = ["power"]
-
-CELLS = "osu018"
 
 _Block = Annotated[
     str, typer.Argument(help="Name of a block, a part of the accelerator if there is one; or of a machine.")
@@ -42,7 +43,9 @@ _Operands = Annotated[
         metavar="[A [B]]", help="Files, known names, or generators.", autocompletion=complete_matrix
     ),
 ]
-_Cells = Annotated[str, typer.Option(metavar="FILE", help="The library's cells: a Liberty file, or osu018.")]
+_Cells = Annotated[
+    str, typer.Option(metavar="FILE", help=f"The library's cells: a Liberty file, or {LIBRARY}.")
+]
 _At = Annotated[str | None, typer.Option(metavar="NAME", help="The component; the first by default.")]
 _Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or pyrtl (none).")]
 _Table = Annotated[
@@ -61,7 +64,7 @@ def power(
     operands: _Operands = None,
     settings: Settings = None,
     at: _At = None,
-    liberty: _Cells = CELLS,
+    liberty: _Cells = LIBRARY,
     simulator: _Simulator = "verilator",
     table: _Table = None,
     json: _Json = None,
@@ -89,7 +92,7 @@ def power(
 
     try:
         if is_whole:
-            _refuse({"--liberty": liberty != CELLS, "--at": at, "--table": table}, block, "a block")
+            _refuse({"--liberty": liberty != LIBRARY, "--at": at, "--table": table}, block, "a block")
             matrices = [*([] if accelerator is None else [accelerator]), *(operands or ())]
             _of_machine(block, matrices, settings or (), simulator, json, output)
         else:
@@ -153,7 +156,8 @@ def _of_machine(
         raise InputError(f"{machine}: say on which matrix it runs")
     order = Loop((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
     check_outputs({"the powers": json}, order.inputs)
-    found = measure_machine(order, simulator, output)
+    with watched(quiet=False) as tell:
+        found = measure_machine(order, simulator, output, tell or nobody)
     if json is not None:
         write_json(json, told(found))
     if json != STANDARD_OUTPUT:

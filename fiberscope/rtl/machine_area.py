@@ -38,7 +38,18 @@ from fiberscope.rtl.runs import simulated
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["CHANNELS", "Part", "Parts", "Row", "measured", "modules", "parts_of", "said", "told"]
+__all__ = [
+    "CHANNELS",
+    "Part",
+    "Parts",
+    "Row",
+    "clock_said",
+    "measured",
+    "modules",
+    "parts_of",
+    "said",
+    "told",
+]
 
 SCHEMA = "fiberscope-machine-area-1"
 CHANNELS = "channels"
@@ -254,7 +265,7 @@ def said(found: Parts, rows: Sequence[Row]) -> Iterator[str | Table]:
         ours = sum(row.um2 + row.sram_um2 for row in rows if row.family in found.by_costs)
         theirs = sum(found.by_costs.values())
         yield f"By costs.yaml {theirs:,.0f} um2 of the parts of which it knows all, here {ours:,.0f}."
-    yield from _clock(found.hertz / 1e9, rows)
+    yield from clock_said(found.hertz / 1e9, rows)
     for block, why in found.without.items():
         yield f"without {block}: {why}"
 
@@ -286,13 +297,17 @@ def _numbers(row: Row) -> dict[str, str]:
     }
 
 
-def _clock(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
-    """Which parts miss the machine's clock, the slowest first."""
-    slowest_first = sorted(rows, key=lambda row: -row.path_ns)
+def clock_said(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
+    """Which parts miss the machine's clock, the slowest first, and what that means for a run."""
+    slowest, *_ = slowest_first = sorted(rows, key=lambda row: -row.path_ns)
     missing = [row.family for row in slowest_first if row.path_ns / SPEEDUPS[0] > 1 / gigahertz]
     if not missing:
         yield f"{gigahertz:g} GHz is met in 45 nm by all of these, by a guess."
         return
-    cycle = " to ".join(f"{slowest_first[0].path_ns / speedup:.2f}" for speedup in reversed(SPEEDUPS))
-    yield f"{gigahertz:g} GHz is missed in 45 nm, by a guess: {cycle} ns a cycle by these gates,"
-    yield f"by {', '.join(missing)}."
+    cycle = " to ".join(f"{slowest.path_ns / speedup:.2f}" for speedup in reversed(SPEEDUPS))
+    clock = " to ".join(f"{1000 * speedup / slowest.path_ns:,.0f}" for speedup in SPEEDUPS)
+    factors = " to ".join(f"{slowest.path_ns / speedup * gigahertz:.1f}" for speedup in reversed(SPEEDUPS))
+    yield f"{gigahertz:g} GHz is missed in 45 nm, by a guess, by {', '.join(missing)}."
+    slow = f"The slowest, {slowest.family} with its {slowest.path_ns:.2f} ns"
+    yield f"{slow}, allows {clock} MHz, a cycle of {cycle} ns:"
+    yield f"at that clock a run takes {factors} times as long as its report says."

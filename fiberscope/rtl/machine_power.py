@@ -41,10 +41,12 @@ from fiberscope.rtl.order import Loop
 from fiberscope.rtl.power import accesses, tools
 from fiberscope.rtl.whole import composed
 from fiberscope.sim.names import family_name
+from fiberscope.telling import Progress, nobody
 
 __all__ = ["Alike", "MachinePower", "Node", "Row", "measure_machine", "row_of", "said_of_machine", "told"]
 
 SCHEMA = "fiberscope-machine-power-1"
+MAPPING, RUNNING, ADDING = "mapping parts to cells", "compiling and running the module", "adding up power"
 
 
 @dataclass(frozen=True)
@@ -122,13 +124,14 @@ class Alike:
     instances: Sequence[str]
 
 
-def measure_machine(order: Loop, simulator: str, folder: Path) -> MachinePower:
+def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = nobody) -> MachinePower:
     """Run a machine as one module, and work out what the cells of each of its parts take.
 
     Args:
         order: the run, of the block ``machine``.
         simulator: what runs the RTL, of ``fiberscope.rtl.power.SIMULATORS``.
         folder: where Verilog, logs and the report are put.
+        tell: called with what is being done.
 
     Raises:
         InputError: a tool or the library is missing, there is no such module, or as ``compare`` does.
@@ -139,7 +142,7 @@ def measure_machine(order: Loop, simulator: str, folder: Path) -> MachinePower:
     book = read_book(kind.costs_file).said
     made: list[RecordingBackend] = []
     with tools(simulator, LIBRARY) as cells:
-        parts = _alike(*composed(order), cells)
+        parts = _alike(*composed(order), cells, tell)
         found = [one for one in parts if one.netlist.registers]
         netlists = {name: one.netlist for one in found for name in one.instances}
 
@@ -147,11 +150,15 @@ def measure_machine(order: Loop, simulator: str, folder: Path) -> MachinePower:
             made.append(RecordingBackend(backend, netlists))
             return made[-1]
 
+        tell(RUNNING, 0, 0)
         outcome = compare(order, simulator, folder, recorder)
         if differences := outcome.differences():
             raise FailedRunError(f"{order.accelerator} as one module: {differences[0]}", outcome.rtl)
         node = Node(book["technology"], book["voltage"])
-        rows = [row_of(one, made[-1], cells, node) for one in found]
+        rows: list[Row] = []
+        for one in found:
+            tell(ADDING, len(rows), len(found))
+            rows.append(row_of(one, made[-1], cells, node))
     configured = settled(kind, parse_settings(list(order.settings)), None).configured
     hertz = float(str(values(configured)["clock"]))
     without = sorted({one.family for one in parts if not one.netlist.registers})
@@ -167,7 +174,7 @@ def _by_family(rows: Iterable[Row]) -> list[Row]:
     return list(found.values())
 
 
-def _alike(kernel: SeatKernel, composition: Composition, cells: Path) -> list[Alike]:
+def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress) -> list[Alike]:
     """The parts that the module consists of, each mapped once; channels between them are a family."""
     instances: dict[tuple[str, Part], list[str]] = {}
     for instance in composition.instances():
@@ -175,18 +182,24 @@ def _alike(kernel: SeatKernel, composition: Composition, cells: Path) -> list[Al
         family = CHANNELS if channel else family_name(kernel.seats[instance.name].name)
         for inner, name, part in modules(family, instance.name, instance.part):
             instances.setdefault((inner, part), []).append(name)
-    netlists = _mapped({part for _family, part in instances}, cells)
+    netlists = _mapped({part for _family, part in instances}, cells, tell)
     return [Alike(family, netlists[part], part, names) for (family, part), names in instances.items()]
 
 
-def _mapped(parts: Iterable[Part], cells: Path) -> Mapping[Part, Netlist]:
+def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part, Netlist]:
     """Each in cells, several at once: Yosys is a process of its own, PyRTL knows one design at a time."""
     texts = {
         part: part.block.modules(part.parameters, part.interface.module, status=part.status) for part in parts
     }
+    made: dict[Part, Netlist] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = pool.map(lambda part: mapped(texts[part], part.interface.module, cells), texts)
-        return dict(zip(texts, made, strict=True))
+        tell(MAPPING, 0, len(texts))
+        for part, netlist in zip(
+            texts, pool.map(lambda one: mapped(texts[one], one.interface.module, cells), texts), strict=True
+        ):
+            made[part] = netlist
+            tell(MAPPING, len(made), len(texts))
+    return made
 
 
 def row_of(alike: Alike, recording: RecordingBackend, cells: Path, node: Node) -> Row:
@@ -246,8 +259,16 @@ def said_of_machine(found: MachinePower) -> Iterator[str | Table]:
         ours = found.cycles * sum(row.picojoules for row in known) / 1000
         theirs = sum(known.values()) / 1000
         yield f"By costs.yaml {theirs:,.1f} nJ of the parts of which it knows, here {ours:,.1f}."
+        yield from _each(found, {"by costs.yaml": theirs, "here": ours})
     if memory := found.by_costs(MEMORY):
         yield f"Memory is no part of the module; by costs.yaml it takes {memory / 1000:,.1f} nJ."
+
+
+def _each(found: MachinePower, nanojoules: Mapping[str, float]) -> Iterator[str]:
+    """The same for each multiplication of the run."""
+    if count := found.report.operations.get("multiply"):
+        said = ", ".join(f"{of} {each * 1000 / count:,.0f}" for of, each in nanojoules.items())
+        yield f"For each of {count:,} multiplications these are, in pJ, {said}."
 
 
 def _table(found: MachinePower) -> Table:

@@ -14,7 +14,7 @@ pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.tools.area import SHIPPED, cells_of, library
-from fiberscope.rtl.machine_area import parts_of
+from fiberscope.rtl.machine_area import Row, clock_said, parts_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl_machine.md"
 MATRIX = "uniform:rows=12,cols=12,nonzeros=30"
@@ -101,8 +101,22 @@ def test_what_misses_the_clock_is_said(capsys):
     out = area(capsys, "gamma", MATRIX, *settings, *arguments)[1]
     pages, multiplier = (part["path_ns"] for part in json.loads(Path("area.json").read_text())["parts"])
     assert pages < 2.2 < multiplier  # 1 ns at 45 nm, by the slower guess
-    cycle = f"{multiplier / 2.5:.2f} to {multiplier / 2.2:.2f} ns a cycle"
-    assert f"1 GHz is missed in 45 nm, by a guess: {cycle} by these gates,\nby pe.multiplier.\n" in out
+    assert "1 GHz is missed in 45 nm, by a guess, by pe.multiplier.\n" in out
+    allowed = f"{2200 / multiplier:.0f} to {2500 / multiplier:.0f} MHz"
+    cycle = f"{multiplier / 2.5:.2f} to {multiplier / 2.2:.2f} ns"
+    factors = f"{multiplier / 2.5:.1f} to {multiplier / 2.2:.1f} times"
+    assert f"pe.multiplier with its {multiplier:.2f} ns, allows {allowed}, a cycle of {cycle}:\n" in out
+    assert f"at that clock a run takes {factors} as long as its report says.\n" in out
+
+
+def test_a_run_takes_longer_by_as_much_as_the_slowest_part_is_slower_than_the_clock():
+    rows = [Row("slow", 1, 0, 0, 0, 0, 0.0, 0.0, 5.5), Row("fast", 1, 0, 0, 0, 0, 0.0, 0.0, 1.0)]
+    of_1, of_2 = (" ".join(clock_said(gigahertz, rows)) for gigahertz in (1.0, 2.0))
+    assert "a run takes 2.2 to 2.5 times as long" in of_1
+    assert "a run takes 4.4 to 5.0 times as long" in of_2
+    assert "400 to 455 MHz" in of_1
+    assert "fast" not in of_1
+    assert [*clock_said(0.25, rows)] == ["0.25 GHz is met in 45 nm by all of these, by a guess."]
 
 
 @pytest.mark.parametrize(

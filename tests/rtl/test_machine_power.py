@@ -4,6 +4,7 @@ import importlib.util
 import random
 import shutil
 from dataclasses import fields
+from types import SimpleNamespace
 
 import pyrtl
 import pytest
@@ -19,7 +20,7 @@ from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.activity import RecordingBackend
 from fiberscope.hw.rtl.tools.area import SHIPPED
 from fiberscope.hw.rtl.tools.netlist import mapped
-from fiberscope.rtl.machine_power import Alike, Node, row_of
+from fiberscope.rtl.machine_power import Alike, MachinePower, Node, Row, row_of, said_of_machine
 
 CELLS = SHIPPED["osu018"][0]
 needs_cells = pytest.mark.skipif(
@@ -79,6 +80,19 @@ def test_instances_take_together_what_each_of_them_takes(recorded, netlist):
     for one in fields(all_of_them)[1:]:
         sums = getattr(first, one.name) + getattr(second, one.name)
         assert getattr(all_of_them, one.name) == pytest.approx(sums, rel=0.01)  # duties count a little
+
+
+def test_what_a_multiplication_takes_is_said_beside_that_of_the_costs_file():
+    report = SimpleNamespace(
+        accelerator="gamma",
+        workload=SimpleNamespace(name="m"),
+        operations={"multiply": 40},
+        energy=SimpleNamespace(by_component={"pe.merger": {"cycle": 500.0, "merge": 300.0}}),
+    )
+    rows = [Row("pe.merger", 1, 10.0, 4.0, 0.0, 2.0), Row("pages", 1, 100.0, 0.0, 0.0, 0.0)]
+    *_, nanojoules, each = said_of_machine(MachinePower(report, 100, rows, [], Node(45, 0.9), 1e9))
+    assert nanojoules == "By costs.yaml 0.8 nJ of the parts of which it knows, here 1.6."
+    assert each == "For each of 40 multiplications these are, in pJ, by costs.yaml 20, here 40."
 
 
 def test_what_is_held_has_a_name_in_its_scope():
