@@ -29,7 +29,6 @@ NOT_RUN_HERE = (
     "source .venv/bin/activate",  # changes the reader's shell
     "FIBERSCOPE_UNCOMPILED=1 .venv/bin/python -m pytest",  # the tests of the engine do it themselves
     "python benchmarks/",  # measurements take minutes
-    "fiberscope rtl power gamma",  # so does this
     *(() if importlib.util.find_spec("pyosys") else ("fiberscope rtl area",)),  # an extra that few have
 )
 
