@@ -166,7 +166,7 @@ def export(
       fiberscope rtl export two_finger --ports checked --core
       fiberscope rtl export merger --set radix=4 --ports axis
       fiberscope rtl export spec:gamma --level pe --set pe.radix=8 -o pe/
-      fiberscope rtl export gamma my.mtx --set pe.count=2 --set pe.radix=8 --set fibercache.banks=2 --set value=integer
+      fiberscope rtl export gamma my.mtx --set pe.count=2 --set fibercache.banks=2 --set value=integer
     """
     if specification_of(block):
         sizes = {"value_bits": value_bits, "points": points}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.interrupts import finished
 from fiberscope.report.document import Report
 from fiberscope.report.files import check_outputs
+from fiberscope.report.numbers import leaves
 from fiberscope.report.parts import CIRCUMSTANCES
 from fiberscope.rtl import whole
 from fiberscope.rtl.beside import Beside, TooLongError
@@ -267,12 +268,4 @@ def _fitted(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -
 
 def _entries(report: Report) -> dict[str, object]:
     """What is compared, by dotted key."""
-    return dict(_flattened("", report.model_dump(mode="json", exclude=set(NOT_COMPARED))))
-
-
-def _flattened(prefix: str, entry: object) -> Iterator[tuple[str, object]]:
-    if isinstance(entry, dict) and entry:
-        for key, inner in entry.items():
-            yield from _flattened(f"{prefix}.{key}" if prefix else str(key), inner)
-    else:
-        yield prefix, entry
+    return leaves(report.model_dump(mode="json", exclude=set(NOT_COMPARED)))

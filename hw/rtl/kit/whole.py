@@ -121,14 +121,16 @@ class PartsKernel(Kernel):
         latency: int = 1,
     ) -> Channel:
         """Note a channel."""
-        line = _Line(producer, output, consumer, input, {"capacity": capacity, "latency": latency})
-        if producer in self.parts and consumer in self.parts:
-            self.inner.append(line)
-        else:
-            port = REQUESTS if producer in self.parts else REPLIES
-            count = sum(label.startswith(port) for label in self.outer)
-            self.outer[f"{port}[{count}]"] = line
+        self._note(_Line(producer, output, consumer, input, {"capacity": capacity, "latency": latency}))
         return Channel(f"{producer.name}.{output}", capacity, latency, ANY)
+
+    def _note(self, line: _Line) -> None:
+        if line.producer in self.parts and line.consumer in self.parts:
+            self.inner.append(line)
+            return
+        port = REQUESTS if line.producer in self.parts else REPLIES
+        count = sum(label.startswith(port) for label in self.outer)
+        self.outer[f"{port}[{count}]"] = line
 
     def part_at(self, port: str) -> tuple[Component, str]:
         """The part at a port of the module, and that part's port."""
@@ -192,21 +194,11 @@ class SeatKernel(PartsKernel):
             raise SimulationError(f"{component.name} does not exist as RTL, so no module has it")
         return Kernel.add(self, component, clock)
 
-    def connect(
-        self,
-        producer: Component,
-        output: str,
-        consumer: Component,
-        input: str,
-        *,
-        capacity: int | None,
-        latency: int = 1,
-    ) -> Channel:
-        """Note a channel, and of seats to which port it leads."""
-        for component, port in ((producer, output), (consumer, input)):
+    def _note(self, line: _Line) -> None:
+        for component, port in ((line.producer, line.output), (line.consumer, line.input)):
             if isinstance(component, Seat):
                 component.joined.append(port)
-        return super().connect(producer, output, consumer, input, capacity=capacity, latency=latency)
+        super()._note(line)
 
     def composition(
         self,
