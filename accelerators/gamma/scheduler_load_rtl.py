@@ -14,6 +14,7 @@ from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
     ENDS,
     LINES,
     MISSING,
+    NEEDS,
     NONZEROS,
     ROWS,
     SCALES,
@@ -32,6 +33,7 @@ from fiberscope.hw.rtl.kit.twin import index_bits
 
 def loaded(
     layout: Mapping[str, int],
+    needs: Mapping[str, int],
     table: TaskTable,
     a: CompressedRows,
     scale: Field | None,
@@ -42,7 +44,7 @@ def loaded(
     """The tokens that fill a module's memories.
 
     Args:
-        layout: bits of each field of a task's word.
+        layout, needs: bits of each field of a task's word, and of that which says what it needs of A.
         scale: the field of one; None where rows of B and scales come with the lines of A.
         table, a, occupancy, stream, rows_per_line: as the scheduler has them.
     """
@@ -54,6 +56,7 @@ def loaded(
         LINES: list(stream.addresses),
         NONZEROS: [0, *nonzeros.tolist()],
         TASKS: [_packed(layout, task) for task in _tasks(table, stream, rows_per_line)],
+        NEEDS: [_packed(needs, task) for task in _needs(table, stream)],
         BOUNDS: [occupancy.bound(task) for task in range(table.count)],
         MISSING: list(table.missing),
         UNFINISHED: list(unfinished),
@@ -91,13 +94,9 @@ def _bits(scale: Field, value: float) -> int:
 def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[dict[str, int]]:
     """The fields of every task's word."""
     leaves = np.flatnonzero(np.asarray(stream.merges) == 0)
-    following = np.append(leaves, table.count)[np.searchsorted(leaves, np.arange(table.count), side="right")]
     last = {table.rows[leaf]: leaf for leaf in leaves.tolist()}
     for task in range(table.count):
         yield {
-            "needed": stream.needed[task],
-            "first_needed": stream.first_needed[task],
-            "following": int(following[task]),
             "parent": max(table.parents[task], 0),
             "is_partial": int(table.parents[task] != NO_PARENT),
             "line": table.rows[task] // rows_per_line,
@@ -106,6 +105,14 @@ def _tasks(table: TaskTable, stream: StreamOfA, rows_per_line: int) -> Iterator[
             "merges": int(stream.merges[task]),
             "is_last": int(last.get(table.rows[task]) == task),
         }
+
+
+def _needs(table: TaskTable, stream: StreamOfA) -> Iterator[dict[str, int]]:
+    """The fields of what every task needs of A."""
+    leaves = np.flatnonzero(np.asarray(stream.merges) == 0)
+    following = np.append(leaves, table.count)[np.searchsorted(leaves, np.arange(table.count), side="right")]
+    for words in zip(stream.needed, stream.first_needed, following.tolist(), strict=True):
+        yield dict(zip(("needed", "first_needed", "following"), words, strict=True))
 
 
 def _packed(layout: Mapping[str, int], fields: Mapping[str, int]) -> int:

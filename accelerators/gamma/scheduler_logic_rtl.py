@@ -67,7 +67,7 @@ class _Completions:
         missing = Countdowns("missing", parameters.tasks, parameters.radix.bit_length(), loads.of(MISSING))
         unfinished = Countdowns("unfinished", parameters.lines, ROWS_BITS, loads.of(UNFINISHED))
         enable, _address, word = loads.of(WRITES)
-        self.merging = [(flag, task, tables.task(task)["needed"]) for flag, task in _ended(missing, parents)]
+        self.merging = [(flag, task, tables.needs(task)["needed"]) for flag, task in _ended(missing, parents)]
         written = [(enable, word[: index_bits(parameters.lines)]), *_ended(unfinished, lines)]
         self.rows = RowsOfZ(parameters, self.ended, loads.of(ENDS)) if parameters.line_bits else None
         self.lines = Queue("writes", parameters.lines, written)
@@ -110,11 +110,11 @@ class _Scheduler:
         self.tables = Tables(parameters, loads, self.lines)
         self.done = _Completions(parameters, self.tables, loads, between)
         self.window = Window(parameters.stream_lines, parameters.stream.bit_length(), replies.valid, slot)
-        self.merging = Waiting(parameters.merging, self.done.merging, self.window.arrived)
+        self.merging = Waiting(parameters.waiting, self.done.merging, self.window.arrived)
         self.fibers = Fibers(parameters, self.tables, self.done.ended)
         self.following: Signal = pyrtl.Register(parameters.tasks.bit_length(), "next_task")
         self.is_left = named("is_left", self.following != self.tables.tasks)
-        self.leaf = self.tables.task(self.following)
+        self.leaf = {**self.tables.task(self.following), **self.tables.needs(self.following)}
         between.show(IN_FLIGHT, self.window.sent != self.window.arrived)
         between.show(LEFT, self.done.count != self.tables.tasks)
         self._hold()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from fiberscope.accelerators.gamma.layout import NO_PARENT, Sizes
@@ -50,7 +51,7 @@ from fiberscope.sim.protocol import ANY
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
-MOST = 1024  # tasks, lines of the stream
+MOST = 1 << 16  # tasks, lines of the stream
 
 
 _Arguments: TypeAlias = tuple[TaskTable, CompressedRows, PartialStore, PartialOccupancy, int]
@@ -62,12 +63,12 @@ class SchedulerParameters(ValueParameters):
 
     Args:
         elements: processing elements, 1 to 8.
-        tasks: 1 to 1,024.
-        stream: lines of A, with its row pointers, 1 to 1,024.
-        lines: of Z's row pointers, 1 to 256.
+        tasks: 1 to 65,536.
+        stream: lines of A, with its row pointers, 1 to 65,536.
+        lines: of Z's row pointers, 1 to 8,192.
         radix: fibers that a task may combine, 2 to 64.
         stream_lines: lines of A in flight or waiting, 1 to 256.
-        merging: tasks that merge partial fibers and wait to be given out, 1 to 1,024.
+        merging: tasks of a tree that merge partial fibers, 1 to 1,024.
         most_tasks, most_partial_tasks: that an element may have been given, 1 to 16.
         columns: elements of the longest fiber that there can be, 1 to 2**24.
         room: lines of the FiberCache, up to 2**24.
@@ -85,10 +86,10 @@ class SchedulerParameters(ValueParameters):
     elements: int = number(2, 1, 8)
     tasks: int = number(256, 1, MOST)
     stream: int = number(256, 1, MOST)
-    lines: int = number(16, 1, 256)
+    lines: int = number(16, 1, 1 << 13)
     radix: int = number(8, 2, 64)
     stream_lines: int = number(32, 1, 256)
-    merging: int = number(16, 1, MOST)
+    merging: int = number(16, 1, 1024)
     most_tasks: int = number(3, 1, 16)
     most_partial_tasks: int = number(2, 1, 16)
     columns: int = number(1024, 1, 1 << 24)
@@ -119,15 +120,10 @@ class SchedulerParameters(ValueParameters):
     def layout(self) -> dict[str, int]:
         """Bits of each field of a task's word, the first the lowest.
 
-        ``line`` is that of the row pointers which its row is in, ``row`` the number of that there,
-        ``following`` the next task in order that merges no partial fibers, ``count`` says how many fibers it
-        combines, ``is_last`` whether of its row it is the last that merges none.
+        ``line`` is that of the row pointers which its row is in, ``row`` the number of that there, ``count``
+        says how many fibers it combines, ``is_last`` whether of its row it is the last that merges none.
         """
-        count = self.stream.bit_length()
         return {
-            "needed": count,
-            "first_needed": count,
-            "following": self.tasks.bit_length(),
             "parent": index_bits(self.tasks),
             "is_partial": 1,
             "line": index_bits(self.lines),
@@ -136,6 +132,25 @@ class SchedulerParameters(ValueParameters):
             "merges": 1,
             "is_last": 1,
         }
+
+    @property
+    def needs(self) -> dict[str, int]:
+        """Bits of each field of a word that says of a task what it needs of A, the first the lowest.
+
+        ``following`` is the next task in order that merges no partial fibers.
+        """
+        count = self.stream.bit_length()
+        return {"needed": count, "first_needed": count, "following": self.tasks.bit_length()}
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that may wait to be given out with all that they merge.
+
+        While the oldest of them can go, no leaf does, so only tasks that elements have bring more. It cannot
+        while it lacks nonzeros of A, behind those of its tree's leaves; then all that its tree merges may
+        come, but no leaf behind it.
+        """
+        return min(self.merging + self.elements * self.most_partial_tasks, self.tasks)
 
     @property
     def given(self) -> dict[str, int]:
@@ -187,8 +202,8 @@ def carried(parameters: SchedulerParameters) -> Carried:
     """Requests and replies of memory, tasks and their completions, and the port that fills the memories."""
     of_inputs = index_bits(parameters.tasks) + index_bits(parameters.radix)
     words = max(parameters.stream + 1, parameters.lines << parameters.row_bits)
-    layout = sum(parameters.layout.values())
-    word = max(PORT.address_bits, layout, parameters.length_bits, parameters.value_field.width)
+    packed = max(sum(fields.values()) for fields in (parameters.layout, parameters.needs))
+    word = max(PORT.address_bits, packed, parameters.length_bits, parameters.value_field.width)
     load = {
         "table": Field("control", TABLE_BITS, "unsigned"),
         "address": Field("coordinate", max(of_inputs, index_bits(words)), "unsigned"),
@@ -296,7 +311,7 @@ def matching(
         stream=stream_of(a, table, a_sizes).count,
         lines=len(unfinished_rows(table, _rows_per_line(sizes))),
         radix=table.radix,
-        merging=max(sum(map(bool, table.missing)), 1),
+        merging=max(_most_merging(table), 1),
         columns=max(occupancy.columns, 1),
         room=occupancy.room,
         element_bytes=sizes.element_bytes,
@@ -323,7 +338,14 @@ def loads(
     made = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
     typed, stream = replace(made, values=values, line_bits=line_bits), stream_of(a, table, a_sizes)
     rows, scale = _rows_per_line(sizes), None if line_bits else typed.value_field
-    return loaded(typed.layout, table, a, scale, occupancy, stream, rows)
+    return loaded(typed.layout, typed.needs, table, a, scale, occupancy, stream, rows)
+
+
+def _most_merging(table: TaskTable) -> int:
+    """Tasks of a tree that merge partial fibers, at the most: these stand behind its leaves."""
+    return max(
+        (sum(1 for _task in tree) for merges, tree in groupby(table.missing, bool) if merges), default=0
+    )
 
 
 def _rows_per_line(sizes: Sizes) -> int:

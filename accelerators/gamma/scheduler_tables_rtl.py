@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 # What the port ``load`` fills: a memory, the queue of row pointers to write, or with COUNTS a register: first
 # how many lines are in the stream, then how many tasks there are, with which the run begins. Those of inputs
 # have the number of the input in the lower bits of an address, that of the task above.
-LINES, NONZEROS, TASKS, BOUNDS, SOURCES, ROWS, SCALES, MISSING, UNFINISHED, WRITES, ENDS, COUNTS = range(12)
+LINES, NONZEROS, TASKS, NEEDS, BOUNDS, SOURCES, ROWS, SCALES, MISSING, UNFINISHED, WRITES, ENDS, COUNTS = (
+    range(13)
+)
 TABLE_BITS = 4
 PORT = MemoryPort()
 
@@ -74,9 +76,10 @@ class Tables:
     """
 
     def __init__(self, parameters: SchedulerParameters, loads: Loads, lines: LinesOfA | None) -> None:
-        count, reads = parameters.stream.bit_length(), 2 * parameters.elements + 2
-        self._layout = parameters.layout
-        self._tasks = loads.memory("tasks", TASKS, parameters.tasks, sum(self._layout.values()), reads)
+        count, tasks, elements = parameters.stream.bit_length(), parameters.tasks, parameters.elements
+        self._layout, self._of_needs = parameters.layout, parameters.needs
+        self._tasks = loads.memory("tasks", TASKS, tasks, sum(self._layout.values()), elements + 2)
+        self._needs = loads.memory("needs", NEEDS, tasks, sum(self._of_needs.values()), elements + 1)
         self.bounds = loads.memory("bounds", BOUNDS, parameters.tasks, parameters.length_bits, 2)
         self._sources = loads.inputs("sources", SOURCES, parameters, INDEX_BITS)
         self._lines = lines
@@ -103,3 +106,7 @@ class Tables:
     def task(self, place: Signal) -> dict[str, Signal]:
         """The fields of a task's word."""
         return fields_of(self._tasks[place], self._layout)
+
+    def needs(self, place: Signal) -> dict[str, Signal]:
+        """The fields of what a task needs of A."""
+        return fields_of(self._needs[place], self._of_needs)

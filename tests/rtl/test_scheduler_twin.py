@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from pairs import Pair, check_pair, event_side, random_channel
 from fiberscope.accelerators.gamma.layout import COMPLETION, NO_PARENT, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler import Scheduler
-from fiberscope.accelerators.gamma.scheduler_rtl import BLOCK, MOST, SchedulerParameters, matching
+from fiberscope.accelerators.gamma.scheduler_rtl import BLOCK, MOST, SchedulerParameters, loads, matching
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
@@ -230,8 +231,52 @@ def test_beside_a_task_stands_what_the_stores_have(seed):
     assert any(source >> INDEX_BITS - 1 for (inputs, _output), _stored in told for source, *_rest in inputs)
 
 
+class Watched(Scheduler):
+    """Notes how many tasks that merge are ready, at the most."""
+
+    most_ready = 0
+
+    def tick(self, now):
+        wake = super().tick(now)
+        self.most_ready = max(self.most_ready, self.sample()[1])
+        return wake
+
+
+def most_ready(seed, **draws):
+    """Behind any cycle, as many as a module has room for, and as many as elements alone bring."""
+    made, given = drawn(seed, **draws), pair(seed, **draws)
+    suits = replace(matching(*made.arguments, **made.options), elements=made.elements)
+    kernel = event_side(replace(given, event=lambda name: Watched(name, *made.arguments, **made.options)))
+    kernel.run()
+    (watched,) = (part for part in kernel.components if isinstance(part, Watched))
+    return watched.most_ready, suits.waiting, suits.elements * suits.most_partial_tasks
+
+
+def test_no_more_tasks_wait_than_a_tree_and_the_elements_bring():
+    found = [most_ready(seed, rows=60, radix=2) for seed in range(40)]
+    assert all(ready <= waiting for ready, waiting, _brought in found)
+    assert any(ready > brought for ready, _waiting, brought in found)  # else the tree would not matter
+
+
+def rows_of_one(count):
+    """A scheduler's arguments for so many rows of one nonzero."""
+    a = CompressedRows(np.arange(count + 1), np.zeros(count, int), np.ones(count))
+    b = CompressedRows(np.array([0, 1]), np.zeros(1, int), np.ones(1))
+    table, sizes = TaskTable(np.asarray(a.pointers), 2), Sizes(64, 8, 4)
+    occupancy = PartialOccupancy(table, a, b, 1, ROOM, sizes)
+    return (table, a, PartialStore(64, 8), occupancy, 0), {"sizes": sizes, "a_sizes": sizes}
+
+
+def test_as_many_tasks_are_numbered_as_a_module_may_have():
+    arguments, options = rows_of_one(MOST)
+    suits = matching(*arguments, **options)
+    assert suits.tasks == MOST
+    load = next(stream for stream in BLOCK.interface(suits).streams if stream.label == "load")
+    for token in loads(*arguments, **options):
+        load.encode(token)  # which refuses what has no place
+
+
 def test_more_tasks_than_a_module_has_are_refused():
-    given = drawn(1, rows=MOST + 500, radix=64)
-    assert given.table.count > MOST
-    with pytest.raises(ValueError, match=rf"^scheduler: tasks must be from 1 to {MOST}, not \d+$"):
-        matching(*given.arguments, **given.options)
+    arguments, options = rows_of_one(MOST + 1)
+    with pytest.raises(ValueError, match=rf"^scheduler: tasks must be from 1 to {MOST}, not {MOST + 1}$"):
+        matching(*arguments, **options)
