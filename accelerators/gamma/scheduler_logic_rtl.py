@@ -191,16 +191,17 @@ class _Scheduler:
         most = pyrtl.select(is_partial, *(pyrtl.Const(limit, GIVEN_BITS) for limit in limits))
         given: list[Signal] = [pyrtl.Register(GIVEN_BITS, f"given_{i}") for i in range(len(self.done.flags))]
         left = [(count - flag)[:GIVEN_BITS] for count, flag in zip(given, self.done.flags, strict=True)]
-        may = [goes & sink.ready & (count < most) for sink, count in zip(self._sinks, left, strict=True)]
+        may = [sink.ready & (count < most) for sink, count in zip(self._sinks, left, strict=True)]
         loads = [pyrtl.select(flag, count, NOBODY) for flag, count in zip(may, left, strict=True)]
         fewest = reduce(lambda one, other: pyrtl.select(one < other, one, other), loads)
         turn = Turn("elements", [flag & (load == fewest) for flag, load in zip(may, loads, strict=True)])
-        turn.pass_on(turn.first)
-        for count, rest, first in zip(given, left, turn.first, strict=True):
+        gets = [goes & first for first in turn.first]
+        turn.pass_on(gets)
+        for count, rest, first in zip(given, left, gets, strict=True):
             count.next <<= (rest + first)[:GIVEN_BITS]
         *behind, none_behind = lowest([*turn.behind, pyrtl.Const(1, 1)])
         self.between.show(IS_FULL, goes & (chosen([none_behind, *behind[1:]], left) >= most))
-        return turn.first
+        return gets
 
     def _send(self, goes: Signal, elements: list[Signal], task: Signal, beside: dict[str, Signal]) -> None:
         """Send it to one of the elements, or the next one the end of work."""

@@ -8,7 +8,6 @@ from operator import or_
 
 import pyrtl
 
-from fiberscope.hw.memory.misses_rtl import number_of
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of, ones_up_to
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named, unless
 
@@ -50,10 +49,9 @@ class Forwarded:
 
     def __getitem__(self, place: Signal) -> Signal:
         """The word at a place, that of this cycle if one is written there."""
-        word = pyrtl.as_wires(self._words[place])
-        for enable, written, now in self._writes:
-            word = pyrtl.select(enable & (written == place), now, word)
-        return word
+        hits = [enable & (written == place) for enable, written, _word in self._writes]
+        now = chosen(hits, [word for _enable, _place, word in self._writes])
+        return pyrtl.select(pyrtl.concat_list(hits) != 0, now, pyrtl.as_wires(self._words[place]))
 
 
 class Countdowns:
@@ -186,10 +184,14 @@ class Window:
         here: Signal = pyrtl.Register(size, "here")
         place = self._around(slot[: len(oldest)] + size - oldest)
         came = named("came", here | unless(~replied, decoded(place, size)))
-        passed = number_of(lowest([*(~flag for flag in came), pyrtl.Const(1, 1)]))
-        here.next <<= pyrtl.shift_right_logical(came, passed)
-        oldest.next <<= self._around(oldest + passed)
-        self.arrived = named("arrived_now", (self.before + passed)[:count_bits])
+        fills = named("fills", replied & (slot[: len(oldest)] == oldest))
+        gaps = [*(~flag for flag in list(here)[1:]), pyrtl.Const(1, 1)]
+        run = chosen(lowest(gaps), [pyrtl.Const(i, size.bit_length()) for i in range(1, size + 1)])
+        here.next <<= pyrtl.select(fills, pyrtl.shift_right_logical(here, run), came)
+        oldest.next <<= pyrtl.select(fills, self._around(oldest + run), oldest)
+        self.arrived = named(
+            "arrived_now", pyrtl.select(fills, (self.before + run)[:count_bits], self.before)
+        )
         self.before.next <<= self.arrived
 
     def send(self, sends: Signal) -> None:

@@ -53,8 +53,8 @@ class _Space:
     def __init__(
         self, parameters: SchedulerParameters, starts: Memory, returned: Sequence[_Returned]
     ) -> None:
-        bits = parameters.tasks.bit_length()  # of one more than a task's number: 0 is the end of a list
-        self._task_bits, self._starts = index_bits(parameters.tasks), starts
+        bits = index_bits(parameters.tasks) + 1  # of a task's number, and whether there is one
+        self._starts = starts
         self._used: Signal = pyrtl.Register(parameters.unit_bits, "used_space")
         numbers = range(parameters.sizes)
         self._kept: list[Signal] = [pyrtl.Register(bits, f"returned_{i:02}") for i in numbers]
@@ -62,7 +62,7 @@ class _Space:
         for flag, task, number in returned:
             here = list(decoded(number, len(self._kept)))
             writes.append((flag, task, chosen(here, self._lasts)))
-            last = (task + 1)[:bits]
+            last = pyrtl.concat(pyrtl.Const(1, 1), fitting(task, bits - 1))
             self._lasts = [
                 pyrtl.select(flag & at, last, other) for at, other in zip(here, self._lasts, strict=True)
             ]
@@ -72,8 +72,7 @@ class _Space:
         """Where space of a size begins, which is given out if it is ``taken``; to be said once."""
         here = list(decoded(number, len(self._kept)))
         last = chosen(here, self._lasts)
-        is_old = named("is_old_space", last != 0)
-        owner = named("space_was_of", (last - 1)[: self._task_bits])
+        is_old, owner = named("is_old_space", last[-1]), named("space_was_of", last[:-1])
         before = self._before[owner]
         for kept, at, now in zip(self._kept, here, self._lasts, strict=True):
             kept.next <<= pyrtl.select(taken & is_old & at, before, now)

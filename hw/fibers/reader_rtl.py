@@ -21,6 +21,7 @@ from fiberscope.hw.fibers.tasks_rtl import (
     NUMBER_BITS,
     OF_WRITER,
     OUTPUT,
+    Elements,
     OfLines,
     Tasks,
     line_offset,
@@ -31,7 +32,16 @@ from fiberscope.hw.rtl.kit.channel import CAPACITY, PENDING
 from fiberscope.hw.rtl.kit.interface import Content, Field
 from fiberscope.hw.rtl.kit.memory_port import LINE
 from fiberscope.hw.rtl.kit.parameters import number, one_of
-from fiberscope.hw.rtl.kit.trees import all_up_to, any_of, chosen, decoded, lowest, ones_of
+from fiberscope.hw.rtl.kit.trees import (
+    all_up_to,
+    any_of,
+    chosen,
+    decoded,
+    follows,
+    lowest,
+    ones_of,
+    ones_up_to,
+)
 from fiberscope.hw.rtl.kit.twin import (
     DataRegister,
     OutputStream,
@@ -48,6 +58,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
 
 UNSCALED = -1  # as of the component
 TENSORS = (0, 7)
+TOKENS = "of_last", "of_others"  # that a line brings, with a stop: the last of a fiber, and others
 
 
 @dataclass(frozen=True)
@@ -131,7 +142,6 @@ class _Way:
         self.lines = pyrtl.MemBlock(8 * parameters.line_bytes, rows, f"{self.name}_lines", asynchronous=True)
         self.low = index_bits(lines)
         self.place = self.asked[: self.low]  # the entry for the next line
-        self.unasked = self.first != self.end
 
     def _register(self, width: int, name: str) -> Signal:
         return pyrtl.Register(width, f"{self.name}_{name}")
@@ -147,58 +157,73 @@ class _Way:
         here = [flag | (comes & (place == i)) for i, flag in enumerate(self.here)]
         order = [decoded((oldest + i)[: self.low], len(here)) for i in range(len(here))]
         complete = all_up_to([chosen(list(at), here) for at in order])
-        # A stop was reckoned for each line, and but for the last of a fiber none comes.
-        without = [done & ~chosen(list(at), self.ends) for done, at in zip(complete, order, strict=True)]
-        self.now_delivered = (self.delivered + ones_of(pyrtl.concat_list(complete)))[: len(self.delivered)]
-        self.now_used = (self.used - ones_of(pyrtl.concat_list(without)))[: len(self.used)]
+        self._give_back(complete, [~chosen(list(at), self.ends) for at in order])
         leaves = reduce(or_, (unless(~done, at) for done, at in zip(complete, order, strict=True)))
         for flag, is_here, left in zip(self.here, here, leaves, strict=True):
             flag.next <<= is_here & ~left
-        self.delivered.next <<= self.now_delivered
+        self.delivered.next <<= (self.delivered + ones_of(pyrtl.concat_list(complete)))[: len(self.delivered)]
+
+    def _give_back(self, complete: Sequence[Signal], without: Sequence[Signal]) -> None:
+        """Give back the entries of lines that are complete, and of those without a stop the room for it.
+
+        A stop was reckoned for each line, and but for the last of a fiber none comes. Whether a line has
+        room is known for each number of these before it is known how many lines are complete.
+        """
+        entries = (self.asked - self.delivered)[: len(self.asked)]
+        self.has_entry = (entries != len(complete)) | complete[0]
+        counts = ones_up_to(without)
+        self.at_least = [
+            any_of(
+                f"{self.name}_without_{number}",
+                [done & (count >= number) for done, count in zip(complete, counts, strict=True)],
+            )
+            for number in range(1, len(complete) + 1)
+        ]
+        self.now_used = (self.used - ones_of(pyrtl.concat_list(self.at_least)))[: len(self.used)]
 
     def turn_to(self, begins: Signal, word: Mapping[str, Signal], takes_part: Signal) -> None:
-        """Make a fiber the one to ask for; a way that takes no part in a task has one without elements."""
-        bounds = {name: unless(~takes_part, word[name]) for name in ("firsts", "ends")}
-        self.now_first = pyrtl.select(begins, bounds["firsts"], self.first)
-        self.now_end = pyrtl.select(begins, bounds["ends"], self.end)
-        self.end.next <<= self.now_end
-        self.fiber = {}
+        """Make a fiber the one to ask for; a way that takes no part in a task has one without elements.
+
+        Whether it may ask is found of this fiber and of the one before, and what is asked for too: only the
+        choice between them waits for whether a task begins.
+        """
+        fibers = (self.first, self.end), (word["firsts"], word["ends"])
+        held, coming = (_next_line(self.elements, *fiber) for fiber in fibers)
+        may_ask, may_begin = (self._may_ask(line) for line in (held, coming))
+        self.may_ask = named(f"{self.name}_may_ask", may_ask)
+        self.may_begin = named(f"{self.name}_may_begin", takes_part & may_begin)
+        coming |= {name: unless(~takes_part, coming[name]) for name in ("first", "end")}
+        self.line = {name: pyrtl.select(begins, coming[name], held[name]) for name in held}
+        self.end.next <<= self.line["end"]
+        self.row = {name: self.line[name] for name in ("lane", "last", "ends")}
         for name in ("sources", "scales"):
             register = self._data(len(word[name]), name)
-            self.fiber[name] = pyrtl.select(begins, word[name], register)
-            register.next <<= self.fiber[name]
-        self._turn_to_line()
+            self.row[name] = pyrtl.select(begins, word[name], register)
+            register.next <<= self.row[name]
 
-    def _turn_to_line(self) -> None:
-        """The line to ask for, and what of it belongs to the fiber."""
-        low, last = self.elements.bits, (self.now_end - 1)[:INDEX_BITS]
-        self.number = self.now_first[low:]
-        is_last = named(f"{self.name}_is_last", self.number == last[low:])
-        behind = pyrtl.select(is_last, last[:low], pyrtl.Const(self.elements.count - 1, low))
-        self.row = {"lane": self.now_first[:low], "last": behind, "ends": is_last, **self.fiber}
-        count = (behind - self.row["lane"])[:low].zero_extended(low + 2)
-        self.tokens = (count + 2)[: low + 2]  # with a stop
+    def _may_ask(self, line: Mapping[str, Signal]) -> Signal:
+        """Whether there is a line to ask for, an entry for it, and room for its tokens."""
+        has_room = pyrtl.select(line["ends"], *(self._has_room(line[tokens]) for tokens in TOKENS))
+        return (line["first"] != line["end"]) & self.has_entry & has_room
 
-    @property
-    def may_ask(self) -> Signal:
-        """Whether it has a line to ask for, an entry for it, and room for its tokens."""
-        entries = (self.asked - self.now_delivered)[: len(self.asked)]
-        has_room = (entries < self.given.buffer_lines) & (self.now_used + self.tokens <= self.given.capacity)
-        return named(f"{self.name}_may_ask", (self.now_first != self.now_end) & has_room)
+    def _has_room(self, tokens: Signal) -> Signal:
+        needed, capacity = self.used + tokens, self.given.capacity
+        with_stops = [one & (needed <= capacity + i) for i, one in enumerate(self.at_least, 1)]
+        return reduce(or_, with_stops, needed <= capacity)
 
     def ask(self, asks: Signal) -> None:
         """Note a line as asked for."""
-        is_last = self.row["ends"]
-        behind = pyrtl.concat((self.number + 1)[: len(self.number)], pyrtl.Const(0, self.elements.bits))
-        moved = pyrtl.select(is_last, self.now_end, behind)
-        self.first.next <<= pyrtl.select(asks, moved, self.now_first)
-        self.asked.next <<= (self.asked + asks)[: len(self.asked)]
+        number = self.line["number"]
+        behind = pyrtl.concat((number + 1)[: len(number)], pyrtl.Const(0, self.elements.bits))
+        then = pyrtl.select(self.line["ends"], self.line["end"], behind)
+        self.first.next <<= pyrtl.select(asks, then, self.line["first"])
+        self.asked.next <<= pyrtl.select(asks, (self.asked + 1)[: len(self.asked)], self.asked)
         for i, ends in enumerate(self.ends):
-            ends.next <<= pyrtl.select(asks & (self.place == i), is_last, ends)
+            ends.next <<= pyrtl.select(asks & (self.place == i), self.line["ends"], ends)
         word = packed(self.row)
         self.rows = pyrtl.MemBlock(len(word), len(self.asked), f"{self.name}_rows", asynchronous=True)
         self.rows[self.asked] <<= pyrtl.MemBlock.EnabledWrite(word, asks)
-        self.more = named(f"{self.name}_more", unless(~asks, self.tokens))
+        self.asks = asks
 
     def give(self, way: OutputStream) -> Signal:
         """Show the oldest element that is here, or the stop behind it; says whether there is any."""
@@ -214,7 +239,9 @@ class _Way:
         stops.next <<= pyrtl.select(taken, leaves & row["ends"], stops)
         begun.next <<= pyrtl.select(taken & ~stops, ~leaves, begun)
         lane.next <<= pyrtl.select(taken, (at + 1)[: len(lane)], lane)
-        self.used.next <<= (self.now_used + self.more - taken)[: len(self.used)]
+        left = (self.now_used - taken)[: len(self.used)]
+        more = left + pyrtl.select(self.line["ends"], *(self.line[tokens] for tokens in TOKENS))
+        self.used.next <<= pyrtl.select(self.asks, more, left)[: len(self.used)]
         return shows
 
     def _element(self, lane: Signal, row: Mapping[str, Signal]) -> dict[str, Signal]:
@@ -227,11 +254,31 @@ class _Way:
         return {"coordinate": coordinate, "reference": reference, "value": value, SCALE: row["scales"]}
 
 
+def _next_line(elements: Elements, first: Signal, end: Signal) -> dict[str, Signal]:
+    """The line of a fiber to ask for, what of it belongs to the fiber, and what follows."""
+    low, lane = elements.bits, first[: elements.bits]
+    number, upper, last = first[low:], end[low:], (end[:low] - 1)[:low]
+    is_last = pyrtl.select(end[:low] == 0, follows(upper, number), upper == number)
+    full = pyrtl.Const(elements.count - 1, low)
+    return {
+        "first": first,
+        "end": end,
+        "number": number,
+        "lane": lane,
+        "last": pyrtl.select(is_last, last, full),
+        "ends": is_last,
+        **{
+            name: (place - lane)[:low] + pyrtl.Const(2, 2)
+            for name, place in zip(TOKENS, (last, full), strict=True)
+        },
+    }
+
+
 def design(parameters: FiberReaderParameters, between: Streams) -> None:
     """Ways side by side, which begin a task together and ask in turn."""
     ways = [_Way(parameters, i) for i in range(parameters.radix)]
     _receive(parameters, between, ways)
-    unasked = any_of("unasked", [way.unasked for way in ways])
+    unasked = any_of("unasked", [way.first != way.end for way in ways])
     begins = _begin(parameters, between, ways, unasked)
     _ask(parameters, between, ways, begins)
     shown = [way.give(between.outputs[f"ways[{i}]"]) for i, way in enumerate(ways)]
@@ -271,15 +318,16 @@ def _begin(
 def _ask(parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Way], begins: Signal) -> None:
     """Ask for a line of the next way in turn that may."""
     requests, memory = between.outputs["requests"], parameters.memory
-    first, asks = _in_turn(begins, [way.may_ask for way in ways], requests.ready)
+    held, coming = [way.may_ask for way in ways], [way.may_begin for way in ways]
+    first, asks = _in_turn(begins, held, coming, requests.ready)
     for way, flag in zip(ways, first, strict=True):
         way.ask(flag & requests.ready)
-    is_partial = chosen(first, [way.fiber["sources"][-1] for way in ways])
+    is_partial = chosen(first, [way.row["sources"][-1] for way in ways])
     upper = memory.address_bits - TENSOR_SHIFT
     tensor = pyrtl.select(
         is_partial, pyrtl.Const(parameters.partial_tensor, upper), pyrtl.Const(parameters.tensor, upper)
     )
-    line = chosen(first, [way.number for way in ways])
+    line = chosen(first, [way.line["number"] for way in ways])
     address = pyrtl.concat(tensor, line_offset(line, parameters.line_bytes))
     operation = pyrtl.select(is_partial, memory.operation(CONSUME), memory.operation(READ))
     numbers = [pyrtl.Const(i, index_bits(len(ways))) for i in range(len(ways))]
@@ -287,19 +335,25 @@ def _ask(parameters: FiberReaderParameters, between: Streams, ways: Sequence[_Wa
     requests.send(asks, memory.token(operation, memory.tag(parameters.port, tag), address))
 
 
-def _in_turn(begins: Signal, may: Sequence[Signal], ready: Signal) -> tuple[list[Signal], Signal]:
-    """The first way that may, from the one whose turn it is on, and whether there is any.
+def _in_turn(
+    begins: Signal, held: Sequence[Signal], coming: Sequence[Signal], ready: Signal
+) -> tuple[list[Signal], Signal]:
+    """The first way that may ask, from the one whose turn it is on, and whether there is any.
 
-    The turn passes to the way behind it once that has asked, and to the first when a task begins.
+    The turn passes to the way behind it once that has asked, and to the first when a task begins; then none
+    may by the fiber that it held.
     """
-    turn: Signal = pyrtl.Register(index_bits(len(may)), "turn")
-    now = unless(begins, turn)
-    last = (1 << len(now)) - 1  # which every turn comes to
-    behind = [flag if i == last else flag & (now <= i) for i, flag in enumerate(may)]
-    asks, none_behind = any_of("may_ask", may), ~any_of("behind", behind)
-    first = [one | (none_behind & other) for one, other in zip(lowest(behind), lowest(may), strict=True)]
-    following = [pyrtl.Const((i + 1) % len(may), len(turn)) for i in range(len(may))]
-    turn.next <<= pyrtl.select(asks & ready, chosen(first, following), now)
+    turn: Signal = pyrtl.Register(index_bits(len(held)), "turn")
+    last = (1 << len(turn)) - 1  # which every turn comes to
+    behind = [flag if i == last else flag & (turn <= i) for i, flag in enumerate(held)]
+    none_behind = ~any_of("behind", behind)
+    first = [
+        one | (none_behind & other) | (begins & new)
+        for one, other, new in zip(lowest(behind), lowest(held), lowest(coming), strict=True)
+    ]
+    asks = any_of("may_ask", held) | (begins & any_of("may_begin", coming))
+    following = [pyrtl.Const((i + 1) % len(held), len(turn)) for i in range(len(held))]
+    turn.next <<= pyrtl.select(asks & ready, chosen(first, following), unless(begins, turn))
     return first, asks
 
 

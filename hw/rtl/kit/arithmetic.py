@@ -192,33 +192,77 @@ def _difference(form: _Form, one: Signal, other: Signal, cut: Cut) -> Signal:
 
 
 def _sum(form: _Form, one: Signal, other: Signal, cut: Cut) -> Signal:
-    """The lesser significand is shifted to the greater one, with three bits more; the last of them sticks."""
-    swaps = one[:-1] < other[:-1]
-    large = _Float(form, pyrtl.select(swaps, other, one))
-    small = _Float(form, pyrtl.select(swaps, one, other))
-    subtracts = large.sign != small.sign
-    most, least = (pyrtl.concat(part.significand, pyrtl.Const(0, 3)) for part in (large, small))
-    apart = large.exponent - small.exponent
-    shifted = pyrtl.shift_right_logical(least, apart)
-    lost = pyrtl.shift_left_logical(shifted, apart) != least
-    nan = large.is_nan | (large.is_infinite & small.is_infinite & subtracts)
-    most, shifted, subtracts, sign, largest, nan, infinite = cut(
-        most,
-        pyrtl.concat(shifted[1:], shifted[0] | lost),
+    """Both of two paths: digits cancel where exponents differ by one at most, and are shifted out elsewhere.
+
+    Source: Farmwald, On the Design of High Performance Digital Arithmetic Units (1981).
+    """
+    left, right = _Float(form, one), _Float(form, other)
+    subtracts = left.sign != right.sign
+    ahead, behind = left.exponent - right.exponent, right.exponent - left.exponent
+    swaps = ahead[-1]
+    apart = pyrtl.select(swaps, behind, ahead)[:-1]
+    most = pyrtl.select(swaps, right.significand, left.significand)
+    least = pyrtl.select(swaps, left.significand, right.significand)
+    step = (left.exponent[:2] - right.exponent[:2])[:2]
+    signals = (
+        pyrtl.concat(most, pyrtl.Const(0, 3)),
+        _shifted_out(pyrtl.concat(least, pyrtl.Const(0, 3)), apart),
+        _halved(left.significand, step == 3),
+        _halved(right.significand, step == 1),
         subtracts,
-        large.sign,
-        large.exponent,
-        nan,
-        large.is_infinite,
+        subtracts & (apart[1:] == 0),
+        left.sign,
+        pyrtl.select(swaps, right.sign, left.sign),
+        pyrtl.select(swaps, right.exponent, left.exponent),
+        left.is_nan | right.is_nan | (left.is_infinite & right.is_infinite & subtracts),
+        left.is_infinite | right.is_infinite,
     )
-    found = pyrtl.select(subtracts, most - shifted, most + shifted)
-    found, sign, largest, nan, infinite = cut(
-        found, sign & ~(subtracts & (found == 0)), largest, nan, infinite
+    most, shifted, minuend, subtrahend, subtracts, cancels, of_left, sign, largest, nan, infinite = cut(
+        *signals
     )
-    zeros = _leading_zeros(found)
-    exponent = pyrtl.signed_sub(_positive(largest + 1), _positive(zeros))
-    normal = pyrtl.shift_left_logical(found, zeros)
-    return _rounded(form, sign, exponent, normal, nan, infinite, cut)
+    far = pyrtl.select(subtracts, (most - shifted)[: len(most) + 1], most + shifted)
+    difference = minuend - subtrahend
+    near = pyrtl.select(difference[-1], subtrahend - minuend, difference)[:-1]
+    sign = pyrtl.select(cancels, of_left ^ difference[-1], sign)
+    far, near, cancels, sign, largest, nan, infinite = cut(far, near, cancels, sign, largest, nan, infinite)
+    ways = _uncancelled(near, largest), _carried(far, largest)
+    normal, exponent = (pyrtl.select(cancels, *pair) for pair in zip(*ways, strict=True))
+    return _rounded(form, sign & ~(cancels & ~normal[-1]), exponent, normal, nan, infinite, cut)
+
+
+def _halved(word: Signal, flag: Signal) -> Signal:
+    """A word with a bit more, moved into it if the flag says so."""
+    zero = pyrtl.Const(0, 1)
+    return pyrtl.select(flag, pyrtl.concat(zero, word), pyrtl.concat(word, zero))
+
+
+def _shifted_out(word: Signal, distance: Signal) -> Signal:
+    """Shifted to the right; what is lost shows in the last bit, which sticks."""
+    places = (len(word) - 1).bit_length()
+    far = distance[places:] != 0
+    lost = far & (word != 0)
+    for place, flag in enumerate(distance[:places]):
+        step = 1 << place
+        lost = lost | (flag & (word[:step] != 0))
+        word = pyrtl.select(flag, word[step:].zero_extended(len(word)), word)
+    return pyrtl.concat(unless(far, word[1:]), lost | unless(far, word[0]))
+
+
+def _uncancelled(difference: Signal, largest: Signal) -> tuple[Signal, Signal]:
+    """A difference with its first one in front, if it has one, and its exponent."""
+    zeros = _leading_zeros(difference)
+    exponent = pyrtl.signed_sub(_positive(largest), _positive(zeros))
+    normal = pyrtl.shift_left_logical(difference, zeros)
+    return pyrtl.concat(normal, pyrtl.Const(0, 3)), exponent
+
+
+def _carried(far: Signal, largest: Signal) -> tuple[Signal, Signal]:
+    """A sum that has a digit more, or a difference that has one less, with its first one in front."""
+    above, there, same = far[-1], far[-2], _positive(_positive(largest))
+    lower = pyrtl.concat(far[:-2], pyrtl.Const(0, 2))
+    normal = pyrtl.select(there, pyrtl.concat(far[:-1], pyrtl.Const(0, 1)), lower)
+    exponent = pyrtl.select(there, same, (same - 1)[: len(same)])
+    return pyrtl.select(above, far, normal), pyrtl.select(above, (same + 1)[: len(same)], exponent)
 
 
 class _Pipeline:
@@ -270,17 +314,23 @@ def _rounded(
 ) -> Signal:
     """A number whose significand begins with a one, or is zero, of as many bits as there are."""
     kept, half, rest = normal[-form.fraction - 1 :], normal[-form.fraction - 2], normal[: -form.fraction - 2]
-    sign, exponent, rounded, is_zero, nan, infinite = cut(
-        sign, exponent, kept + (half & ((rest != 0) | kept[0])), ~normal[-1], nan, infinite
-    )
-    exponent = pyrtl.signed_add(exponent, _positive(rounded[-1]))
-    beyond = pyrtl.signed_ge(exponent, pyrtl.Const((1 << form.exponent) - 1, form.exponent + 1))
-    vanishes = pyrtl.signed_le(exponent, pyrtl.Const(0, 1)) | is_zero
-    number = pyrtl.concat(exponent[: form.exponent], rounded[: form.fraction])
+    rounded = pyrtl.select(half & ((rest != 0) | kept[0]), kept + 1, _positive(kept))
+    sign, exponent, rounded, is_zero, nan, infinite = cut(sign, exponent, rounded, ~normal[-1], nan, infinite)
+    one_more = pyrtl.signed_add(exponent, pyrtl.Const(1, 2))
+    packed = pyrtl.select(rounded[-1], *(_within(form, number) for number in (one_more, exponent)))
+    beyond, vanishes = infinite | packed[-1], is_zero | packed[-2]
+    number = pyrtl.concat(packed[: form.exponent], rounded[: form.fraction])
     limit = pyrtl.Const(_infinite(form), form.bits - 1)
-    number = pyrtl.select(infinite | beyond, limit, unless(vanishes, number))
+    number = pyrtl.select(beyond, limit, unless(vanishes, number))
     quiet = pyrtl.Const(_infinite(form) | 1 << form.fraction - 1, form.bits)
     return pyrtl.select(nan, quiet, pyrtl.concat(sign, number))
+
+
+def _within(form: _Form, exponent: Signal) -> Signal:
+    """The bits of an exponent, and before them whether it is too small and whether it is too large."""
+    beyond = pyrtl.signed_ge(exponent, pyrtl.Const((1 << form.exponent) - 1, form.exponent + 1))
+    vanishes = pyrtl.signed_le(exponent, pyrtl.Const(0, 1))
+    return pyrtl.concat(beyond, vanishes, exponent[: form.exponent])
 
 
 def _positive(number: Signal) -> Signal:

@@ -7,6 +7,7 @@ from functools import reduce
 from operator import add, or_
 
 import pyrtl
+from pyrtl.rtllib.adders import fast_group_adder
 
 from fiberscope.hw.lanes.prefix_sum import PARALLEL, network
 from fiberscope.hw.rtl.kit.twin import Signal, named
@@ -36,6 +37,14 @@ def lowest(flags: Sequence[Signal]) -> list[Signal]:
     """The first of the flags that is set, alone."""
     before = [pyrtl.Const(1, 1), *all_up_to([~flag for flag in flags[:-1]])]
     return [flag & free for flag, free in zip(flags, before, strict=True)]
+
+
+def follows(one: Signal, other: Signal) -> Signal:
+    """Whether a number of two bits or more is the one behind another, 0 that behind the largest.
+
+    There is no addition: where it is, a bit differs if all below it were ones and became zeros.
+    """
+    return (one ^ other) == pyrtl.concat((other & ~one)[:-1], pyrtl.Const(1, 1))
 
 
 def decoded(number: Signal, count: int) -> Signal:
@@ -72,11 +81,8 @@ def ones_up_to(flags: Sequence[Signal]) -> list[Signal]:
 
 
 def total(wires: Sequence[Signal]) -> Signal:
-    """The sum of some wires, by a tree of adders."""
-    sums = list(wires)
-    while len(sums) > 1:
-        sums = [reduce(add, sums[i : i + 2]) for i in range(0, len(sums), 2)]
-    return sums[0]
+    """The sum of some wires, by carry-save adders (Wallace)."""
+    return fast_group_adder(wires, final_adder=add) if len(wires) > 1 else wires[0]
 
 
 def remainder(number: Signal, divisor: int) -> Signal:

@@ -177,7 +177,11 @@ class ReaderStandIn(UnitStandIn):
 
     def _task(self, task: int) -> dict[str, int]:
         tasks = Tasks(self.parameters.radix, self.parameters.value_field)
-        return tasks.bits(inputs_of(self.machine, task), self._output(task))
+        bits = tasks.bits(inputs_of(self.machine, task), self._output(task))
+        beyond = range(bits["count"], tasks.radix)  # whose words are of a task before
+        for name, word in (("firsts", 1), ("ends", 5)):
+            bits[name] |= sum(word << tasks.widths[name] * i for i in beyond)
+        return bits
 
 
 class WriterStandIn(UnitStandIn):
