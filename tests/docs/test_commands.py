@@ -121,6 +121,31 @@ def test_the_capture_of_the_page_is_what_one_sees(name: str, monkeypatch: pytest
     assert _without_host(seen) == _without_host(capture["shown"])
 
 
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        (
+            "docs/cosim.md",
+            "rtl loop merger gamma uniform:rows=40,cols=40,nonzeros=200 --set pe.count=2 --set pe.radix=8",
+        ),
+        (
+            "docs/rtl_machine.md",
+            "rtl loop pe gamma examples/worked_tiles.mtx --set pe.count=2 --set pe.radix=4"
+            " --set fibercache.banks=2 --set value=float32",
+        ),
+    ],
+)
+def test_the_run_with_rtl_is_what_the_page_shows(
+    name: str, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    with redirect_stdout(io.StringIO()) as shown:
+        assert cli.run(shlex.split(command)) == 0
+    page = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    assert [line for line in shown.getvalue().splitlines() if f"    {line}" not in page] == []
+
+
 def _without_host(text: str) -> list[str]:
     """Lines that do not depend on the machine; the last digits of rounding errors may."""
     lines = [line for line in text.splitlines() if not line.startswith("Host")]
