@@ -80,6 +80,7 @@ def test_it_does_so_in_trees_of_every_shape(radix, stages):
         {"pe__accumulator_latency": 100, "pe__pipeline_queue": 40},
         {"pe__multiplier_latency": 300, "pe__merger_latency": 20},
         {"pe__buffer_lines": 1, "fibercache__line": 16, "memory__interleave": 16},
+        {"fibercache__latency": 40, "pe__count": 1, "memory__model": "simple"},
     ],
 )
 def test_it_does_so_however_much_is_in_flight(depths):
@@ -170,7 +171,7 @@ def test_planted_a_product_that_comes_late_is_found(monkeypatch):
     assert outcome(configured(**SMALL), *small_operands()) != plain
 
 
-def congested():
+def congested(**changed):
     """A machine whose writers often find no space for a line, and end partial fibers with one."""
     settings = {
         "pe.count": 2,
@@ -185,7 +186,7 @@ def congested():
         "memory.model": "simple",
         "memory.channels": 1,
         "scheduler.stream_lines": 40,
-    }
+    } | changed
     generator = np.random.default_rng(8)
     a, b = (
         sparse.random_array(shape, density=density, rng=generator, format="csr")
@@ -198,6 +199,14 @@ def congested():
 
 def test_a_writer_that_is_held_up_by_its_requests_is_as_in_step():
     assert outcome(*congested()) == outcome(*congested(), kernel=Kernel())
+
+
+@pytest.mark.parametrize("order_seed", range(4))
+def test_a_sum_that_is_taken_before_the_pipeline_ticks_leaves_its_slot_to_the_next_cycle(order_seed):
+    quick = {"pe.accumulator_latency": 1, "pe.multiplier_latency": 1, "pe.pipeline_queue": 2}
+    machine = congested(**quick | {"fibercache.misses": 2})
+    plain = outcome(*machine, kernel=Kernel())
+    assert outcome(*machine, kernel=StandInKernel(order_seed=order_seed)) == plain
 
 
 def test_planted_a_writer_whose_word_outlives_its_task_is_found(monkeypatch):
