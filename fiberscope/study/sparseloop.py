@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
 
 from fiberscope.models.analytic.api import evaluated
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.lanes import share_of_steps
+from fiberscope.models.analytic.uniform import Uniform
 
 __all__ = ["Row", "sparseloop"]
 
-LAYER_CYCLES = 1_592_245  # of Figure 12's seventh layer, as the artifact publishes them
+# Figure 12, by layer of MobileNet 0.5: outputs, inputs and the side of a picture; densities of inputs and
+# weights; cycles of Sparseloop with uniform densities, and of the baseline, which counts the data themselves.
+# From the artifact's fig12_eyerissv2_pe_setup, commit 7a7a6f0e: results-summary/num-cycles; 7: ref_outputs.
+POINTWISE: dict[int, tuple[int, int, int, float, float, int, int]] = {
+    7: (64, 64, 32, 0.73, 0.52, 1_592_245, 1_702_140),
+    9: (128, 64, 16, 0.86, 0.82, 1_478_912, 1_499_682),
+    13: (256, 128, 8, 0.83, 0.64, 1_114_008, 1_144_158),
+    19: (256, 256, 8, 0.61, 0.55, 1_407_190, 1_457_458),
+    21: (256, 256, 8, 0.64, 0.60, 1_610_614, 1_677_684),
+    23: (256, 256, 8, 0.61, 0.70, 1_790_969, 1_821_557),
+    25: (512, 256, 4, 0.68, 0.65, 926_942, 948_572),
+    27: (512, 512, 4, 0.58, 0.30, 729_810, 775_316),
+}
 
 # Figure 13: densities of A and B, and the time over that of dense operands as the artifact gives it.
 TENSOR_CORE = {
@@ -27,6 +43,17 @@ TENSOR_CORE = {
 }
 TILE, LANES_A, LANES_B = 32, 8, 16  # elements of each operand that meet, and what of them is taken at once
 DENSE_BOUND = 128 / 116  # products a cycle over sums that the accumulators take: it sets the time when dense
+
+# Table VII, by convolution of AlexNet: how far Eyeriss' chip and Sparseloop compress DRAM's traffic; and of
+# the artifact's runs (table7_eyeriss_setup/ref_outputs, commit 7e5cfbac) DRAM's words of data, and cycles.
+COMPRESSION = {
+    1: (1.2, 1.2, 2_346_493, 2_838_528),
+    2: (1.4, 1.4, 2_426_160, 4_128_768),
+    3: (1.7, 1.7, 1_343_551, 1_916_929),
+    4: (1.8, 1.9, 957_084, 1_437_697),
+    5: (1.9, 1.9, 618_650, 958_464),
+}
+DESIGNS = Path(__file__).parent / "designs"
 
 
 @dataclass(frozen=True)
@@ -57,12 +84,53 @@ class Row:
 
 def sparseloop() -> list[Row]:
     """All rows."""
-    return [*_pointwise(), *_tensor_core(), *_structured()]
+    return [*_pointwise(), *_compression(), *_tensor_core(), *_structured()]
 
 
 def _pointwise() -> Iterator[Row]:
-    layer = read_case(["eyeriss_v2_pe"])
-    yield Row("Fig. 12", "layer 7 of MobileNet 0.5, uniform", "cycles", LAYER_CYCLES, _cycles(layer))
+    design = read_case(["eyeriss_v2_pe"])
+    for layer, (outputs, inputs, side, *shares, published, baseline) in POINTWISE.items():
+        run = _layer(design, (outputs, inputs, side, side), shares)
+        ours, case = _cycles(run), f"layer {layer} of MobileNet 0.5, uniform"
+        yield Row("Fig. 12", case, "cycles", published, ours)
+        yield Row("Fig. 12", case, "cycles, baseline on the data", baseline, ours)
+
+
+def _layer(case: Case, bounds: Sequence[int], shares: Sequence[float]) -> Case:
+    """Another layer of a nest that loops over each dimension at one level; shares are of nonzeros."""
+    problem, loops = replace(case.design.problem, bounds=tuple(bounds)), case.loops
+    drawn = (Uniform(problem.shape(number), share) for number, share in enumerate(shares))
+    whole = replace(problem, densities=(*drawn, density(1.0, problem.shape(len(shares)))))
+    mapping = replace(loops, temporal=np.where(loops.temporal > 1, bounds, 1))
+    return replace(case, design=replace(case.design, problem=whole), mapping=mapping)
+
+
+def _compression() -> Iterator[Row]:
+    for layer, (chip, published, data, cycles) in COMPRESSION.items():
+        files = DESIGNS / "eyeriss.yaml", DESIGNS / f"alexnet_conv{layer}.yaml"
+        dense, words, ours = _memory_words(read_case(files))
+        as_the_tool = _cycles(read_case(files, {"mode": "timeloop"}))
+        case = f"AlexNet, convolution {layer}"
+        yield Row("Table VII", case, "compression of DRAM's traffic", published, dense / words)
+        yield Row("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / words)
+        yield Row("Table VII", case, "data words of DRAM", data, ours)
+        yield Row("Table VII", case, "cycles, mode=timeloop", cycles, as_the_tool)
+
+
+def _memory_words(case: Case) -> tuple[float, float, float]:
+    """Words from and to the outermost level: were all dense, as they are stored, and of these the data."""
+    found = evaluated(case)
+    cost = found.cost.levels[0]
+    tables = [one for (level, _tensor), one in found.traffic.dense.items() if level == 0]
+    dense = sum(float((one.reads + one.updates)[0]) for one in tables)
+    words, metadata = (
+        sum(float(numbers[0]) for way in ways for numbers in way.values())
+        for ways in (
+            (cost.read_words, cost.write_words),
+            (cost.format_read_words, cost.format_write_words),
+        )
+    )
+    return dense, words, words - metadata
 
 
 def _tensor_core() -> Iterator[Row]:
