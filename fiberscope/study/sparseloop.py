@@ -16,6 +16,20 @@ from fiberscope.models.analytic.uniform import Uniform
 
 __all__ = ["Row", "sparseloop"]
 
+# Figure 1, by density of both operands: microjoules with bitmasks, which take as long at each; cycles and
+# microjoules of coordinate lists. From the artifact's fig1_format_comparison_setup/ref_outputs, 7e5cfbac.
+BITMASK_CYCLES = 2_113_536
+FORMATS = {
+    0.01171875: (1.34, 34_056, 0.39),
+    0.02: (1.42, 58_124, 0.62),
+    0.04: (1.62, 116_247, 1.18),
+    0.08: (2.04, 232_490, 2.31),
+    0.1015625: (2.27, 295_152, 2.92),
+    0.19921875: (3.38, 578_952, 5.77),
+    0.3984375: (5.93, 1_157_904, 11.87),
+    0.80078125: (12.29, 3_698_200, 25.41),
+}
+
 # Figure 12, by layer of MobileNet 0.5: outputs, inputs and the side of a picture; densities of inputs and
 # weights; cycles of Sparseloop with uniform densities, and of the baseline, which counts the data themselves.
 # From the artifact's fig12_eyerissv2_pe_setup, commit 7a7a6f0e: results-summary/num-cycles; 7: ref_outputs.
@@ -84,7 +98,27 @@ class Row:
 
 def sparseloop() -> list[Row]:
     """All rows."""
-    return [*_pointwise(), *_compression(), *_tensor_core(), *_structured()]
+    return [*_formats(), *_pointwise(), *_compression(), *_tensor_core(), *_structured()]
+
+
+def _formats() -> Iterator[Row]:
+    designs = [read_case([name], {"first_fill": "charge"}) for name in ("bitmask", "coordinate_list")]
+    for share, (bitmask_energy, cycles, energy) in FORMATS.items():
+        published = (BITMASK_CYCLES, bitmask_energy), (cycles, energy)
+        for design, name, numbers in zip(designs, ("bitmasks", "coordinate lists"), published, strict=True):
+            found = evaluated(_with_densities(design, [share, share]))
+            case = f"{name}, density {share:.2g}"
+            ours = float(found.cycles[0]), float(found.energy_pj[0]) * 1e-6
+            for what, one, other in zip(("cycles", "energy, uJ"), numbers, ours, strict=True):
+                yield Row("Fig. 1", case, what, one, other, "that a first fill may be charged (first_fill)")
+
+
+def _with_densities(case: Case, shares: Sequence[float]) -> Case:
+    """With a fixed share of nonzeros in the first tensors, and the others full."""
+    problem = case.design.problem
+    full = [1.0] * (len(problem.tensors) - len(shares))
+    models = tuple(density(share, problem.shape(number)) for number, share in enumerate([*shares, *full]))
+    return replace(case, design=replace(case.design, problem=replace(problem, densities=models)))
 
 
 def _pointwise() -> Iterator[Row]:
@@ -142,10 +176,8 @@ def _tensor_core() -> Iterator[Row]:
 
 def _structured() -> Iterator[Row]:
     sparse = read_case(["stc"])
-    problem = sparse.design.problem
-    models = tuple(density(1.0, problem.shape(number)) for number in range(len(problem.tensors)))
-    dense = replace(sparse, design=replace(sparse.design, problem=replace(problem, densities=models)))
-    yield Row("Sec. VI", "STC, two of four", "speedup over dense", 2.0, _cycles(dense) / _cycles(sparse))
+    speedup = _cycles(_with_densities(sparse, [])) / _cycles(sparse)
+    yield Row("Sec. VI", "STC, two of four", "speedup over dense", 2.0, speedup)
 
 
 def _cycles(case: Case) -> float:
