@@ -67,6 +67,9 @@ COMPRESSION = {
     4: (1.8, 1.9, 957_084, 1_437_697),
     5: (1.9, 1.9, 618_650, 958_464),
 }
+OVERLAPPING = (
+    "that metadata of tiles that overlap is counted as it is read, after the run had come out at 1.337"
+)
 DESIGNS = Path(__file__).parent / "designs"
 
 
@@ -145,8 +148,9 @@ def _compression() -> Iterator[Row]:
         dense, words, ours = _memory_words(read_case(files))
         as_the_tool = _cycles(read_case(files, {"mode": "timeloop"}))
         case = f"AlexNet, convolution {layer}"
-        yield Row("Table VII", case, "compression of DRAM's traffic", published, dense / words)
-        yield Row("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / words)
+        settled = OVERLAPPING if layer == 2 else ""
+        yield Row("Table VII", case, "compression of DRAM's traffic", published, dense / words, settled)
+        yield Row("Table VII", case, "compression of DRAM's traffic, chip", chip, dense / words, settled)
         yield Row("Table VII", case, "data words of DRAM", data, ours)
         yield Row("Table VII", case, "cycles, mode=timeloop", cycles, as_the_tool)
 

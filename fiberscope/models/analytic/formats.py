@@ -204,6 +204,7 @@ class Stored:
     Args:
         density: the mean share of nonzeros of the tiles that come here.
         arriving: the share of tiles that come here: those that are not known to be empty.
+        listed: words that the ranks go through: more than the tile's where the tiles within it overlap.
         units: the mean units of a tile by rank; None without a format.
         words: of data that a tile may take.
         largest: the most units that a tile may take.
@@ -212,6 +213,7 @@ class Stored:
 
     density: Numbers
     arriving: Numbers
+    listed: Numbers
     units: Units | None
     words: Numbers
     largest: Units | None
@@ -240,7 +242,8 @@ class Representation:
         kind = self._features.formats.get((level, tensor))
         if kind is None:
             short = np.zeros(len(dense.tile), np.bool_)
-            return Stored(mean, arriving, None, dense.tile.astype(np.float64), None, short)
+            words = dense.tile.astype(np.float64)
+            return Stored(mean, arriving, words, None, words, None, short)
         return self._formatted(level, tensor, known, mean, arriving)
 
     def _known_outside(self, level: int, tensor: int) -> bool:
@@ -262,19 +265,19 @@ class Representation:
         problem, kind = self._problem, self._features.formats[level, tensor]
         fibers = self._ranks.fibers(level, tensor)
         dense, density = self._traffic.dense[level, tensor], problem.densities[tensor]
-        words = dense.tile.astype(np.float64)
+        words = listed = dense.tile.astype(np.float64)
         if kind.compressed:
             extents = problem.extents(tensor, self._traffic.nest.tile(level))
             words = ask(density.maximum, extents)
         if self._options.exact_formats:
+            listed = fibers.shape.prod(axis=1).astype(np.float64)
             units = exact_units(problem, tensor, kind, fibers, known, self._options.rle_split_runs)
-            return Stored(
-                mean, arriving, units, words, most_units(problem, tensor, kind, fibers), fibers.short
-            )
+            most = most_units(problem, tensor, kind, fibers)
+            return Stored(mean, arriving, listed, units, words, most, fibers.short)
         rows = range(len(dense.tile))
         rough = [rough_units(problem, tensor, kind, fibers, row, known) for row in rows]
         largest = [largest_units(problem, tensor, kind, fibers, row) for row in rows]
-        return Stored(mean, arriving, _stacked(rough), words, _stacked(largest), fibers.short)
+        return Stored(mean, arriving, listed, _stacked(rough), words, _stacked(largest), fibers.short)
 
 
 def _stacked(units: list[Units]) -> Units:

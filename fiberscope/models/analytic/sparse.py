@@ -136,7 +136,7 @@ def _represented(problem: Problem, traffic: Traffic, stored: Mapping[Place, Stor
         return Counted(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
     zeros = 1.0 - one.density
     reads, fills, updates = (Access.of(each - _floor(each * zeros)) for each in every)
-    formats = [FormatAccess.of(one.units, each / dense.tile) for each in every]
+    formats = [FormatAccess.of(one.units, each / one.listed) for each in every]
     return Counted(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
 
