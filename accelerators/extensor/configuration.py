@@ -30,10 +30,23 @@ class LastLevelBuffer(Configuration):
     """The last-level buffer and what reads it."""
 
     size: Bytes = Field(ge=1)
+    window: Literal["tiles", "rows"]
     halves: int = Field(ge=1, le=HALVES)
     intersectors: int = Field(ge=1, le=1024)
     port: Bytes = Field(ge=1)
     pair_queue: int = Field(ge=1, le=1024)
+    dispatch: Literal["home", "turn"]
+    barrier: bool
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether rows of A and Z come and go by themselves."""
+        return self.window == "rows"
+
+    @property
+    def tiles(self) -> int:
+        """Whole tiles of each operand that it has to hold."""
+        return 1 if self.by_rows else self.halves
 
 
 class Tile(Configuration):

@@ -63,7 +63,8 @@ class Dispatcher(Component):
     a microtile product, which goes out on ``tasks[i]``. A microtile of A has a processing element of its own,
     so that it need not be moved again for the next N1, and neighbours in K1 have neighbours; where that one's
     queue is full, the product goes to the next that has space. Elements with a long product come last, for as
-    long as it is expected to take: what stood behind it would hold up its whole pair. On ``rows`` goes how
+    long as it is expected to take: what stood behind it would hold up its whole pair. (With ``in_turn``
+    products go to the elements in turn, and wait for the one whose turn it is.) On ``rows`` goes how
     many rows M1 a tile has and, of each that is through, how many products it took. A pair begins when a half
     of the output tiles is free: ``drained`` says that one has become so. When the elements have taken the
     microtiles of a pair, its input tiles are free: ``released``.
@@ -79,12 +80,13 @@ class Dispatcher(Component):
     Args:
         name: instance name.
         a, b: the operands.
-        output_rows: those of the output tile's first half, then those of the second.
+        output_rows: those of the output tile in the first half of the buffer, then those in the second.
         intersectors: that walk in parallel.
         microtile: coordinates of a microtile.
         shape: of an output tile, in microtiles.
-        halves: of the output tiles' buffer.
+        halves: of the buffer; there may be more than two, each with a tile.
         skip: whether the head behind skips; else it goes on by one.
+        in_turn: whether products go to the elements in turn, whatever their lengths.
     """
 
     PORTS = (
@@ -115,6 +117,7 @@ class Dispatcher(Component):
         shape: tuple[int, int],
         halves: int = HALVES,
         skip: bool = True,
+        in_turn: bool = False,
     ) -> None:
         super().__init__(name)
         self.a = a
@@ -132,7 +135,7 @@ class Dispatcher(Component):
             "q"
         )  # by half of the input tiles and element: its products when the pair was closed
         self.half = halves - 1  # of the output tiles, the present pair's
-        self.held = array("q", bytes(8 * HALVES))  # halves in use
+        self.held = array("q", bytes(8 * halves))  # halves in use
         self.open = False  # whether a pair is being worked on
         self.products = 0
         self.work = 0  # that is expected of them
@@ -149,6 +152,8 @@ class Dispatcher(Component):
         self.elements = 0
         self.roomy = Elements(0)  # those that have space in this cycle and got no product, of which
         self.late = Elements(0)  # these have a long one
+        self.in_turn = in_turn
+        self.turn = 0  # the element that is next
         self.long_until = array("q")  # by processing element: the cycle in which its long products should end
 
     def elaborate(self) -> None:
@@ -157,7 +162,7 @@ class Dispatcher(Component):
         self.elements = len(self.tasks)
         self.roomy, self.late = Elements(self.elements), Elements(self.elements)
         self.long_until = array("q", bytes(8 * self.elements))
-        self.marks = array("q", bytes(8 * HALVES * self.elements))
+        self.marks = array("q", bytes(8 * self.halves * self.elements))
 
     def tick(self, now: int) -> int:
         """Advance every intersector by a step."""
@@ -195,7 +200,7 @@ class Dispatcher(Component):
 
     def _close_pair(self) -> None:
         """All products are given out: note up to which the elements have to take their microtiles."""
-        first = self.closed % HALVES * self.elements
+        first = self.closed % self.halves * self.elements
         for element in range(self.elements):
             tasks = self.tasks[element]
             self.marks[first + element] = tasks.pushes
@@ -206,7 +211,7 @@ class Dispatcher(Component):
         """Free the input tiles of the oldest pair that is closed, if no element needs them any more."""
         if self.freed == self.closed:
             return False
-        first = self.freed % HALVES * self.elements
+        first = self.freed % self.halves * self.elements
         while self.taken < self.elements:
             tasks = self.tasks[self.taken]
             waiting = tasks.capacity - tasks.space()
@@ -215,7 +220,7 @@ class Dispatcher(Component):
             self.taken += 1
         self.taken = 0
         self.freed += 1
-        self.released.push(0)  # there is space, for both halves
+        self.released.push(0)  # there is space, for all halves
         return True
 
     def _begin(self, half: int) -> None:
@@ -276,7 +281,7 @@ class Dispatcher(Component):
         if not self.asked:
             self._ask_for_space(now)
             self.asked = True
-        element = self._element_for(a)
+        element = self._in_turn() if self.in_turn else self._element_for(a)
         self.meets[lane] = element < 0
         if element < 0:
             self.all_full = True
@@ -284,7 +289,8 @@ class Dispatcher(Component):
         tasks = self.tasks[element]
         tasks.push(self.half, a, b)
         self.products += 1
-        self._note_work(element, self._work(a, b), now)
+        if not self.in_turn:
+            self._note_work(element, self._work(a, b), now)
         self.row_products[self.lane_row[lane]] += 1
         both.take()
         if both.ended():
@@ -297,7 +303,7 @@ class Dispatcher(Component):
         self.working -= 1
         self.row_left[row] -= 1
         if self.row_left[row] == 0:
-            # There is space: for all rows of both halves.
+            # There is space: for all rows of all halves.
             self.rows.push(self.half, row, self.row_products[row])
             self.row_products[row] = 0
 
@@ -314,6 +320,15 @@ class Dispatcher(Component):
         element = self.late.behind(home)
         if element >= 0:
             self.late.remove(element)
+        return element
+
+    def _in_turn(self) -> int:
+        """The processing element whose turn it is; -1 if it has no space, or got a product in this cycle."""
+        element = self.turn
+        if self.roomy.behind(element) != element:
+            return -1
+        self.roomy.remove(element)
+        self.turn = element + 1 if element + 1 < self.elements else 0
         return element
 
     def _ask_for_space(self, now: int) -> None:

@@ -20,7 +20,7 @@ class Drain(Component):
     microtile of it that was visited, what memory holds already is read (``read_jobs``, ``read_done``),
     merged, and written back (``partial_jobs``, ``partial_done``); elements that memory did not hold are
     written behind it (``new_jobs``, ``new_done``). ``drained`` says when all rows of a tile are on their way
-    to memory. Rows of a pair wait while the pair before has the same output tile and is not drained: their
+    to memory. Rows of a pair wait while one before has the same output tile and is not drained: their
     elements are merged with what that pair leaves in memory, and counted so.
 
     Timing: a cycle takes a row and asks for what memory holds of it, as far ahead as the stream takes jobs,
@@ -32,6 +32,7 @@ class Drain(Component):
         places: for each pair in order, the first row M1 of its output tile and its N2, counted from 0.
         product: Z in memory.
         element_bytes: of an element of Z.
+        halves: of the buffer; there may be more than two, each with a tile.
     """
 
     PORTS = (
@@ -63,19 +64,21 @@ class Drain(Component):
         places: list[tuple[int, int]],
         product: StoredProduct,
         element_bytes: int,
+        *,
+        halves: int = HALVES,
     ) -> None:
         super().__init__(name)
         self.output_rows = output_rows
-        self.height = len(output_rows) // HALVES
+        self.height = len(output_rows) // halves
         self.places = places
         self.product = product
         self.element_bytes = element_bytes
         self.pairs = 0  # begun
-        self.latest = 0  # half of the pair that was begun last
         self.tiles = 0
-        self.place = [(0, 0)] * HALVES  # of the tile in each half
-        self.missing = [0] * HALVES  # rows that are not drained
-        self.waiting: deque[tuple[int, int]] = deque()  # half, row: for the pair before, of the same tile
+        self.pair = [0] * halves  # the number of the pair in each half
+        self.place = [(0, 0)] * halves  # of the tile there
+        self.missing = [0] * halves  # rows that are not drained
+        self.waiting: deque[tuple[int, int]] = deque()  # half, row: for a pair before, of the same tile
         self.reading: deque[tuple[int, int, int]] = deque()  # half, bytes that memory holds, new bytes
         self.writing: deque[int] = deque()  # half
         self.read = 0  # rows read and not written
@@ -110,7 +113,7 @@ class Drain(Component):
         return progress
 
     def _end_row(self) -> None:
-        """The row that was first to be written is; there is space to say so of both halves."""
+        """The row that was first to be written is; there is space to say so of all halves."""
         self.written = [count - 1 for count in self.written]
         half = self.writing.popleft()
         self.missing[half] -= 1
@@ -122,9 +125,7 @@ class Drain(Component):
         """A tile that begins, or a row that is complete: ask for what memory holds of it."""
         if not self.read_jobs.can_push():
             return False
-        if self.waiting and not self._must_wait(self.waiting[0][0]):
-            half, row = self.waiting.popleft()
-            self._read(half, row)
+        if self._read_waiting():
             return True
         if not self.finished.can_pop():
             return False
@@ -132,7 +133,7 @@ class Drain(Component):
         if row == TILE:
             self.place[half] = self.places[self.pairs]
             self.missing[half] = self.finished.reference()
-            self.latest = half
+            self.pair[half] = self.pairs
             self.pairs += 1
         elif self._must_wait(half):
             self.waiting.append((half, row))
@@ -141,10 +142,21 @@ class Drain(Component):
         self.finished.pop()
         return True
 
+    def _read_waiting(self) -> bool:
+        """Ask for a row that has waited for a pair which is drained by now."""
+        for half, row in self.waiting:
+            if not self._must_wait(half):
+                self.waiting.remove((half, row))
+                self._read(half, row)
+                return True
+        return False
+
     def _must_wait(self, half: int) -> bool:
-        """Whether the other half has the pair before, of the same output tile, and it is not drained."""
-        other = HALVES - 1 - half
-        return half == self.latest and self.missing[other] > 0 and self.place[half] == self.place[other]
+        """Whether a pair before has the same output tile, and it is not drained."""
+        return any(
+            missing > 0 and pair < self.pair[half] and place == self.place[half]
+            for missing, pair, place in zip(self.missing, self.pair, self.place, strict=True)
+        )
 
     def _read(self, half: int, row: int) -> None:
         """Ask for what memory holds of a row, and merge."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from fiberscope.accelerators.extensor.layout import HALVES, PAIR, SIGNAL
@@ -19,10 +21,17 @@ class Loader(Component):
     half. Of A's tile only the microtiles come whose K1 coordinate B's tile has too: the others cannot meet
     anything. A tile of B that is there already, for another tile of A, is not brought again.
 
+    With ``rows`` A's tiles are rows, and the buffer has one tile of B: its lists come with the first row, of
+    its microtiles with each row those that meet it and are not there. The next tile of B waits until no row
+    needs the last one. Where ``completed`` is connected it waits for a barrier too: until all products of the
+    pairs before are done, which comes in there.
+
     Args:
         name: instance name.
         a, b: the operands.
-        halves: of the last-level buffer.
+        halves: of the last-level buffer; there may be more than two, each with a tile of A.
+        rows: whether A's tiles are rows.
+        ahead: pairs that are asked for and not there, at the most; no more than a stream takes jobs.
     """
 
     PORTS = (
@@ -33,8 +42,9 @@ class Loader(Component):
         Input("b_done", DONE),
         Output("loaded", PAIR),
         Input("released", SIGNAL),
+        Input("completed", SIGNAL, optional=True),
     )
-    SIGNALS = (Signal("held", 4), Signal("begun", 32))
+    SIGNALS = (Signal("held", 16), Signal("begun", 32))
 
     pairs: Channel
     a_jobs: Channel
@@ -43,17 +53,31 @@ class Loader(Component):
     b_done: Channel
     loaded: Channel
     released: Channel
+    completed: Channel | None
 
-    def __init__(self, name: str, a: TiledOperand, b: TiledOperand, *, halves: int = HALVES) -> None:
+    def __init__(
+        self,
+        name: str,
+        a: TiledOperand,
+        b: TiledOperand,
+        *,
+        halves: int = HALVES,
+        rows: bool = False,
+        ahead: int = 1,
+    ) -> None:
         super().__init__(name)
         self.a = a
         self.b = b
         self.halves = halves
+        self.rows = rows
+        self.ahead = ahead
         self.held = 0  # of them in use
-        self.pair: tuple[int, int] | None = None
-        self.missing = [False, False]  # whether the pair's tile of A is in flight, and of B
+        self.coming: deque[tuple[int, int]] = deque()  # pairs that are asked for
+        self.arrived = [0, 0]  # of these: how many tiles of A are there, and of B
         self.tile_of_b = -1
+        self.absent = np.zeros(0, bool)  # by microtile of it: with rows, whether it is still to come
         self.begun = 0  # pairs
+        self.done_with = 0  # those of them whose products are done, where there is a barrier
 
     def elaborate(self) -> None:
         """Fetch the channels; those of A's stream and of B's go side by side."""
@@ -65,18 +89,21 @@ class Loader(Component):
         """Free a half, note what came, hand on a pair that is complete, begin the next."""
         progress = self._free()
         progress = self._receive() or progress
-        if self.pair is not None and not any(self.missing):
-            self.loaded.push(0, *self.pair)  # there is space, for both halves
-            self.pair = None
+        progress = self._note_completed() or progress
+        if self.coming and all(self.arrived):
+            self.loaded.push(0, *self.coming.popleft())  # there is space, for all halves
+            self.arrived = [count - 1 for count in self.arrived]
             progress = True
-        elif self.pair is None and self.held < self.halves and self.pairs.can_pop():
+        elif len(self.coming) < self.ahead and self._has_room() and not self._barred():
             self._begin()
             progress = True
         return self.busy(now + 1) if progress else self._wait()
 
     def _wait(self) -> int:
-        if any(self.missing):
-            return self.wait_input(self.done[self.missing.index(True)])
+        if self.coming:
+            return self.wait_input(self.done[self.arrived.index(0)])
+        if self.completed is not None and self._has_room():
+            return self.wait_input(self.completed)
         return self.wait_input(self.released) if self.held else self.idle()
 
     def _free(self) -> bool:
@@ -91,26 +118,52 @@ class Loader(Component):
         for i, channel in enumerate(self.done):
             if channel.can_pop():
                 channel.pop()
-                self.missing[i] = False
+                self.arrived[i] += 1
                 progress = True
         return progress
 
+    def _note_completed(self) -> bool:
+        if self.completed is None or not self.completed.can_pop():
+            return False
+        self.completed.pop()
+        self.done_with += 1
+        return True
+
+    def _has_room(self) -> bool:
+        """Whether there is a pair to bring, and a half for it."""
+        return self.held < self.halves and self.pairs.can_pop()
+
+    def _barred(self) -> bool:
+        """Whether the next pair has another tile of B, and the last one is still needed."""
+        if self.pairs.reference() == self.tile_of_b:
+            return False
+        return (self.rows and self.held > 0) or (self.completed is not None and self.done_with < self.begun)
+
     def _begin(self) -> None:
-        """Ask for a pair; there is space for its jobs, since those of the last one are done."""
-        self.pair = self.pairs.coordinate(), self.pairs.reference()
+        """Ask for a pair; there is space for its jobs, since no more than ``ahead`` are not done."""
+        pair = self.pairs.coordinate(), self.pairs.reference()
         self.pairs.pop()
         self.held += 1
-        for channel, size in zip(self.jobs, self._bytes(*self.pair), strict=True):
+        for channel, size in zip(self.jobs, self._bytes(*pair), strict=True):
             channel.push(0, size)
-        self.missing = [True, True]
-        self.tile_of_b = self.pair[1]
+        self.coming.append(pair)
+        self.tile_of_b = pair[1]
         self.begun += 1
 
     def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
         """Bytes of both tiles that have to come."""
         coordinates, sizes = self.a.microtiles(tile_a)
-        met = np.isin(coordinates, self.b.microtiles(tile_b)[0])
-        return int(sizes[met].sum()), 0 if tile_b == self.tile_of_b else int(self.b.tile_bytes[tile_b])
+        k_of_b, sizes_of_b = self.b.microtiles(tile_b)
+        of_a = int(sizes[np.isin(coordinates, k_of_b)].sum())
+        new = tile_b != self.tile_of_b
+        if not self.rows:
+            return of_a, int(self.b.tile_bytes[tile_b]) if new else 0
+        lists = int(self.b.tile_bytes[tile_b] - sizes_of_b.sum()) if new else 0
+        if new:
+            self.absent = np.ones(len(k_of_b), bool)
+        needed = self.absent & np.isin(k_of_b, coordinates)
+        self.absent &= ~needed
+        return of_a, lists + int(sizes_of_b[needed].sum())
 
     def counters(self) -> dict[str, int]:
         """Pairs of tiles brought."""

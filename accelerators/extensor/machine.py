@@ -98,9 +98,12 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.skip = parameters.intersection != "two_finger"
         shape = (int(a.shape[0]), int(b.shape[1]))
         self.output = _output_shape(shape, self.tiling.shape, parameters.pe.tile)
+        self.halves = parameters.llb.halves  # of the buffer, each with a pair of tiles
+        if parameters.llb.by_rows:
+            self.halves, self.output = self.output[0], (1, self.output[1])
         self.product = StoredProduct(shape, parameters.pe.tile, self.output[1], self.value_type)
         self.output_rows = [
-            OutputRow(self.output[1], self.value_type) for _ in range(HALVES * self.output[0])
+            OutputRow(self.output[1], self.value_type) for _ in range(self.halves * self.output[0])
         ]
         self.slots = [PartialSlot() for _ in range(parameters.pe.slots * parameters.pe.count)]
         self._add_sequencing()
@@ -117,7 +120,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         a, b, llb, rows = self.a, self.b, self.parameters.llb, self.output_rows
         self.places = self._places()
         self.sequencer = self.add("sequencer", "sequencer", a.tree, b.tree, skip=self.skip)
-        self.loader = self.add("loader", "llb.loader", a, b, halves=llb.halves)
+        self.loader = self.add("loader", "llb.loader", a, b, halves=self.halves, **self._loading())
         self.dispatcher = self.add(
             "dispatcher",
             "llb.dispatcher",
@@ -127,12 +130,20 @@ class ExTensor(Composition[ExTensorConfiguration]):
             intersectors=llb.intersectors,
             microtile=self.parameters.pe.tile,
             shape=self.output,
-            halves=llb.halves,
+            halves=self.halves,
             skip=self.skip,
+            **({"in_turn": True} if llb.dispatch == "turn" else {}),
         )
-        self.outputs = self.add("outputs", "llb.outputs", rows, self.slots)
+        self.outputs = self.add("outputs", "llb.outputs", rows, self.slots, halves=self.halves)
         element_bytes = self.parameters.format.output // 8
-        self.drain = self.add("drain", "llb.drain", rows, self.places, self.product, element_bytes)
+        self.drain = self.add(
+            "drain", "llb.drain", rows, self.places, self.product, element_bytes, halves=self.halves
+        )
+
+    def _loading(self) -> dict[str, int]:
+        """How the loader brings rows, if it does: as many at once as a stream takes jobs."""
+        parameters = self.parameters
+        return {"rows": True, "ahead": parameters.stream.jobs} if parameters.llb.by_rows else {}
 
     def _places(self) -> list[tuple[int, int]]:
         """For each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
@@ -177,12 +188,15 @@ class ExTensor(Composition[ExTensorConfiguration]):
         """The life of a pair of tiles."""
         connect = self.kernel.connect
         connect(self.sequencer, "pairs", self.loader, "pairs", capacity=self.parameters.llb.pair_queue)
-        connect(self.loader, "loaded", self.dispatcher, "loaded", capacity=HALVES)
-        rows = HALVES * (self.output[0] + 1)  # all that can be in flight
+        halves = max(HALVES, self.halves)
+        connect(self.loader, "loaded", self.dispatcher, "loaded", capacity=halves)
+        rows = halves * (self.output[0] + 1)  # all that can be in flight
         connect(self.dispatcher, "rows", self.outputs, "rows", capacity=rows)
         connect(self.outputs, "finished", self.drain, "finished", capacity=rows)
-        connect(self.dispatcher, "released", self.loader, "released", capacity=HALVES)
-        connect(self.drain, "drained", self.dispatcher, "drained", capacity=HALVES)
+        connect(self.dispatcher, "released", self.loader, "released", capacity=halves)
+        connect(self.drain, "drained", self.dispatcher, "drained", capacity=halves)
+        if self.parameters.llb.barrier:
+            connect(self.outputs, "completed", self.loader, "completed", capacity=rows)
         users = ((self.loader, "a"), (self.loader, "b"), (self.drain, "read"), (self.drain, "partial"))
         for (user, port), stream in zip((*users, (self.drain, "new")), self.streams, strict=True):
             jobs = self.parameters.stream.jobs

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, TILE
+from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, SIGNAL, TILE
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
@@ -128,11 +128,12 @@ class PartialSlot:  # C: final
 
 
 class OutputBuffer(Component):
-    """Adds partial outputs to the two output tiles of the last-level buffer.
+    """Adds partial outputs to the output tiles of the last-level buffer.
 
     Interface: the partial outputs of a microtile product come in on ``partials[i]`` from processing element
     i. On ``rows`` come how many rows of microtiles a tile will have, and of each how many products, once that
-    is known. When those have come the row is complete: ``finished`` passes it to the drain.
+    is known. When those have come the row is complete: ``finished`` passes it to the drain. ``completed``
+    says when all rows of a tile are.
 
     Timing: a product of each processing element and a token of ``rows`` a cycle. A core makes at most one
     partial output a cycle, and each has a port of its own: its outputs arrive while it works, and nothing
@@ -142,28 +143,33 @@ class OutputBuffer(Component):
         name: instance name.
         output_rows: those of the first half, then those of the second.
         slots: by number, where the cores put partial outputs.
+        halves: of the buffer; there may be more than two, each with a tile.
     """
 
     PORTS = (
         Input("rows", ROW),
         Input("partials", PARTIALS, array=True),
         Output("finished", ROW),
+        Output("completed", SIGNAL, optional=True),
     )
     COUNTERS = ("partial_outputs",)  # that came
-    SIGNALS = (Signal("missing_0", 16), Signal("missing_1", 16))
+    SIGNALS = (Signal("missing", 32),)
 
     rows: Channel
     partials: list[Channel]
     finished: Channel
+    completed: Channel | None
 
-    def __init__(self, name: str, output_rows: list[OutputRow], slots: list[PartialSlot]) -> None:
+    def __init__(
+        self, name: str, output_rows: list[OutputRow], slots: list[PartialSlot], *, halves: int = HALVES
+    ) -> None:
         super().__init__(name)
         self.output_rows = output_rows
         self.slots = slots
-        self.height = len(output_rows) // HALVES
+        self.height = len(output_rows) // halves
         self.done = array("q", bytes(8 * len(output_rows)))  # products that came, by row
         self.expected = array("q", [UNKNOWN] * len(output_rows))
-        self.missing = array("q", bytes(8 * HALVES))  # rows that are not complete, by half
+        self.missing = array("q", bytes(8 * halves))  # rows that are not complete, by half
         self.partial_outputs = 0
 
     def tick(self, now: int) -> int:
@@ -203,18 +209,20 @@ class OutputBuffer(Component):
         self._complete(half, row)
 
     def _complete(self, half: int, row: int) -> None:
-        """Pass a row on if all its products have come; there is space for all rows of both halves."""
+        """Pass a row on if all its products have come; there is space for all rows of all halves."""
         place = half * self.height + row
         if self.done[place] == self.expected[place]:
             self.done[place] = 0
             self.expected[place] = UNKNOWN
             self.finished.push(half, row)
             self.missing[half] -= 1
+            if self.missing[half] == 0 and self.completed is not None:
+                self.completed.push(half)
 
     def counters(self) -> dict[str, int]:
         """Partial outputs that came, and those of them that were added to one that was there."""
         return {**super().counters(), "add": sum(row.additions for row in self.output_rows)}
 
     def sample(self) -> tuple[int, ...]:
-        """Rows that are not complete, in each half."""
-        return self.missing[0], self.missing[1]
+        """Rows that are not complete."""
+        return (sum(self.missing),)

@@ -58,6 +58,8 @@ class Tiling:
             excess = self._excess()
         if excess:
             raise ConfigurationError(excess)
+        if parameters.llb.by_rows:
+            self._cut(1)
         told = [_told(self.shape, origin, wanted)] if origin else []
         if self.parameters.pe.tile < parameters.pe.tile:
             sides = f"{self.parameters.pe.tile}, as two of {parameters.pe.tile} do not fit a buffer together"
@@ -70,11 +72,13 @@ class Tiling:
         m, k, n = self.shape
         return Tile(m=m, k=k, n=n)
 
-    def _cut(self) -> None:
+    def _cut(self, rows: int = 0) -> None:
+        """Cut both; A into tiles of so many rows M1, if it is said."""
+        shape = (rows or self.shape[0], *self.shape[1:])
         microtile, ranks = self.parameters.pe.tile, self.parameters.format.ranks
         a, b = (ranks(operand, dense) for operand, dense in self.dense.items())
-        self.a = TiledOperand(tiled_a(self.trees[0], microtile, self.shape), a)
-        self.b = TiledOperand(tiled_b(self.trees[1], microtile, self.shape), b)
+        self.a = TiledOperand(tiled_a(self.trees[0], microtile, shape), a)
+        self.b = TiledOperand(tiled_b(self.trees[1], microtile, shape), b)
 
     def _fit_microtiles(self) -> None:
         """Halve the side of microtiles until those that meet fit the buffer of a processing element.
@@ -109,7 +113,7 @@ class Tiling:
 
     def _excess(self) -> str:
         """What does not fit the last-level buffer, as one line; empty if all does."""
-        size, halves = self.parameters.llb.size, self.parameters.llb.halves
+        size, halves = self.parameters.llb.size, self.parameters.llb.tiles
         a, b = (int(part.tile_bytes.max(initial=0)) for part in (self.a, self.b))
         needed = halves * (a + b)
         parts = f"{halves} of A of up to {a} bytes, {halves} of B of up to {b} bytes"
@@ -191,7 +195,7 @@ def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
     """
     if parameters.tiling == PUBLISHED:
         return None
-    part = parameters.llb.size // (len("ABZ") * parameters.llb.halves)
+    part = parameters.llb.size // (len("ABZ") * parameters.llb.tiles)
     words = part * 2 // (parameters.format.element // 8)
     return TileRoom("Z[m,n] = A[m,k] * B[k,n]", "nkm", parameters.tiling, parameters.pe.tile, words)
 

@@ -13,6 +13,8 @@ CASE = MachineCase(
         | {"pe.count": 1, "llb.intersectors": 1, "stream.lines": 1, "memory.channels": 1},
         "no skipping, one half": TINY | {"intersection": "two_finger", "llb.halves": 1},
         "wide": TINY | {"pe.count": 8, "llb.intersectors": 8, "llb.port": 64, "tile.m": 1},
+        "rows in turn, a barrier": TINY
+        | {"llb.window": "rows", "llb.dispatch": "turn", "llb.barrier": True, "intersection": "scanners"},
         "units": TINY | {"step": "unit"},
         "shipped": {},
     },

@@ -11,7 +11,14 @@ from fiberscope.sim.testing import check_accounting
 def check_all(machine, a, b):
     """Product, operations, traffic, bounds and accounting."""
     parameters = machine.parameters
-    model = Model(a, b, parameters.pe.tile, machine.tiling.shape, intersection=parameters.intersection)
+    model = Model(
+        a,
+        b,
+        parameters.pe.tile,
+        machine.tiling.shape,
+        intersection=parameters.intersection,
+        by_rows=parameters.llb.by_rows,
+    )
     check_product(machine, model)
     check_operations(machine, model)
     check_traffic(machine, model)

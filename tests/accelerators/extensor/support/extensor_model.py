@@ -16,12 +16,23 @@ class Model:
         side: coordinates of a microtile.
         shape: microtiles of a tile in M, K, N.
         intersection: the rule, as the parameter has it.
+        by_rows: whether rows of A bring the microtiles of B that they meet.
     """
 
     def __init__(
-        self, a: Any, b: Any, side: int, shape: tuple[int, int, int], *, intersection: str = "skip"
+        self,
+        a: Any,
+        b: Any,
+        side: int,
+        shape: tuple[int, int, int],
+        *,
+        intersection: str = "skip",
+        by_rows: bool = False,
     ) -> None:
         self.side, self.shape = side, shape
+        shape = (1, *shape[1:]) if by_rows else shape
+        self.by_rows = by_rows
+        self.k_there: set[int] = set()  # of the tile of B: with rows, those of its microtiles that came
         self.intersect = two_finger if intersection == "two_finger" else skip_ahead
         self.meet = scanners if intersection == "scanners" else self.intersect
         m, k, n = (side * size for size in shape)
@@ -52,7 +63,12 @@ class Model:
         of_a = [tile for row in a.values() for k1, tile in row.items() if k1 in in_b]
         self.count["A"] += sum(_bytes(tile) + 12 for tile in of_a)
         if new_b:
-            self.count["B"] += sum(8 + sum(_bytes(tile) + 8 for tile in row.values()) for row in b.values())
+            self.count["B"] += 8 * len(b)
+            self.k_there = set()
+        in_a = {k1 for row in a.values() for k1 in row} if self.by_rows else in_b
+        for row in b.values():
+            self.count["B"] += sum(_bytes(row[k1]) + 8 for k1 in (row.keys() & in_a) - self.k_there)
+        self.k_there |= in_a
         before = set(self.product)
         for m1, row in a.items():
             for n1, other in b.items():
