@@ -14,6 +14,7 @@ from fiberscope.report.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fiberscope.study.analytical import Analytical
     from fiberscope.study.check import Check, Row
 
 __all__ = ["check"]
@@ -66,6 +67,8 @@ def check(
     compared = [_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)]
     show([table for table in compared if table.rows], markdown=False)
     print(_bound(done))
+    if done.analytical:
+        print(*_analytical(done.analytical, done.event.cycles), sep="\n")
     for where, cycles in done.parts.items():
         print(f"  {cycles:>12,} cycles, {cycles / done.event.cycles:4.0%}: {where}")
     for component, reason in done.beyond.items():
@@ -85,6 +88,15 @@ def _table(title: str, rows: Sequence[Row]) -> Table:
 def _bound(done: Check) -> str:
     event, trace = 1e9 * done.event.seconds, 1e9 * done.bound
     return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace ({trace / event:.0%})"
+
+
+def _analytical(found: Analytical, cycles: int) -> list[str]:
+    """The analytical model's cycles over the event's, and what no nest of it says."""
+    if not found.phases:
+        return [f"no cycles by the analytical model: {reason}" for reason in found.without]
+    share = f"{found.cycles / cycles:.2f} of the event's"
+    told = f"{found.cycles:,} cycles by the analytical model, {share}; bound by {found.limits}"
+    return [told, *(f"the analytical model leaves out: {reason}" for reason in found.without)]
 
 
 def _wrong(done: Check) -> str:

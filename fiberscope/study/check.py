@@ -20,6 +20,7 @@ from fiberscope.models.trace.api import model, specified
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
 from fiberscope.report.families import members
+from fiberscope.study.analytical import Analytical, analytical
 from fiberscope.study.tables import read_table
 
 __all__ = ["Check", "Row", "check"]
@@ -93,6 +94,7 @@ class Check:
         counts, traffic: the comparisons.
         bound: seconds that something of the machine takes, by the trace.
         beyond: components that the bound leaves out as they take longer than the machine's, and why.
+        analytical: the run by statistics of its operands; None if the machine has no nests of loops.
         parts: of the machine's cycles by where they go, which add up to all; empty if that was not asked for.
     """
 
@@ -102,6 +104,7 @@ class Check:
     traffic: tuple[Row, ...]
     bound: float
     beyond: Mapping[str, str]
+    analytical: Analytical | None
     parts: Mapping[str, int]
 
     @property
@@ -162,6 +165,7 @@ def check(
         tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if built else rules.traffic)),
         _bound(trace, beyond),
         beyond,
+        None if built else analytical(accelerator, kind.folder, event, trace),
         parts,
     )
 

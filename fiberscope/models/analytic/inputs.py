@@ -22,7 +22,7 @@ from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Place, read_f
 from fiberscope.models.energies import EnergyTable, default_table
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Case", "designs", "file_called", "read_case", "read_options"]
+__all__ = ["Case", "case_of", "designs", "file_called", "read_case", "read_options"]
 
 _DESIGNS = Path(__file__).parent / "designs"
 
@@ -66,6 +66,21 @@ def read_case(
         raise InputError("no input is given; name the files of architecture, problem and mapping")
     options = read_options(settings or {})
     inputs = read_files([file_called(str(path)) for path in paths])
+    return case_of(Path(paths[0]).stem, inputs, options, mapped=mapped)
+
+
+def case_of(name: str, inputs: Inputs, options: Options, *, mapped: bool = True) -> Case:
+    """A case from sections that were read.
+
+    Args:
+        name: of the case.
+        inputs: its sections.
+        options: of the model.
+        mapped: whether a mapping is read, if there is one.
+
+    Raises:
+        ConfigurationError, InputError: as ``read_case``.
+    """
     problem = read_problem(*inputs.need("problem"), inputs.folder)
     machine = read_architecture(*inputs.need("architecture"))
     features = read_features([*machine.optimizations, *_by_target(inputs)], machine.architecture, problem)
@@ -77,7 +92,7 @@ def read_case(
     if features.compute_skipping:
         inputs.notes.append("compute skipping: operands not aligned: the unit jumps to the next pair")
     design = Design(machine.architecture, problem, features, energies, options)
-    return Case(Path(paths[0]).stem, design, mapping, tuple(inputs.notes), tuple(_demanded(inputs)))
+    return Case(name, design, mapping, tuple(inputs.notes), tuple(_demanded(inputs)))
 
 
 def _table(inputs: Inputs) -> EnergyTable | None:

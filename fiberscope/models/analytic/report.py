@@ -23,7 +23,7 @@ from fiberscope.report.document import Report
 from fiberscope.report.frame import framed, verification, workload
 from fiberscope.report.host import Timing
 
-__all__ = ["Levels", "bottleneck", "report"]
+__all__ = ["Levels", "bottleneck", "limits", "report"]
 
 _NAMES = {"FixedStructured": "fixed-structured", "Uniform": "hypergeometric"}
 
@@ -282,13 +282,18 @@ def tiles_in_words(evaluated: Evaluated) -> list[str]:
     return lines
 
 
+def limits(evaluated: Evaluated) -> dict[str, float]:
+    """The cycles that the computes and the bandwidth of each level take by themselves, the most first."""
+    own = {computes_name(evaluated): float(evaluated.cost.compute_cycles[0])}
+    for level, one in zip(evaluated.design.architecture.levels, evaluated.cost.levels, strict=True):
+        own[level.name] = float(one.own_cycles[0])
+    return dict(sorted(own.items(), key=lambda one: one[1], reverse=True))
+
+
 def bottleneck(evaluated: Evaluated) -> str:
     """What sets the cycles, what the next slowest would allow, and which bandwidths were not given."""
-    levels = evaluated.design.architecture.levels
-    own = {computes_name(evaluated): float(evaluated.cost.compute_cycles[0])}
-    for level, one in zip(levels, evaluated.cost.levels, strict=True):
-        own[level.name] = float(one.own_cycles[0])
-    first, second, *_rest = sorted(own, key=own.__getitem__, reverse=True)
+    levels, own = evaluated.design.architecture.levels, limits(evaluated)
+    first, second, *_rest = own
     if own[first] <= 0:
         return "nothing takes a cycle"
     what = "the computes" if first == computes_name(evaluated) else "the bandwidth of " + first

@@ -1,0 +1,117 @@
+"""A machine's run as nests that follow one another, from a file whose numbers are those of a run.
+
+Its sections are those of any input, once a phase. References such as ``${pe.count}`` are to the machine's
+parameters, to the problem's sizes and to the file's own symbols.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from fiberscope.accelerators.references import resolved
+from fiberscope.accelerators.yaml_document import Document
+from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
+from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.models.analytic.inputs import Case, case_of
+from fiberscope.models.analytic.options import Options
+from fiberscope.models.analytic.schema import DirectiveSchema, NodeSchema, ProblemSchema, Section
+from fiberscope.models.analytic.source import Inputs, Place, respelt
+
+__all__ = ["Phases", "read_phases"]
+
+
+class _Phase(Section):
+    """The nest of a phase."""
+
+    problem: ProblemSchema
+    architecture: NodeSchema
+    mapping: list[DirectiveSchema]
+
+
+class _File(Section):
+    """A machine's ``analytic.yaml``."""
+
+    of: dict[str, object] = Field(default={})  # parameters of which its nests are
+    not_of: dict[str, object] = Field(default={})
+    without: list[str]
+    symbols: dict[str, float] = Field(default={})
+    phases: dict[str, _Phase] = Field(default={})
+
+
+@dataclass(frozen=True)
+class Phases:
+    """What a file says of a run.
+
+    Args:
+        cases: of its nests by phase; none if the run is not one that the file is of.
+        without: what of the machine no nest says, or why there are none.
+    """
+
+    cases: Mapping[str, Case]
+    without: tuple[str, ...]
+
+
+def read_phases(path: Path, name: str, known: Mapping[str, object]) -> Phases:
+    """The nests of a run.
+
+    Args:
+        path: of the file.
+        name: what messages call it.
+        known: parameters of the machine in base units, and sizes of the problem, by name.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or says what cannot be; one line that says where.
+    """
+    with refusing(name):
+        node = compose(read_text(path, name))
+        list(respelt(node, name))
+        written = Document.of(node, name, lambda text, _complain: text)
+        others = tuple(_others(written, known))
+        if others:
+            return Phases({}, others)
+        values = {**known, **_symbols(written, known)}
+        document = Document.of(node, name, lambda text, complain: resolved(text, values, complain))
+    file = checked(_File, document)
+    cases = {phase: _case(document, path, phase, given) for phase, given in file.phases.items()}
+    return Phases(cases, tuple(file.without))
+
+
+def _others(written: Document, known: Mapping[str, object]) -> Iterator[str]:
+    """What a run has that the nests are not of."""
+    for key, value in _section(written, "of"):
+        if known[key] != value:
+            yield f"its nests are of {key}={value}, not of {known[key]}"
+    for key, value in _section(written, "not_of"):
+        if known[key] == value:
+            yield f"it has no nest of {key}={value}"
+
+
+def _symbols(written: Document, known: Mapping[str, object]) -> dict[str, int]:
+    """Of the file, each by those before it: whole numbers, rounded up, and at least 1."""
+    found: dict[str, int] = {}
+    for name, text in _section(written, "symbols"):
+
+        def complaint(message: str, at: str = name) -> Exception:
+            return written.error(("symbols", at), message)
+
+        value = resolved(str(text), {**known, **found}, complaint)
+        found[name] = max(math.ceil(float(str(value))), 1)
+    return found
+
+
+def _section(written: Document, name: str) -> Iterator[tuple[str, object]]:
+    section = written.data.get(name)
+    yield from section.items() if isinstance(section, Mapping) else ()
+
+
+def _case(document: Document, path: Path, phase: str, given: _Phase) -> Case:
+    inputs = Inputs([document.name], path.parent)
+    for section in _Phase.model_fields:
+        inputs.sections[section] = getattr(given, section)
+        inputs.places[section] = Place(document, ("phases", phase, section))
+    return case_of(phase, inputs, Options())

@@ -1,0 +1,145 @@
+"""The analytical model beside a machine's run: nests by hand, laws, and what it says nothing of."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fiberscope import cli
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.machines import find
+from fiberscope.models.analytic.phases import read_phases
+from fiberscope.report.parts import Operand
+from fiberscope.study.analytical import Analytical, analytical
+from fiberscope.study.check import Check, check
+
+FULL = "uniform:rows=64,cols=64,nonzeros=4096"
+MULTIPLIERS = {"gamma": 32, "extensor": 128, "outerspace": 256, "sigma": 128 * 128}
+
+
+@cache
+def checked(machine: str) -> Check:
+    return check(machine, FULL)
+
+
+def beside(machine: str, shape: tuple[int, int, int], nonzeros: tuple[int, int]) -> Analytical:
+    """The analytical model of another problem than that which the machine has run."""
+    done, (rows, shared, columns) = checked(machine), shape
+    workload = done.event.workload
+    second = Operand(**{name: getattr(workload, name) for name in Operand.model_fields})
+    b = second.model_copy(update={"shape": (shared, columns), "nonzeros": nonzeros[1]})
+    changed = {"shape": (rows, shared), "nonzeros": nonzeros[0], "b": b}
+    event = done.event.model_copy(update={"workload": workload.model_copy(update=changed)})
+    found = analytical(machine, find(machine).folder, event, done.trace)
+    assert found is not None
+    return found
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Shape M, K, N of a product, and nonzeros of A and B."""
+
+    shape: tuple[int, int, int]
+    nonzeros: tuple[int, int]
+
+
+@st.composite
+def products(draw: st.DrawFn) -> Drawn:
+    rows, shared, columns = (draw(st.integers(1, 500)) for _ in range(3))
+    a, b = draw(st.integers(1, rows * shared)), draw(st.integers(1, shared * columns))
+    return Drawn((rows, shared, columns), (a, b))
+
+
+def test_gamma_by_hand() -> None:
+    found = beside("gamma", (64, 64, 64), (4096, 4096))
+    assert found.cycles == 64**3 / 32  # two rows a processing element, and an element a cycle
+    assert found.limits == "Multiplier"
+
+
+def test_gamma_bound_by_memory_by_hand() -> None:
+    settings = {"memory.channels": 1}
+    found = check("gamma", FULL, settings=settings).analytical
+    elements = 3 * (4096 + 64 * 4 // 12)  # of A, B and Z, with pointers of 4 bytes in whole elements
+    assert found.cycles == -(-elements * 12 * 10**9 // 2**33)  # 8 GiB/s at 1 GHz
+    assert found.limits == "MainMemory"
+
+
+def test_outerspace_by_hand() -> None:
+    multiply, merge = beside("outerspace", (64, 64, 64), (4096, 4096)).phases
+    operands, product = 2 * (4096 + 64 * 4 // 12), 64**3
+    assert multiply.cycles == -(-(operands + product) * 12 * 15 // 1280)  # 128 GB/s at 1.5 GHz
+    read, written = product * 64, (4096 + 64 * 4 // 12) * 12  # a block of 64 bytes for each element
+    assert merge.cycles == pytest.approx((read + written) * 15 / 1280, rel=1e-4)
+
+
+def test_sigma_by_hand() -> None:
+    found = beside("sigma", (64, 64, 500), (4096, 64 * 500))
+    assert found.cycles == 500  # one fold of one slice: a column a cycle
+    four = beside("sigma", (256, 256, 500), (256 * 256, 256 * 500))
+    assert four.cycles == 4 * 500  # two slices of two folds each, of 128 rows
+    high = beside("sigma", (512, 32, 500), (512 * 32, 32 * 500))
+    assert (high.cycles, high.limits) == (4 * 500, "Accumulators")  # which take 128 of a column's 512 sums
+
+
+def test_extensor_by_hand() -> None:
+    found = beside("extensor", (64, 64, 64), (4096, 4096))
+    assert (found.cycles, found.limits) == (64**3, "Multiplier")  # one microtile of K: one processing element
+    assert beside("extensor", (64, 512, 64), (64 * 512, 512 * 64)).cycles == 64 * 64 * 512 / 4
+
+
+@pytest.mark.parametrize("machine", MULTIPLIERS)
+def test_full_operands_take_the_products_of_the_run(machine: str) -> None:
+    done = checked(machine)
+    multiplied = next(row.event for row in done.counts if row.name == "multiply")
+    assert done.analytical.phases[0].computes == multiplied == 64**3
+
+
+@pytest.mark.parametrize("machine", MULTIPLIERS)
+@given(drawn=products())
+def test_no_phase_is_faster_than_its_multipliers(machine: str, drawn: Drawn) -> None:
+    found = beside(machine, drawn.shape, drawn.nonzeros)
+    assert found.phases
+    assert all(one.cycles * MULTIPLIERS[machine] >= one.computes for one in found.phases)
+
+
+@pytest.mark.parametrize("machine", ["gamma", "outerspace"])
+@given(drawn=products())
+def test_products_are_those_of_mean_operands(machine: str, drawn: Drawn) -> None:
+    (_rows, shared, _columns), (a, b) = drawn.shape, drawn.nonzeros
+    for one in beside(machine, drawn.shape, drawn.nonzeros).phases:
+        assert one.computes == pytest.approx(a * b / shared, rel=0.01, abs=2)
+
+
+def test_a_problem_that_no_nest_is_of_has_a_reason(tmp_path: Path) -> None:
+    settings = {"merge.element_access": "block"}
+    found = check("outerspace", "uniform:rows=30,cols=30,nonzeros=90", settings=settings).analytical
+    assert found == Analytical((), ("its nests are of merge.element_access=element, not of block",))
+    found = check(
+        "sigma", "uniform:rows=30,cols=30,nonzeros=90", settings={"memory.model": "none"}
+    ).analytical
+    assert found == Analytical((), ("it has no nest of memory.model=none",))
+    (reason,) = beside("gamma", (600, 600, 600), (1, 600 * 600)).without
+    assert reason == "multiply and merge: the mapping cannot be had: FiberCache: data does not fit"
+    assert beside("gamma", (3, 3, 3), (0, 9)).without == ("an operand has no nonzeros",)
+
+
+def test_the_command_shows_it_beside_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["check", "outerspace", FULL, "-q", "--no-explain"]) == 0
+    shown = capsys.readouterr().out
+    done = checked("outerspace")
+    share = done.analytical.cycles / done.event.cycles
+    told = f"{done.analytical.cycles:,} cycles by the analytical model, {share:.2f} of the event's; bound by "
+    assert told + "MainMemory in multiply, MainMemory in merge\n" in shown
+    assert "the analytical model leaves out: the headers of nodes" in shown
+    assert cli.run(["check", "graphicionado", "rmat:scale=5,nonzeros=60", "-q", "--no-explain"]) == 0
+    assert "no cycles by the analytical model: which vertices are active" in capsys.readouterr().out
+
+
+def test_a_symbol_that_cannot_be_names_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "analytic.yaml"
+    file.write_text("without: []\nsymbols:\n  one: ${M / 2}\n  two: ${one * rows}\n")
+    with pytest.raises(ConfigurationError, match=r"^mine:4:8: \$\{one \* rows\}: there is no rows; "):
+        read_phases(file, "mine", {"M": 3})
