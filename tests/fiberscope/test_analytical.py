@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from math import comb
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from fiberscope.report.parts import Operand
 from fiberscope.study.analytical import Analytical, analytical
 from fiberscope.study.check import Check, check
 
-FULL = "uniform:rows=64,cols=64,nonzeros=4096"
+FULL = "uniform:rows=32,cols=32,nonzeros=1024"
 MULTIPLIERS = {"gamma": 32, "extensor": 128, "outerspace": 256, "sigma": 128 * 128}
 
 
@@ -62,17 +63,19 @@ def test_gamma_by_hand() -> None:
 def test_gamma_bound_by_memory_by_hand() -> None:
     settings = {"memory.channels": 1}
     found = check("gamma", FULL, settings=settings).analytical
-    elements = 3 * (4096 + 64 * 4 // 12)  # of A, B and Z, with pointers of 4 bytes in whole elements
+    elements = 3 * (1024 + 33 * 4 // 12)  # of A, B and Z, with pointers of 4 bytes in whole elements
     assert found.cycles == -(-elements * 12 * 10**9 // 2**33)  # 8 GiB/s at 1 GHz
     assert found.limits == "MainMemory"
 
 
 def test_outerspace_by_hand() -> None:
-    multiply, merge = beside("outerspace", (64, 64, 64), (4096, 4096)).phases
-    operands, product = 2 * (4096 + 64 * 4 // 12), 64**3
+    found = beside("outerspace", (64, 64, 64), (4096, 4096))
+    multiply, merge = found.phases
+    operands, product = 2 * (4096 + 65 * 4 // 12), 64**3
     assert multiply.cycles == -(-(operands + product) * 12 * 15 // 1280)  # 128 GB/s at 1.5 GHz
-    read, written = product * 64, (4096 + 64 * 4 // 12) * 12  # a block of 64 bytes for each element
+    read, written = product * 64, (4096 + 65 * 4 // 12) * 12  # a block of 64 bytes for each element
     assert merge.cycles == pytest.approx((read + written) * 15 / 1280, rel=1e-4)
+    assert found.cycles == multiply.cycles + merge.cycles
 
 
 def test_sigma_by_hand() -> None:
@@ -82,6 +85,12 @@ def test_sigma_by_hand() -> None:
     assert four.cycles == 4 * 500  # two slices of two folds each, of 128 rows
     high = beside("sigma", (512, 32, 500), (512 * 32, 32 * 500))
     assert (high.cycles, high.limits) == (4 * 500, "Accumulators")  # which take 128 of a column's 512 sums
+    nonzeros, places = 1024, 512 * 32
+    empty = comb(places - 32, nonzeros) / comb(places, nonzeros)
+    few = beside("sigma", (512, 32, 500), (nonzeros, 32 * 500))
+    assert few.cycles == pytest.approx(
+        512 * (1 - empty) / 128 * 500, rel=1e-3
+    )  # a row that is empty has no sum
 
 
 def test_extensor_by_hand() -> None:
@@ -94,7 +103,7 @@ def test_extensor_by_hand() -> None:
 def test_full_operands_take_the_products_of_the_run(machine: str) -> None:
     done = checked(machine)
     multiplied = next(row.event for row in done.counts if row.name == "multiply")
-    assert done.analytical.phases[0].computes == multiplied == 64**3
+    assert done.analytical.phases[0].computes == multiplied == 32**3
 
 
 @pytest.mark.parametrize("machine", MULTIPLIERS)
@@ -111,6 +120,13 @@ def test_products_are_those_of_mean_operands(machine: str, drawn: Drawn) -> None
     (_rows, shared, _columns), (a, b) = drawn.shape, drawn.nonzeros
     for one in beside(machine, drawn.shape, drawn.nonzeros).phases:
         assert one.computes == pytest.approx(a * b / shared, rel=0.01, abs=2)
+
+
+def test_uniform_operands_move_the_bytes_of_the_run() -> None:
+    done = check("gamma", "uniform:rows=300,cols=300,nonzeros=3000")
+    moved = sum(one.moved_bytes for one in done.event.traffic.values())
+    assert done.analytical.limits == "MainMemory"
+    assert done.analytical.cycles == pytest.approx(moved * 10**9 / (16 * 2**33), rel=0.01)
 
 
 def test_a_problem_that_no_nest_is_of_has_a_reason(tmp_path: Path) -> None:
@@ -143,3 +159,13 @@ def test_a_symbol_that_cannot_be_names_its_place(tmp_path: Path) -> None:
     file.write_text("without: []\nsymbols:\n  one: ${M / 2}\n  two: ${one * rows}\n")
     with pytest.raises(ConfigurationError, match=r"^mine:4:8: \$\{one \* rows\}: there is no rows; "):
         read_phases(file, "mine", {"M": 3})
+    file.write_text("without: []\nsymbols: {one: many}\n")
+    with pytest.raises(ConfigurationError, match=r"^mine:2:16: one is many; it should be a number"):
+        read_phases(file, "mine", {"M": 3})
+
+
+def test_a_parameter_that_there_is_not_names_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "analytic.yaml"
+    file.write_text("without: []\nnot_of: {pe.cuont: 3}\n")
+    with pytest.raises(ConfigurationError, match=r"^mine:2:10: there is no pe.cuont; did you mean pe.count"):
+        read_phases(file, "mine", {"pe.count": 3})

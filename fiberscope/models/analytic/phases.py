@@ -20,7 +20,8 @@ from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.models.analytic.inputs import Case, case_of
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.schema import DirectiveSchema, NodeSchema, ProblemSchema, Section
-from fiberscope.models.analytic.source import Inputs, Place, respelt
+from fiberscope.models.analytic.source import Inputs, Place
+from fiberscope.workloads.errors import nearest
 
 __all__ = ["Phases", "read_phases"]
 
@@ -69,7 +70,6 @@ def read_phases(path: Path, name: str, known: Mapping[str, object]) -> Phases:
     """
     with refusing(name):
         node = compose(read_text(path, name))
-        list(respelt(node, name))
         written = Document.of(node, name, lambda text, _complain: text)
         others = tuple(_others(written, known))
         if others:
@@ -83,10 +83,10 @@ def read_phases(path: Path, name: str, known: Mapping[str, object]) -> Phases:
 
 def _others(written: Document, known: Mapping[str, object]) -> Iterator[str]:
     """What a run has that the nests are not of."""
-    for key, value in _section(written, "of"):
+    for key, value in _section(written, "of", known):
         if known[key] != value:
             yield f"its nests are of {key}={value}, not of {known[key]}"
-    for key, value in _section(written, "not_of"):
+    for key, value in _section(written, "not_of", known):
         if known[key] == value:
             yield f"it has no nest of {key}={value}"
 
@@ -94,19 +94,27 @@ def _others(written: Document, known: Mapping[str, object]) -> Iterator[str]:
 def _symbols(written: Document, known: Mapping[str, object]) -> dict[str, int]:
     """Of the file, each by those before it: whole numbers, rounded up, and at least 1."""
     found: dict[str, int] = {}
-    for name, text in _section(written, "symbols"):
+    for name, given in _section(written, "symbols"):
 
         def complaint(message: str, at: str = name) -> Exception:
             return written.error(("symbols", at), message)
 
-        value = resolved(str(text), {**known, **found}, complaint)
-        found[name] = max(math.ceil(float(str(value))), 1)
+        value = resolved(given, {**known, **found}, complaint) if isinstance(given, str) else given
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise complaint(f"{name} is {value}; it should be a number, or a reference such as ${{M / 2}}")
+        found[name] = max(math.ceil(value), 1)
     return found
 
 
-def _section(written: Document, name: str) -> Iterator[tuple[str, object]]:
+def _section(
+    written: Document, name: str, known: Mapping[str, object] | None = None
+) -> Iterator[tuple[str, object]]:
+    """The entries of a section, whose keys are of what is known."""
     section = written.data.get(name)
-    yield from section.items() if isinstance(section, Mapping) else ()
+    for key, value in section.items() if isinstance(section, Mapping) else ():
+        if known is not None and key not in known:
+            raise written.error((name, key), f"there is no {key}; {nearest(key, known)}", key=True)
+        yield key, value
 
 
 def _case(document: Document, path: Path, phase: str, given: _Phase) -> Case:

@@ -17,7 +17,7 @@ from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.models.analytic.schema import TAG, FileSchema
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["CONSTRAINTS", "Inputs", "Place", "read_files", "respelt"]
+__all__ = ["CONSTRAINTS", "Inputs", "Place", "read_files"]
 
 TAGS: Final = ("!Container", "!Component", "!Hierarchical", "!Parallel", "!Pipelined", "!Nothing")
 CONSTRAINTS: Final = ("architecture_constraints", "mapspace_constraints")
@@ -90,14 +90,14 @@ def _document(path: Path, inputs: Inputs) -> Document:
     text = read_text(path, name)
     with refusing(name):
         node = compose(text)
-        old = sorted(set(respelt(node, name)))
+        old = sorted(set(_respelt(node, name)))
         document = Document.of(node, name, lambda value, _complain: value)
     if old:
         inputs.notes.append(f"{name}: spelt as version 0.3 has it ({', '.join(old[:3])}); read as 0.4")
     return document
 
 
-def respelt(node: yaml.Node | None, name: str) -> Iterator[str]:
+def _respelt(node: yaml.Node | None, name: str) -> Iterator[str]:
     """Make underscores of hyphens in keys, and keys of tags; yields the spellings that were changed."""
     if isinstance(node, yaml.MappingNode):
         _keep_tag(node, name)
@@ -105,11 +105,11 @@ def respelt(node: yaml.Node | None, name: str) -> Iterator[str]:
             if isinstance(key, yaml.ScalarNode) and _OLD.fullmatch(str(key.value)):
                 yield str(key.value)
                 key.value = str(key.value).replace("-", "_")
-            yield from respelt(value, name)
+            yield from _respelt(value, name)
     elif isinstance(node, yaml.SequenceNode):
         _check_tag(node, name)
         for entry in node.value:
-            yield from respelt(entry, name)
+            yield from _respelt(entry, name)
     elif node is not None:
         _check_tag(node, name)
 
