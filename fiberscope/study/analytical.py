@@ -10,7 +10,9 @@ from typing import Any
 
 from fiberscope.errors import InputError
 from fiberscope.models.analytic.api import evaluated
+from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.phases import read_phases
+from fiberscope.models.analytic.read_problem import LARGEST
 from fiberscope.models.analytic.report import limits
 from fiberscope.report.document import Report
 
@@ -75,19 +77,34 @@ def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Anal
     path = folder / FILE
     if not path.is_file():
         return None
-    if not all(one.nonzeros for one in event.workload.operands):
+    operands = event.workload.operands
+    if not all(one.nonzeros for one in operands):
         return Analytical((), ("an operand has no nonzeros",))
-    known = {**dict(_leaves(trace.config)), **trace.config["symbols"], **_problem(event)}
+    if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # bounds are a little larger
+        return Analytical((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
+    symbols = trace.config["symbols"]
+    known = {**dict(_leaves(trace.config)), **symbols, **_problem(event, symbols)}
     phases = read_phases(path, f"{machine}/{FILE}", known)
-    found = []
-    for name, case in phases.cases.items():
-        try:
-            one = evaluated(case)
-        except InputError as fault:
-            return Analytical((), (str(fault),))
-        cycles, computes = math.ceil(float(one.cycles[0])), round(float(one.counts.computes.actual[0]))
-        found.append(Phase(name, cycles, computes, next(iter(limits(one)))))
-    return Analytical(tuple(found), phases.without)
+    try:
+        return Analytical(tuple(_phase(name, *cases) for name, cases in phases.cases.items()), phases.without)
+    except InputError as fault:
+        return Analytical((), (str(fault),))
+
+
+def _phase(name: str, case: Case, *others: Case) -> Phase:
+    """The first of the cases whose mapping can be had.
+
+    Raises:
+        InputError: none can be.
+    """
+    try:
+        found = evaluated(case)
+    except InputError:
+        if others:
+            return _phase(name, *others)
+        raise
+    computes = round(float(found.counts.computes.actual[0]))
+    return Phase(name, math.ceil(float(found.cycles[0])), computes, next(iter(limits(found))))
 
 
 def _leaves(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -99,8 +116,12 @@ def _leaves(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def _problem(event: Report) -> dict[str, object]:
-    """The kind of the problem; of a product its sizes, nonzeros of A and B, and those of Z in the mean."""
+def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
+    """The kind of the problem; of a product its sizes and nonzeros.
+
+    Those of A and B are counted; Z has those of the mean product, and Z1 those that are there whenever a tile
+    of Z is written, in the mean: after each tile of K, if there are several of M; else after the last.
+    """
     kind: dict[str, object] = {"problem.kind": event.problem.kind if event.problem else ""}
     a, *others = event.workload.operands
     b = others[0] if others else a
@@ -108,5 +129,11 @@ def _problem(event: Report) -> dict[str, object]:
         return kind
     (rows, shared), columns = a.shape, b.shape[1]
     met = a.nonzeros / (rows * shared) * (b.nonzeros / (shared * columns))
-    sums = rows * columns * (1.0 - (1.0 - met) ** shared)
-    return kind | {"M": rows, "K": shared, "N": columns, "A": a.nonzeros, "B": b.nonzeros, "Z": sums}
+
+    def nonzeros(part: float) -> float:
+        return float(rows * columns * (1.0 - (1.0 - met) ** (shared * part)))
+
+    sizes = {"M": rows, "K": shared, "N": columns, "A": a.nonzeros, "B": b.nonzeros, "Z": nonzeros(1.0)}
+    times = -(-shared // tiles["K1"]) if rows > tiles.get("M1", rows) else 1
+    sizes["Z1"] = sum(nonzeros((done + 1) / times) for done in range(times)) / times
+    return kind | sizes

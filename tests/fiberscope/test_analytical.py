@@ -26,7 +26,9 @@ def checked(machine: str) -> Check:
     return check(machine, FULL)
 
 
-def beside(machine: str, shape: tuple[int, int, int], nonzeros: tuple[int, int]) -> Analytical:
+def beside(
+    machine: str, shape: tuple[int, int, int], nonzeros: tuple[int, int], folder: Path | None = None
+) -> Analytical:
     """The analytical model of another problem than that which the machine has run."""
     done, (rows, shared, columns) = checked(machine), shape
     workload = done.event.workload
@@ -34,7 +36,7 @@ def beside(machine: str, shape: tuple[int, int, int], nonzeros: tuple[int, int])
     b = second.model_copy(update={"shape": (shared, columns), "nonzeros": nonzeros[1]})
     changed = {"shape": (rows, shared), "nonzeros": nonzeros[0], "b": b}
     event = done.event.model_copy(update={"workload": workload.model_copy(update=changed)})
-    found = analytical(machine, find(machine).folder, event, done.trace)
+    found = analytical(machine, folder or find(machine).folder, event, done.trace)
     assert found is not None
     return found
 
@@ -49,7 +51,7 @@ class Drawn:
 
 @st.composite
 def products(draw: st.DrawFn) -> Drawn:
-    rows, shared, columns = (draw(st.integers(1, 500)) for _ in range(3))
+    rows, shared, columns = (draw(st.integers(1, 700)) for _ in range(3))
     a, b = draw(st.integers(1, rows * shared)), draw(st.integers(1, shared * columns))
     return Drawn((rows, shared, columns), (a, b))
 
@@ -99,6 +101,23 @@ def test_extensor_by_hand() -> None:
     assert beside("extensor", (64, 512, 64), (64 * 512, 512 * 64)).cycles == 64 * 64 * 512 / 4
 
 
+@pytest.mark.parametrize(("rows", "tiles"), [(4096, (4,)), (8192, (1, 2, 3, 4))])
+def test_extensor_writes_z_after_each_tile_of_k_if_several_of_m_take_turns(
+    rows: int, tiles: tuple[int, ...]
+) -> None:
+    shared, columns, a, b = 4 * 8192, 400, 40_000, 30_000
+    found = beside("extensor", (rows, shared, columns), (a, b))
+    met = a / (rows * shared) * b / (shared * columns)
+    after = [rows * columns * (1 - (1 - met) ** (8192 * done)) for done in tiles]
+    product = (
+        sum(after) + (len(after) - 1) * sum(after) / len(after)
+    ) * 16  # bytes written, and read in again
+    moved = found.cycles * 4 * 18.32233 - product
+    assert (
+        (a + b) * 12 < moved < (a + b) * (12 + 8 + 12 + 8)
+    )  # elements; with a fiber and a microtile for each
+
+
 @pytest.mark.parametrize("machine", MULTIPLIERS)
 def test_full_operands_take_the_products_of_the_run(machine: str) -> None:
     done = checked(machine)
@@ -129,7 +148,7 @@ def test_uniform_operands_move_the_bytes_of_the_run() -> None:
     assert done.analytical.cycles == pytest.approx(moved * 10**9 / (16 * 2**33), rel=0.01)
 
 
-def test_a_problem_that_no_nest_is_of_has_a_reason(tmp_path: Path) -> None:
+def test_a_problem_that_no_nest_is_of_has_a_reason() -> None:
     settings = {"merge.element_access": "block"}
     found = check("outerspace", "uniform:rows=30,cols=30,nonzeros=90", settings=settings).analytical
     assert found == Analytical((), ("its nests are of merge.element_access=element, not of block",))
@@ -137,9 +156,24 @@ def test_a_problem_that_no_nest_is_of_has_a_reason(tmp_path: Path) -> None:
         "sigma", "uniform:rows=30,cols=30,nonzeros=90", settings={"memory.model": "none"}
     ).analytical
     assert found == Analytical((), ("it has no nest of memory.model=none",))
-    (reason,) = beside("gamma", (600, 600, 600), (1, 600 * 600)).without
-    assert reason == "multiply and merge: the mapping cannot be had: FiberCache: data does not fit"
     assert beside("gamma", (3, 3, 3), (0, 9)).without == ("an operand has no nonzeros",)
+    million = 1_000_000
+    assert beside("gamma", (million, million, million), (3, 3)).without == (
+        "dense, it would have more than 5e+15 products",
+    )
+    assert beside("gamma", (160_000, 160_000, 160_000), (3, 3)).phases
+
+
+def test_where_b_does_not_fit_the_cache_its_rows_are_read_again(tmp_path: Path) -> None:
+    shape, nonzeros = (32, 600, 600), (32, 600 * 600)
+    found = beside("gamma", shape, nonzeros)
+    selected = 600 * (1 - comb(32 * 599, 32) / comb(32 * 600, 32))  # rows of B, by any of 32 rows of A
+    sums = 32 * 600 * (1 - (1 - 1 / 600) ** 600)
+    assert found.cycles == pytest.approx((32 + 600 * selected + sums) * 12 * 10**9 / (16 * 2**33), rel=0.02)
+    kept = (find("gamma").folder / "analytic.yaml").read_text().split("    otherwise:")[0]
+    (tmp_path / "analytic.yaml").write_text(kept)
+    reason = "multiply and merge: the mapping cannot be had: FiberCache: data does not fit"
+    assert beside("gamma", shape, nonzeros, tmp_path) == Analytical((), (reason,))
 
 
 def test_the_command_shows_it_beside_the_run(capsys: pytest.CaptureFixture[str]) -> None:

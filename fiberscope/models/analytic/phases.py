@@ -7,7 +7,7 @@ parameters, to the problem's sizes and to the file's own symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class _Phase(Section):
     problem: ProblemSchema
     architecture: NodeSchema
     mapping: list[DirectiveSchema]
+    otherwise: list[DirectiveSchema] | None = None  # the mapping of a problem too large for that one
 
 
 class _File(Section):
@@ -49,11 +50,12 @@ class Phases:
     """What a file says of a run.
 
     Args:
-        cases: of its nests by phase; none if the run is not one that the file is of.
+        cases: of its nests by phase, each with its mappings, of which the first counts that can be had; none
+            if the run is not one that the file is of.
         without: what of the machine no nest says, or why there are none.
     """
 
-    cases: Mapping[str, Case]
+    cases: Mapping[str, Sequence[Case]]
     without: tuple[str, ...]
 
 
@@ -77,7 +79,7 @@ def read_phases(path: Path, name: str, known: Mapping[str, object]) -> Phases:
         values = {**known, **_symbols(written, known)}
         document = Document.of(node, name, lambda text, complain: resolved(text, values, complain))
     file = checked(_File, document)
-    cases = {phase: _case(document, path, phase, given) for phase, given in file.phases.items()}
+    cases = {phase: tuple(_cases(document, path, phase, given)) for phase, given in file.phases.items()}
     return Phases(cases, tuple(file.without))
 
 
@@ -117,9 +119,17 @@ def _section(
         yield key, value
 
 
-def _case(document: Document, path: Path, phase: str, given: _Phase) -> Case:
+def _cases(document: Document, path: Path, phase: str, given: _Phase) -> Iterator[Case]:
+    for key in ("mapping", "otherwise"):
+        if getattr(given, key) is not None:
+            sections = {"problem": "problem", "architecture": "architecture", "mapping": key}
+            yield case_of(phase, _inputs(document, path, phase, given, sections), Options())
+
+
+def _inputs(document: Document, path: Path, phase: str, given: _Phase, sections: Mapping[str, str]) -> Inputs:
+    """Sections as of a file of its own, by what they are called here."""
     inputs = Inputs([document.name], path.parent)
-    for section in _Phase.model_fields:
-        inputs.sections[section] = getattr(given, section)
-        inputs.places[section] = Place(document, ("phases", phase, section))
-    return case_of(phase, inputs, Options())
+    for section, key in sections.items():
+        inputs.sections[section] = getattr(given, key)
+        inputs.places[section] = Place(document, ("phases", phase, key))
+    return inputs

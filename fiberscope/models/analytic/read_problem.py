@@ -16,9 +16,9 @@ from fiberscope.models.analytic.source import Place
 from fiberscope.models.analytic.uniform import FixedStructured
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["read_problem"]
+__all__ = ["LARGEST", "read_problem"]
 
-_LARGEST = 1 << 53  # computes, which are counted exactly as doubles
+LARGEST = 1 << 53  # computes, which are counted exactly as doubles
 
 
 def read_problem(given: ProblemSchema, place: Place, folder: Path) -> Problem:
@@ -44,8 +44,8 @@ def read_problem(given: ProblemSchema, place: Place, folder: Path) -> Problem:
         for number, one in enumerate(shape.data_spaces)
     )
     bare = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
-    if bare.operations > _LARGEST:
-        raise (place / "instance").error(f"a problem has at most {_LARGEST} computes")
+    if bare.operations > LARGEST:
+        raise (place / "instance").error(f"a problem has at most {LARGEST} computes")
     densities = _densities(given, place, bare, folder)
     return Problem(bare.name, bare.dimensions, bounds, tensors, densities)
 
