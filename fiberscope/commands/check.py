@@ -37,8 +37,8 @@ def check(
     """Lay a machine's components beside its specification.
 
     Both solve the problem. Counts without a reason must be equal, and no run can be faster than the
-    trace's bound; else the exit code is 3. Then the cycles are told by what takes them, so that the parts
-    add up to all.
+    trace's bound; else the exit code is 3. The analytical model's cycles stand beside the run's. Then these
+    are told by what takes them, so that the parts add up to all.
 
     \b
     Examples:
