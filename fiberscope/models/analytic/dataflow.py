@@ -5,6 +5,7 @@ Source: Sparseloop (MICRO 2022), Section 5.2; Timeloop (ISPASS 2019), Section V.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,9 +78,9 @@ def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
     steps = np.where(nest.spatial, 1, nest.bound).prod(axis=1)
     dense: dict[tuple[int, int], Dense] = {}
     for tensor, chain in enumerate(chains):
-        walk = _Walk(problem, nest, tensor, steps)
+        walk = _Walk(problem, nest, tensor, steps, options)
         for level, child in zip(chain, [*chain[1:], None], strict=True):
-            one = walk.at(level, child, level == chain[0], options)
+            one = walk.at(level, child, level == chain[0])
             if mappings.reads_first is not None and mappings.reads_first[level, tensor]:
                 one = replace(one, reads=one.updates)
             dense[level, tensor] = one
@@ -96,35 +97,60 @@ def _instances(nest: Nest) -> Whole:
 class _Walk:
     """The way of one tensor through the levels."""
 
-    def __init__(self, problem: Problem, nest: Nest, tensor: int, steps: Whole) -> None:
+    def __init__(self, problem: Problem, nest: Nest, tensor: int, steps: Whole, options: Options) -> None:
         self.problem, self.nest, self.tensor, self.steps = problem, nest, tensor, steps
-        self.output = problem.tensors[tensor].output
+        self.options, self.output = options, problem.tensors[tensor].output
+        windows = any(len(rank.terms) > 1 for rank in problem.tensors[tensor].ranks)
+        self.slides = windows and options.brings_what_is_new and not self.output
         self.touched = problem.touches[tensor][nest.dimension]
 
-    def at(self, level: int, child: int | None, outermost: bool, options: Options) -> Dense:
+    def at(self, level: int, child: int | None, outermost: bool) -> Dense:
         tile = self._tile(level)
-        below = self._residences(child) * self._tile(child) if child is not None else self.steps
+        below = self._brought(child) if child is not None else self.steps
         inner = self.nest.levels if child is None else child
         served = below * self._touching(self.nest.spatial_between(level, inner))
-        brought = np.zeros_like(tile) if outermost else self._residences(level) * tile
+        brought = np.zeros_like(tile) if outermost else self._brought(level)
         none = np.zeros_like(tile)
         if not self.output:
             return Dense(tile, served, brought, none, none, none)
         distinct = self._distinct(level)
         again = np.maximum(served - distinct, 0)
-        if not outermost and not options.charges_first_fill:
+        if not outermost and not self.options.charges_first_fill:
             brought = np.maximum(brought - distinct, 0)
         return Dense(tile, again, brought, served, distinct, again)
 
     def _tile(self, level: int) -> Whole:
         return self.problem.size(self.tensor, self.nest.tile(level))
 
-    def _residences(self, level: int) -> Whole:
-        """How often a tile at a level is another: iterations outside, but for the innermost that keep it."""
+    def _brought(self, level: int) -> Whole:
+        """Words that one instance of a level takes in all."""
+        tile, bounds = self._tile(level), self._moving(level)
+        if not self.slides:
+            return np.asarray(bounds.prod(axis=1) * tile)
+        outside = np.cumprod(bounds[:, ::-1], axis=1)[:, ::-1]  # tiles by the loops from one outwards
+        taken = tile.copy()
+        for overlap, begun, further in zip(self._overlaps(level), outside.T, bounds.T, strict=True):
+            taken += (begun - begun // further) * (tile - overlap)
+        return taken
+
+    def _moving(self, level: int) -> Whole:
+        """Bounds of the temporal loops outside a level, inner to outer; 1 where its tile stays."""
         slots = self.nest.temporal_outside(level)
         bound = self.nest.bound[:, slots]
         moved = np.logical_or.accumulate(self.touched[:, slots] & (bound > 1), axis=1)
-        return np.asarray(np.where(moved, bound, 1).prod(axis=1))
+        return np.where(moved, bound, 1)
+
+    def _overlaps(self, level: int) -> Iterator[Whole]:
+        """Words that a tile shares with the one before where a loop goes on and those inside begin anew."""
+        nest, table = self.nest, self.problem.coefficients[self.tensor]
+        extents = np.stack(self.problem.extents(self.tensor, nest.tile(level)), axis=-1)
+        back = np.zeros_like(extents)  # how far the loops inside move the tile, by rank
+        for slot in nest.temporal_outside(level):
+            dimension, bound = nest.dimension[:, slot], nest.bound[:, slot]
+            inside = np.take_along_axis(nest.box[:, slot], dimension[:, None], axis=1)[:, 0] // bound
+            step = table.T[dimension] * inside[:, None]
+            yield np.maximum(extents - np.abs(step - back), 0).prod(axis=1)
+            back += step * (bound - 1)[:, None]
 
     def _touching(self, slots: Whole) -> Whole:
         """How many different tiles instances side by side take; the same one is multicast, or reduced."""

@@ -23,6 +23,10 @@ class Options(BaseModel):
     first_fill: Literal["elide", "charge"] | None = Field(
         default=None, description="charge: what an output is at first is brought in as well"
     )
+    windows: Literal["whole", "new"] | None = Field(
+        default=None,
+        description="new: of an operand's tile only what the tile before did not have is brought in",
+    )
     rle_split_runs: bool = Field(default=False, description="runs that are too long for their width are cut")
     joint: Literal["independent", "exact"] = Field(
         default="independent", description="exact: operands with data are looked at together"
@@ -42,3 +46,8 @@ class Options(BaseModel):
     def charges_first_fill(self) -> bool:
         """Whether an output's first fill is brought in: in the 2022 version of the public tool it is."""
         return (self.first_fill or ("charge" if self.timeloop else "elide")) == "charge"
+
+    @property
+    def brings_what_is_new(self) -> bool:
+        """Whether of a window that slides only the words that come into it are brought in."""
+        return (self.windows or ("new" if self.timeloop else "whole")) == "new"

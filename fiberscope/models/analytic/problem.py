@@ -57,8 +57,8 @@ class Problem:
         return found
 
     @cached_property
-    def _coefficients(self) -> list[Whole]:
-        """Of each tensor: ranks x dimensions."""
+    def coefficients(self) -> list[Whole]:
+        """What a step of each dimension moves each rank by, of each tensor: ranks x dimensions."""
         tables = []
         for tensor in self.tensors:
             table = np.zeros(
@@ -91,9 +91,9 @@ class Problem:
             tensor: its number.
             box: the bounds by dimension, the last axis.
         """
-        table = self._coefficients[tensor]
+        table = self.coefficients[tensor]
         return list(np.moveaxis((box - 1) @ table.T + 1, -1, 0))
 
     def size(self, tensor: int, box: Whole) -> Whole:
         """How many elements the tile of a box has."""
-        return np.asarray(((box - 1) @ self._coefficients[tensor].T + 1).prod(axis=-1))
+        return np.asarray(((box - 1) @ self.coefficients[tensor].T + 1).prod(axis=-1))

@@ -78,11 +78,20 @@ def test_traffic_is_that_of_the_walked_nest_in_many_draws():
     walked(range(DRAWS, 1000))
 
 
-def walked(seeds):
+def test_of_windows_that_slide_what_is_new_is_that_of_the_walked_nest():
+    walked(range(1, DRAWS, len(SHAPES)), "new")
+
+
+@pytest.mark.slow
+def test_of_windows_that_slide_what_is_new_is_that_of_the_walked_nest_in_many_draws():
+    walked(range(DRAWS + 1, 1000, len(SHAPES)), "new")
+
+
+def walked(seeds, windows="whole"):
     for seed in seeds:
         problem, mappings = drawn(seed)
-        traffic = dataflow(problem, mappings, Options(first_fill="charge"))
-        walk = WalkedNest(problem, mappings)
+        traffic = dataflow(problem, mappings, Options(first_fill="charge", windows=windows))
+        walk = WalkedNest(problem, mappings, new=windows == "new")
         assert traffic.computes[0] == len(walk.points)
         for (level, tensor), dense in traffic.dense.items():
             check(seed, problem, traffic, walk, level, tensor, dense)

@@ -16,11 +16,23 @@ def size(elements):
     return prod(max(rank) - min(rank) + 1 for rank in zip(*elements, strict=True))
 
 
-class WalkedNest:
-    """All points of one mapping: loops outer to inner as ``(level, spatial, dimension, bound)``."""
+def added(elements, before):
+    """Words of that box that are not in the box of the tile before; of the first tile, all."""
+    if before is None:
+        return size(elements)
+    both = zip(zip(*elements, strict=True), zip(*before, strict=True), strict=True)
+    common = prod(max(min(max(new), max(old)) - max(min(new), min(old)) + 1, 0) for new, old in both)
+    return size(elements) - common
 
-    def __init__(self, problem, mappings, number=0):
-        self.problem = problem
+
+class WalkedNest:
+    """All points of one mapping: loops outer to inner as ``(level, spatial, dimension, bound)``.
+
+    Whether of an operand's tile only that is brought in which the tile before did not have: ``new``.
+    """
+
+    def __init__(self, problem, mappings, number=0, *, new=False):
+        self.problem, self.new = problem, new
         self.loops = []
         levels, dimensions = mappings.temporal.shape[1:]
         for level in range(levels):
@@ -78,8 +90,14 @@ class WalkedNest:
 
     def fills(self, level, tensor):
         """Words that one instance takes."""
-        taken = next(iter(self.residences(level, tensor).values()))
-        return sum(size(elements) for _when, elements in taken)
+        return self.brought(next(iter(self.residences(level, tensor).values())), tensor)
+
+    def brought(self, taken, tensor):
+        """Words of tiles that are taken one after the other."""
+        tiles = [elements for _when, elements in taken]
+        if not self.new or self.problem.tensors[tensor].output:
+            return sum(map(size, tiles))
+        return sum(map(added, tiles, [None, *tiles]))
 
     def served(self, level, child, tensor):
         """Words that one instance gives to those inside; what several take alike is moved once."""
@@ -87,14 +105,15 @@ class WalkedNest:
         across = [(at, d, bound) for at, spatial, d, bound in self.loops if spatial and at < child]
         total = 0
         outside = sum(at < level for at, _d, _b in across)
-        seen = set()
+        seen, last = set(), child > self.loops[-1][0]
         for instance, taken in self.residences(child, tensor).items():
             if any(instance[:outside]):
                 continue
             kind = tuple(at for at, (_l, d, _b) in zip(instance, across, strict=True) if touches[d])
             if kind not in seen:
                 seen.add(kind)
-                total += sum(size(elements) for _when, elements in taken)
+                tiles = [elements for _when, elements in taken]
+                total += sum(map(size, tiles)) if last else self.brought(taken, tensor)
         return total
 
     def distinct(self, level, tensor):
