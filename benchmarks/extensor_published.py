@@ -12,10 +12,10 @@ src/scheduler_7.cpp and src/matrix.cpp. Its rules, each of which can be left out
   Else all of a tile's rows are done before the next ones come.
 - *barrier*: all elements have finished with a tile of B before the next one is begun.
 - *scanners*: steps of K0 are those of two scanners that both go on; else the head behind skips.
+- *held*: scanners hold 33 coordinates of a fiber, so that longer ones take more steps; else all of them.
 
 Nothing else takes time: neither K2 and K1 nor the networks; memory moves its bytes at its peak, those read
-as early as their row is in the buffer, those written once it is done. What is left out: scanners that hold
-33 coordinates, so that longer fibers take a few steps more.
+as early as their row is in the buffer, those written once it is done.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ import numpy as np
 from fiberscope.accelerators.extensor.tiles import published
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.workloads import load
 from fiberscope.workloads.canonical import CsrArray, Integers
 
-RULES = ("turns", "window", "barrier", "scanners")
+RULES = ("turns", "window", "barrier", "scanners", "held")
 SIDE = 128  # coordinates of a microtile
 ELEMENTS = 128  # processing elements
 BYTES_PER_CYCLE = 68.25 * 2**30 / 1e9  # at 1 GHz
 ELEMENT_BYTES = 16  # of Z
+HELD = 33  # coordinates, by a scanner
 
 
 class Microtiles:
@@ -111,10 +113,11 @@ class Memory:
 class Products:
     """Steps of the products of microtiles, and the elements of Z that they make."""
 
-    def __init__(self, a: Microtiles, b: Microtiles, *, scanners: bool) -> None:
+    def __init__(self, a: Microtiles, b: Microtiles, rules: set[str]) -> None:
         self.a, self.b = a, b
         ones = (values_of([1.0] * len(a.elements)), values_of([1.0] * len(b.elements)))
         coordinates = integers_of(a.elements), integers_of(b.elements)
+        scanners = ScannerPair(*coordinates, HELD if "held" in rules else 0) if "scanners" in rules else None
         self.both = FiberIntersection(*coordinates, *ones, integers_of(b.fibers), scanners=scanners)
         self.made: dict[tuple[int, int], set[int]] = {}
 
@@ -151,7 +154,7 @@ class Scheduler:
         self.sizes = format_bytes(rows, columns)
         self.blocks = -(-matrix.shape[0] // SIDE)
         self.shape, self.rules = shape, rules
-        self.products = Products(self.a, self.b, scanners="scanners" in rules)
+        self.products = Products(self.a, self.b, rules)
         self.memory = Memory()
         self.free = [0] * ELEMENTS  # cycles from which on the elements are
         self.turn = self.cycles = 0

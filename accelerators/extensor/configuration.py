@@ -13,6 +13,7 @@ from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.accelerators.values import TypedParameters
 from fiberscope.workloads.fibertree_format import RankFormat
 
+SCANNERS = "scanners"  # a rule of intersection
 PUBLISHED = "published"  # the tiling that this machine chooses by itself
 
 
@@ -24,6 +25,7 @@ class ProcessingElements(Configuration):
     tile: int = Field(ge=1, le=1024)
     task_queue: int = Field(ge=1, le=1024)
     slots: int = Field(ge=1 + SPARE_SLOTS, le=1024)
+    scanner_coordinates: int = Field(ge=0, le=1024)
 
 
 class LastLevelBuffer(Configuration):
@@ -117,6 +119,11 @@ class ExTensorConfiguration(TypedParameters):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         self.memory.check(self.stream.line)
+        if self.pe.scanner_coordinates and self.intersection != SCANNERS:
+            raise ValueError(
+                f"pe.scanner_coordinates is {self.pe.scanner_coordinates}, of scanners, and intersection is "
+                f"{self.intersection}; set it to {SCANNERS}, or leave the other at 0"
+            )
         chosen = (self.tile.m, self.tile.k, self.tile.n)
         if any(chosen) and not all(chosen):
             raise ValueError(f"tile.m, tile.k, tile.n are {chosen}; give all three, or 0 for all three")

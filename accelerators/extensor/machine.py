@@ -9,7 +9,7 @@ import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, count
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.extensor.configuration import ExTensorConfiguration
+from fiberscope.accelerators.extensor.configuration import SCANNERS, ExTensorConfiguration
 from fiberscope.accelerators.extensor.dispatcher import Dispatcher
 from fiberscope.accelerators.extensor.drain import Drain
 from fiberscope.accelerators.extensor.layout import HALVES, PARTIAL, SPARE_SLOTS, TENSORS, A, B, Z
@@ -26,6 +26,7 @@ from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.values import typed
 from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.hw.fibers.memory_stream import MemoryStream
+from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.hw.memory.protocol import READ, TENSOR_SHIFT, WRITE
 from fiberscope.hw.value_type import DOUBLE, TYPES
 from fiberscope.sim import ComponentStatistics, Kernel
@@ -33,7 +34,6 @@ from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.fibertree_format import footprint
 
-SCANNERS = "scanners"  # a rule of intersection
 UNIT_RULES = "set intersection to skip or two_finger, or step to product"
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
 
@@ -158,7 +158,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         names = numbered("pe", pe.count)
         options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
         if self.parameters.intersection == SCANNERS:
-            options["scanners"] = True
+            options["scanners"] = ScannerPair(self.a.element_k, self.b.element_k, pe.scanner_coordinates)
         if self.value_type is not DOUBLE:
             options["value_type"] = self.value_type
         held = [self.a, self.b, port, pe.buffer]

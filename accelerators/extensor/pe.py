@@ -9,6 +9,7 @@ from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, P
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
@@ -118,8 +119,8 @@ class IntersectingCore(Component):
 
     Timing: for every fiber M0 of A's microtile and N0 of B's, their K0 coordinates are intersected, a step a
     cycle: the heads are equal, and their values are multiplied and added, or the one behind skips to the
-    first coordinate not below the other. It ends with the shorter fiber. (With ``scanners`` both go on in
-    every step, as ``FiberIntersection`` says.) The scan of fibers, the multiplier and the adder are pipelined
+    first coordinate not below the other. It ends with the shorter fiber. (With ``scanners`` the steps are
+    those that ``ScannerPair`` says.) The scan of fibers, the multiplier and the adder are pipelined
     and cost no cycle of their own. A product is worked out in the cycle in which it begins and lasts as many
     cycles as it has steps; nothing can be seen of it before the last.
 
@@ -131,7 +132,7 @@ class IntersectingCore(Component):
         microtile: coordinates of a microtile.
         shape: of an output tile, in microtiles.
         skip: whether the head behind skips; else it goes on by one.
-        scanners: whether both go on in every step.
+        scanners: whose steps count instead, if there are any; cores may share them.
         value_type: of the values.
     """
 
@@ -158,7 +159,7 @@ class IntersectingCore(Component):
         microtile: int,
         shape: tuple[int, int],
         skip: bool = True,
-        scanners: bool = False,
+        scanners: ScannerPair | None = None,
         value_type: ValueType = DOUBLE,
     ) -> None:
         super().__init__(name)

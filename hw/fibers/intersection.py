@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.hw.lanes import channels as lanes
 from fiberscope.hw.lanes.channels import check_connected
 from fiberscope.hw.lanes.rows import check_size
@@ -28,23 +29,20 @@ class FiberIntersection:  # C: final
     component may take a step a cycle, it asks for one; one that works fibers out at once, where they
     ``meet``.
 
-    With ``scanners``, ``meet`` counts what two scanners take, one of each fiber: both go on in every step.
-    Each looks for the larger of its next coordinate and what the two looked for in the step before, and takes
-    the first that is not below. The first that has taken its last ends it. What meets is the same.
+    With ``scanners``, ``meet`` counts what these two take, one of each fiber. What meets is the same.
 
     ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
     those made.
 
     Source: ExTensor (MICRO 2019): skip-ahead. As a component it is ``MaskIntersector`` where fibers are
-    masks, and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` where they are streams. Scanners: the
-    simulator that its authors published later (github.com/FPSG-UIUC/DRT).
+    masks, and ``fiberscope.hw.fibers.intersect.SkipAheadIntersector`` where they are streams.
 
     Args:
         coordinates_a, coordinates_b: all coordinates of the operands, fiber behind fiber.
         values_a, values_b: of these coordinates; only ``meet`` needs them.
         fibers_b: where each fiber of B begins, and the last one ends; the same.
         skip: whether the head behind skips.
-        scanners: whether ``meet`` counts the steps of two scanners.
+        scanners: whose steps ``meet`` counts, if it is not its own.
         value_type: of the values.
     """
 
@@ -57,7 +55,7 @@ class FiberIntersection:  # C: final
         fibers_b: memoryview[int] = NO_FIBERS,
         *,
         skip: bool = True,
-        scanners: bool = False,
+        scanners: ScannerPair | None = None,
         value_type: ValueType = DOUBLE,
     ) -> None:
         self.coordinates_a = coordinates_a  # C: long[::1]
@@ -116,10 +114,11 @@ class FiberIntersection:  # C: final
         """
         total = 0.0
         matches = steps = scanned = 0
+        scanners = self.scanners
         while fiber < last:
             head, b, end_b = a, self.fibers_b[fiber], self.fibers_b[fiber + 1]
-            if self.scanners:
-                scanned += self._scan(a, end_a, b, end_b)
+            if scanners is not None:
+                scanned += scanners.steps(a, end_a, b, end_b)
             while head < end_a and b < end_b:
                 steps += 1
                 head_a, head_b = self.coordinates_a[head], self.coordinates_b[b]
@@ -136,23 +135,8 @@ class FiberIntersection:  # C: final
                 break
             fiber += 1
         self.total, self.matches = total, matches
-        self.steps += scanned if self.scanners else steps
+        self.steps += steps if scanners is None else scanned
         return fiber
-
-    def _scan(self, a: int, end_a: int, b: int, end_b: int) -> int:  # C: noexcept
-        """Steps of two scanners, that of A and that of B, up to where the first has taken its last."""
-        steps = sought = 0
-        while a < end_a and b < end_b:
-            steps += 1
-            next_a, next_b = self.coordinates_a[a], self.coordinates_b[b]
-            if next_a < sought:
-                a = self._next_a(a, end_a, sought)
-            if next_b < sought:
-                b = self._next_b(b, end_b, sought)
-            sought = max(sought, next_a, next_b)
-            a += 1
-            b += 1
-        return steps
 
     def added(self, total: float, a: int, b: int) -> float:
         """A sum and the product of two elements."""

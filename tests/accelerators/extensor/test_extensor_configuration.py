@@ -27,6 +27,10 @@ from fiberscope.accelerators.extensor.tiles import Tiling, published
             {"intersection": "leader"},
             "settings: intersection is leader; it should be 'skip', 'two_finger' or 'scanners'",
         ),
+        (
+            {"pe.scanner_coordinates": 33},
+            "extensor: pe.scanner_coordinates is 33, of scanners, and intersection is skip",
+        ),
         ({"llb.halves": 3}, "settings: llb.halves is 3; it should be less than or equal to 2"),
         ({"tile.m": 3}, "extensor: tile.m, tile.k, tile.n are (3, 0, 0); give all three, or 0 for all three"),
         ({"format.fiber": 65}, "extensor: format.fiber is 65 bits; it should be whole bytes"),

@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from intersect_model import scanner_steps
+from intersect_model import held_scanner_steps, scanner_steps
 
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.intersect import SkipAheadIntersector, TwoFingerIntersector
 from fiberscope.hw.fibers.intersection import RULES, SKIP, FiberIntersection, MaskIntersector
+from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.hw.stream import DATA, LAST, MET, STOP
 from fiberscope.sim import SimulationError
 from fiberscope.sim.testing import check_laws, run_block
 
 TO_THE_MATCH = 1 << 62  # steps
 
+long_fibers = st.sets(st.integers(0, 200), max_size=120).map(sorted)
 fibers = st.one_of(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 5000), max_size=40)).map(sorted)
 
 
@@ -79,12 +81,13 @@ def test_adds_up_the_products_of_values_that_meet(a, of_b, skip):
     assert both.steps == sum(by_arrays([(a, fiber)], skip=skip, most=TO_THE_MATCH)[0] for fiber in of_b)
 
 
-def scanned(a, of_b):
+def scanned(a, of_b, held=0):
     """Steps of two scanners over a fiber of A and each of B's; what meets."""
     b = [c for fiber in of_b for c in fiber]
     begins = integers_of(np.cumsum([0, *map(len, of_b)]))
     ones = (values_of([1.0] * len(a)), values_of([1.0] * len(b)))
-    both = FiberIntersection(integers_of(a), integers_of(b), *ones, begins, scanners=True)
+    scanners = ScannerPair(integers_of(a), integers_of(b), held)
+    both = FiberIntersection(integers_of(a), integers_of(b), *ones, begins, scanners=scanners)
     met, fiber = 0, both.meet(0, len(a), 0, len(of_b))
     while fiber < len(of_b):
         met += both.matches
@@ -104,6 +107,26 @@ def test_two_scanners_both_go_on_in_every_step(a, of_b):
 def test_two_scanners_by_hand():
     """A looks for 0, 3, 9; B for 1, 3, 8: the third step ends B, and 0 and 1 went by in one."""
     assert scanned([0, 3, 9, 12], [[1, 3, 8]]) == (3, 1)
+
+
+@given(a=long_fibers, of_b=st.lists(long_fibers, max_size=3), held=st.integers(1, 40))
+def test_scanners_that_hold_some_coordinates_pass_the_others_one_by_one(a, of_b, held):
+    """What the scanners hold changes no match."""
+    steps, met = scanned(a, of_b, held)
+    assert steps == sum(held_scanner_steps(a, fiber, held) for fiber in of_b)
+    assert met == scanned(a, of_b)[1]
+
+
+def test_a_scanner_that_holds_two_of_six_by_hand():
+    """It holds 0 and 3. It takes 0; hears of 5, which is two behind 3: 1 + 2 steps; and that was its last."""
+    assert scanned([0, 1, 2, 3, 4, 5], [[5]], held=2) == (4, 1)
+    assert scanned([0, 1, 2, 3, 4, 5], [[5]], held=6) == (1, 1)
+
+
+def test_a_scanner_goes_on_to_its_end_when_the_other_has_taken_its_last():
+    """It takes 0, hears of 5, which it holds, and takes 8 and 9; or hears of 20 and passes both."""
+    assert scanned([0, 1, 2, 5, 8, 9], [[5]], held=2) == (1 + 1 + 1 + 1, 1)
+    assert scanned([0, 1, 2, 5, 8, 9], [[5, 20]], held=2) == (1 + 1 + (1 + 2), 1)
 
 
 def test_stops_at_the_match_and_at_the_last_step():

@@ -75,8 +75,10 @@ def _matrices(rows: int, columns: int) -> st.SearchStrategy[sparse.csr_array]:
 def configurations(draw: st.DrawFn, *rules: str) -> ExTensorConfiguration:
     """Small machines of every make, or of those that intersect by one of some rules."""
     few = st.integers(1, 4)
+    rule = draw(st.sampled_from(rules or ("skip", "two_finger", "scanners")))
     return configured(
-        intersection=draw(st.sampled_from(rules or ("skip", "two_finger", "scanners"))),
+        intersection=rule,
+        pe__scanner_coordinates=draw(st.integers(0, 4)) if rule == "scanners" else 0,
         pe__count=draw(st.integers(1, 6)),
         pe__tile=draw(st.integers(1, 9)),
         pe__task_queue=draw(few),

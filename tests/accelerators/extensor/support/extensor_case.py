@@ -14,7 +14,8 @@ CASE = MachineCase(
         "no skipping, one half": TINY | {"intersection": "two_finger", "llb.halves": 1},
         "wide": TINY | {"pe.count": 8, "llb.intersectors": 8, "llb.port": 64, "tile.m": 1},
         "rows in turn, a barrier": TINY
-        | {"llb.window": "rows", "llb.dispatch": "turn", "llb.barrier": True, "intersection": "scanners"},
+        | {"llb.window": "rows", "llb.dispatch": "turn", "llb.barrier": True}
+        | {"intersection": "scanners", "pe.scanner_coordinates": 2},
         "units": TINY | {"step": "unit"},
         "shipped": {},
     },

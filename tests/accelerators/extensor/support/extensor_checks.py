@@ -17,6 +17,7 @@ def check_all(machine, a, b):
         parameters.pe.tile,
         machine.tiling.shape,
         intersection=parameters.intersection,
+        held=parameters.pe.scanner_coordinates,
         by_rows=parameters.llb.by_rows,
     )
     check_product(machine, model)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import partial
 from typing import Any
+
+from intersect_model import held_scanner_steps
 
 Fibers = dict[int, dict[int, float]]
 
@@ -16,6 +19,7 @@ class Model:
         side: coordinates of a microtile.
         shape: microtiles of a tile in M, K, N.
         intersection: the rule, as the parameter has it.
+        held: coordinates that scanners hold; 0: all.
         by_rows: whether rows of A bring the microtiles of B that they meet.
     """
 
@@ -27,6 +31,7 @@ class Model:
         shape: tuple[int, int, int],
         *,
         intersection: str = "skip",
+        held: int = 0,
         by_rows: bool = False,
     ) -> None:
         self.side, self.shape = side, shape
@@ -34,7 +39,7 @@ class Model:
         self.by_rows = by_rows
         self.k_there: set[int] = set()  # of the tile of B: with rows, those of its microtiles that came
         self.intersect = two_finger if intersection == "two_finger" else skip_ahead
-        self.meet = scanners if intersection == "scanners" else self.intersect
+        self.meet = partial(scanners, held=held) if intersection == "scanners" else self.intersect
         m, k, n = (side * size for size in shape)
         # By M2 or N2 and K2: tiles, which are rows of microtiles, by M1 or N1.
         self.a_tiles = _tiles(((row, column, value) for row, column, value in points(a)), m, k, side)
@@ -116,16 +121,9 @@ def skip_ahead(left: list[int], right: list[int]) -> tuple[int, list[int]]:
     return steps, common
 
 
-def scanners(left: list[int], right: list[int]) -> tuple[int, list[int]]:
-    """The same where both go on in every step."""
-    steps, sought, common = 0, -1, [k for k in left if k in right]
-    while left and right:
-        steps += 1
-        of_left, of_right = max(left[0], sought), max(right[0], sought)
-        left = [k for k in left if k >= of_left][1:]
-        right = [k for k in right if k >= of_right][1:]
-        sought = max(of_left, of_right)
-    return steps, common
+def scanners(left: list[int], right: list[int], held: int) -> tuple[int, list[int]]:
+    """The same of two scanners that hold so many coordinates of a fiber; 0: all."""
+    return held_scanner_steps(left, right, held), [k for k in left if k in right]
 
 
 def two_finger(left: list[int], right: list[int]) -> tuple[int, list[int]]:
