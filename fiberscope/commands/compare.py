@@ -211,7 +211,8 @@ def _validation(
     from fiberscope.study import validation as study
 
     rows = study.validation(parts, mint, sage_parameters({}), options["tell"])
-    claims = study.claims(parts, options["tell"])
+    tiled, claims = study.sam(parts, options["tell"])
+    rows += tiled
     data = [{**asdict(row), "known": row.known} for row in rows] + [asdict(claim) for claim in claims]
     return data, validation_tables(rows, claims)
 

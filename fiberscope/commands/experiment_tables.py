@@ -19,10 +19,12 @@ def experiment_tables(runs: Sequence[Measured], claims: Sequence[Claim]) -> list
     for figure in dict.fromkeys(one.figure for one in runs):
         of_figure = [one for one in runs if one.figure == figure]
         graphs = list(dict.fromkeys(one.graph for one in of_figure))
-        table = Table(f"Figure {figure}: cycles", ("input", *graphs))
+        published = {one.input: one.published for one in of_figure if one.published is not None}
+        table = Table(f"Figure {figure}: cycles", ("input", *graphs, *(("published",) if published else ())))
         for told in dict.fromkeys(one.input for one in of_figure):
             cycles = {one.graph: one.cycles for one in of_figure if one.input == told}
-            table.add(told, *(f"{cycles[graph]:,}" for graph in graphs))
+            theirs = [f"{published[told]:,}"] if published else []
+            table.add(told, *(f"{cycles[graph]:,}" for graph in graphs), *theirs)
         tables.append(table)
     said = Table("Claims of the text", ("figure", "claim", "measured", "holds"), labels=4)
     for claim in claims:

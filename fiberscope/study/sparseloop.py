@@ -113,7 +113,7 @@ def _formats() -> Iterator[Row]:
             found = evaluated(_with_densities(design, [share, share]))
             case = f"{name}, density {share:.2g}"
             ours = float(found.cycles[0]), float(found.energy_pj[0]) * 1e-6
-            for what, one, other in zip(("cycles", "energy, uJ"), numbers, ours, strict=True):
+            for what, one, other in zip(("cycles by format", "energy, uJ"), numbers, ours, strict=True):
                 yield Row("Fig. 1", case, what, one, other, "that a first fill may be charged (first_fill)")
 
 

@@ -12,14 +12,14 @@ from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.sage.configuration import SageParameters
 from fiberscope.converters.sage.systems import OURS
 from fiberscope.errors import InputError
-from fiberscope.models.graphs.experiments import Claim, experiments
+from fiberscope.models.graphs.experiments import Claim, Measured, experiments
 from fiberscope.study import sage
 from fiberscope.study.compare import Elsewhere, Figures, Published, Run, compare, published
 from fiberscope.study.costs import Cost, costs
 from fiberscope.study.sparseloop import sparseloop
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["HERE", "KNOWN", "PARTS", "Held", "Row", "claims", "validation"]
+__all__ = ["HERE", "KNOWN", "PARTS", "Held", "Row", "sam", "validation"]
 
 HERE = "here"
 ALL = "all"
@@ -137,9 +137,18 @@ def validation(
     return rows
 
 
-def claims(names: Sequence[str], tell: Callable[[str], None]) -> list[Claim]:
-    """What the text of SAM's paper says of its figures, which have no numbers, and what was measured."""
-    return experiments((), tell)[1] if not names or "sam" in names else []
+def sam(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[Row], list[Claim]]:
+    """SAM's figure with published cycles, and what is said of those without, each with what was measured."""
+    if names and "sam" not in names:
+        return [], []
+    runs, claims = experiments((), tell)
+    return [_tiled(run, run.published) for run in runs if run.published is not None], claims
+
+
+def _tiled(run: Measured, published: int) -> Row:
+    error = run.cycles / published - 1
+    where = f"Fig. {run.figure}, {run.input}"
+    return Row("sam", "cycles", where, "tiles are there at once", published, run.cycles, error)
 
 
 def machine_rows(kind: Accelerator[Any], tell: Callable[[str], None]) -> list[Row]:

@@ -8,14 +8,15 @@ import pytest
 
 from fiberscope import accelerators, cli
 from fiberscope.commands.validation_tables import validation_tables
+from fiberscope.models.graphs.experiments import SIDES, TILED, Claim, Measured
 from fiberscope.study.sparseloop import sparseloop
-from fiberscope.study.validation import HERE, Held, Row, machine_rows, validation
+from fiberscope.study.validation import HERE, Held, Row, machine_rows, sam, validation
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "validation.md"
 README = ROOT / "README.md"
 TABLE = re.compile(r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", re.MULTILINE)
-PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop"}
+PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop", "sam"}
 QUOTED = re.compile("(<!-- validation: begin -->\n)(.*?)(<!-- validation: end -->)", re.DOTALL)
 TINY = """%%MatrixMarket matrix coordinate real general
 4 4 6
@@ -108,6 +109,27 @@ def test_the_page_is_what_the_command_gives_of_what_takes_no_time():
     shown = [table.markdown() for table in validation_tables(rows, [])][1]
     assert shown in PAGE.read_text(encoding="utf-8")
     assert len(rows) == len(sparseloop())
+
+
+def test_the_page_has_every_published_point_of_figure_15():
+    shown = {row["Run"]: number(row["Published"]) for of, row in FIGURES if of == "sam"}
+    assert shown == {
+        f"Fig. 15, {nonzeros:,} nonzeros, side {side:,}": cycles
+        for nonzeros, published in TILED.items()
+        for side, cycles in zip(SIDES, published, strict=True)
+    }
+
+
+def test_only_runs_with_published_cycles_are_rows(monkeypatch):
+    runs = [Measured("12", "a", "ijk", 7), Measured("15", "b", "tiles", 90, published=100)]
+    said = [Claim("12", "so", "7", holds=True)]
+    monkeypatch.setattr("fiberscope.study.validation.experiments", lambda _figures, _tell: (runs, said))
+    rows, claims = sam(["sam"], print)
+    assert [(one.run, one.published, one.ours, one.error) for one in rows] == [
+        ("Fig. 15, b", 100, 90, pytest.approx(-0.1))
+    ]
+    assert claims == said
+    assert sam(["gamma"], print) == ([], [])
 
 
 def row(error, settled="", held=False, public=None):

@@ -25,6 +25,7 @@ __all__ = ["PREFIX", "draw", "is_published", "ones"]
 PREFIX = "sam-"
 VECTOR = 2000  # of the studies of figure 13
 MOST_VALUE, MOST_RUN_VALUE = 255, 1000  # values of random tensors lie below, those of runs go up to it
+TILE = 128  # coordinates a side of a tile of figure 15
 TRIES = 1000
 Dense = npt.NDArray[np.int64]
 
@@ -36,6 +37,12 @@ class _Ones(Spec):
 class _Random(Spec):
     shape: Sizes
     sparsity: Annotated[str, Field(pattern=r"^[0-9.]+(/[0-9.]+)*$")]
+
+
+class _Tiles(Spec):
+    side: Size
+    nonzeros: Size
+    operand: Literal["1", "2"]
 
 
 class _Pair(Spec):
@@ -54,7 +61,7 @@ def draw(text: str) -> tuple[SparseTensor, str]:
 
     ``sam-random:shape=250x100,sparsity=0.95,seed=0`` (of several sparsities with ``/`` between them, which
     are drawn one after another, the last), ``sam-runs:length=5,operand=1``, ``sam-blocks:length=5,operand=2``
-    and ``ones:shape=250x10``.
+    (of a pair the first or second), ``sam-tiles:side=1024,nonzeros=5000,operand=1``, ``ones:shape=250x10``.
 
     Raises:
         WorkloadError: an unknown generator or key, or a value that cannot be.
@@ -159,9 +166,21 @@ def _one_of(spec: _Pair, make: Callable[[_Pair], tuple[_Vector, _Vector]]) -> Sp
     return _entries(make(spec)[int(spec.operand) - 1].dense)
 
 
+def _tiles(spec: _Tiles) -> SparseTensor:
+    """A square matrix of ones as its tiles; of operand 2 each a column further on, rows for columns."""
+    places = np.random.default_rng(spec.seed).choice(spec.side**2, spec.nonzeros, replace=False)
+    rows, columns = np.divmod(np.sort(places), spec.side)
+    if spec.operand == "2":
+        rows, columns = (columns + 1) % spec.side, rows
+    tiles, within = zip(*(np.divmod(one, TILE) for one in (rows, columns)), strict=True)
+    count = -(-spec.side // TILE)
+    return SparseTensor((count, count, TILE, TILE), (*tiles, *within), np.ones(spec.nonzeros))
+
+
 _GENERATORS: dict[str, tuple[type[Any], Callable[[Any], SparseTensor]]] = {
     "ones": (_Ones, lambda spec: ones(sizes_in(spec.shape))),
     f"{PREFIX}random": (_Random, _random),
     f"{PREFIX}runs": (_Pair, partial(_one_of, make=_runs)),
+    f"{PREFIX}tiles": (_Tiles, _tiles),
     f"{PREFIX}blocks": (_Pair, partial(_one_of, make=_blocks)),
 }

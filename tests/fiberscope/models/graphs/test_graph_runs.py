@@ -13,7 +13,7 @@ from fiberscope import cli
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.deadlock import least_depth
-from fiberscope.models.graphs.experiments import experiments
+from fiberscope.models.graphs.experiments import SIDES, TILED, experiments, tiled_product
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -210,6 +210,27 @@ def test_claims_of_the_paper_hold_where_they_are_quick_to_try() -> None:
     runs, claims = experiments(["12"], lambda _line: None)
     assert {one.graph: one.cycles for one in runs}["ijk"] > 10 * runs[2].cycles
     assert all(claim.holds for claim in claims)
+
+
+def test_tiles_are_of_a_matrix_and_of_what_it_is_multiplied_by() -> None:
+    """The second is the first with each nonzero a column further on, rows for columns."""
+    whole = []
+    for operand in (1, 2):
+        drawn, _full = draw(f"sam-tiles:side=300,nonzeros=900,operand={operand}")
+        assert (drawn.shape, len(drawn.values)) == ((3, 3, 128, 128), 900)
+        rows, columns = (128 * drawn.coordinates[at] + drawn.coordinates[at + 2] for at in (0, 1))
+        whole.append(sparse.coo_array((drawn.values, (rows, columns)), (300, 300)).toarray())
+    assert (whole[1] == np.roll(whole[0], 1, axis=1).T).all()
+    assert set(np.unique(whole[0])) == {0, 1}
+
+
+def test_tiles_that_are_not_nearly_empty_take_the_cycles_that_were_published() -> None:
+    operands = {
+        name: f"sam-tiles:side={SIDES[0]},nonzeros=5000,operand={1 + at}" for at, name in enumerate("BC")
+    }
+    report = run(tiled_product(), operands, {"timing": "sam"})
+    assert report.verification.passed
+    assert report.cycles == pytest.approx(TILED[5_000][0], rel=0.02)
 
 
 def test_the_drawing_has_a_box_a_block(tmp_path) -> None:
