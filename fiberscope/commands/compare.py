@@ -50,7 +50,7 @@ def compare(
 
     Runs the published matrices with the options of the published runs, with both models of memory; of a
     machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
-    ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 14 of its paper; ``mint``
+    ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 15 of its paper; ``mint``
     counts the gates of the format converter's variants, by Yosys; ``tiles`` puts ways to tile side by side;
     ``costs`` lays areas, powers, energies beside published ones; ``validation`` is of every published figure.
 
