@@ -3,9 +3,10 @@
     python benchmarks/explained.py                            print the tables
     python benchmarks/explained.py --write docs/validation.md
 
-Of `fiberscope check` the parts are added up: work on average, imbalance, memory, and what else a rung of the
-machine's ladder takes off. Left is what its workers wait for, or are without work for, when all of that costs
-nothing. The analytical model is told shapes and numbers of nonzeros.
+Of `fiberscope check` the parts are added up: work on average and imbalance; where the busiest does not work,
+what others do, what comes to them and what goes from them; memory, and what else a rung of the machine's
+ladder takes off. Left are cycles in which none of these works. The analytical model is told shapes
+and numbers of nonzeros.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 from pathlib import Path
 
 from fiberscope.report.table import Table, replace_between
-from fiberscope.study.check import WITHOUT, Check, check
+from fiberscope.study.check import Check, check
 
 MACHINES = ("gamma", "extensor", "outerspace", "sigma", "graphicionado")
 MATRICES = {
@@ -29,8 +30,18 @@ MATRICES = {
     "structured": "structured:rows=256,cols=256,n=1,m=16",
     "full": "uniform:rows=64,cols=64,nonzeros=4096",
 }
-PARTS = ("Work", "Imbalance", "Memory", "Other rungs", "Waits", "Without work")
-ENDS = {"works, on average": "Work", "imbalance": "Imbalance", "dependences": "Waits", "behind it": "Waits"}
+PARTS = ("Work", "Imbalance", "Others", "Supply", "Drain", "Memory", "Other rungs", "Left")
+# By what a part's name has in it, the first that is there.
+COLUMNS = {
+    "works, on average": "Work",
+    ": imbalance": "Imbalance",
+    ": others: ": "Others",
+    ": supply: ": "Supply",
+    ": drain: ": "Drain",
+    "memory: ": "Memory",
+    ": unexplained": "Left",
+    "": "Other rungs",
+}
 
 
 def shares(machine: str, matrix: str) -> list[str]:
@@ -38,17 +49,8 @@ def shares(machine: str, matrix: str) -> list[str]:
     done = check(machine, matrix, explain=True)
     sums = dict.fromkeys(PARTS, 0)
     for part, cycles in done.parts.items():
-        sums[_column(part)] += cycles
+        sums[next(column for text, column in COLUMNS.items() if text in part)] += cycles
     return [f"{done.event.cycles:,}", *(f"{cycles / done.event.cycles:.0%}" for cycles in sums.values())]
-
-
-def _column(part: str) -> str:
-    if part == WITHOUT:
-        return "Without work"
-    for end, column in ENDS.items():
-        if part.endswith(end):
-            return column
-    return "Memory" if part.startswith("memory") else "Other rungs"
 
 
 def explained() -> Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +13,11 @@ from fiberscope.report.files import STANDARD_OUTPUT, write_bytes
 from fiberscope.sim import Kernel
 
 if TYPE_CHECKING:
+    from fiberscope.states.document import StateTimeline
     from fiberscope.states.watch import StateWatch, Window
 
-__all__ = ["StateFiles", "state_files"]
+FINEST = 2048  # intervals of states that are kept; a look takes 0.1 ms
+__all__ = ["KeptStates", "StateFiles", "state_files"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,29 @@ class StateFiles:
         except InputError as error:
             return str(error)
         return None
+
+
+@dataclass(frozen=True)
+class KeptStates(StateFiles):
+    """Keeps what components of some families did, in place of writing it; in more intervals than a file has.
+
+    Args:
+        families: of the components.
+        kept: of each run that has ended.
+    """
+
+    families: Collection[str] = ()
+    kept: list[StateTimeline] = field(default_factory=list)
+
+    def watch(self, kernel: Kernel) -> StateWatch:
+        """What looks at these components of a built machine."""
+        from fiberscope.states.watch import StateWatch  # noqa: PLC0415  (most runs are not watched)
+
+        return StateWatch(kernel, families=self.families, intervals=FINEST, largest=sys.maxsize)
+
+    def write(self, watch: StateWatch) -> None:
+        """Keep what was seen."""
+        self.kept.append(watch.states())
 
 
 def state_files(

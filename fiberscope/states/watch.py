@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,7 @@ from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.connect import Stall, Wiring
 from fiberscope.sim.constants import FAR
 from fiberscope.sim.ledger import Ledger
+from fiberscope.sim.names import family_name
 from fiberscope.states.document import ComponentStates, Domain, QueueFill, StateTimeline
 
 __all__ = ["LARGEST_BYTES", "MOST_INTERVALS", "Queue", "Seat", "StateWatch", "seats_of"]
@@ -117,13 +118,28 @@ class StateWatch:
     Args:
         kernel: built.
         window: cycles of the first clock, ``[start, end)``; all by default.
+        families: of the components that are looked at; all by default.
+        intervals: as many at the most.
+        largest: bytes of the document at the most; longer intervals make it smaller.
     """
 
-    def __init__(self, kernel: Kernel, window: Window | None = None) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        window: Window | None = None,
+        *,
+        families: Container[str] | None = None,
+        intervals: int = MOST_INTERVALS,
+        largest: int = LARGEST_BYTES,
+    ) -> None:
         self._kernel = kernel
         self._start, self._end = window or (0, FAR)
-        self._interval = 1
-        self._seats = seats_of(kernel)
+        self._interval, self._most, self._largest = 1, intervals, largest
+        self._seats = [
+            seat
+            for seat in seats_of(kernel)
+            if families is None or family_name(seat.component.name) in families
+        ]
         self._columns = _Columns(self._seats)
         self._base: array[int] | None = None  # the account at the start
         self._rows: list[array[int]] = []  # the account at the end of each interval
@@ -137,7 +153,7 @@ class StateWatch:
             return self._start
         if self._last is not None:
             return FAR
-        rows, interval = with_room(self._rows, self._interval, MOST_INTERVALS)
+        rows, interval = with_room(self._rows, self._interval, self._most)
         return min(self._start + interval * (len(rows) + 1), self._end)
 
     def look(self, cycle: int) -> None:
@@ -148,7 +164,7 @@ class StateWatch:
         elif cycle == self._end:
             self._last = row
         else:
-            self._rows, self._interval = with_room(self._rows, self._interval, MOST_INTERVALS)
+            self._rows, self._interval = with_room(self._rows, self._interval, self._most)
             self._rows.append(row)
 
     def states(self) -> StateTimeline:
@@ -164,7 +180,7 @@ class StateWatch:
         accounts = [base, *self._rows[:whole], last] if end > self._start else [base]
         cycles, tokens = self._columns.divided(np.array(accounts))
         interval = self._interval
-        while self._columns.bytes(cycles, tokens) > LARGEST_BYTES and len(cycles) > 1:
+        while self._columns.bytes(cycles, tokens) > self._largest and len(cycles) > 1:
             cycles, tokens, interval = _paired(cycles), _every_second(tokens), 2 * interval
         components = dict(self._columns.told(cycles, tokens))
         return StateTimeline(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,20 @@ from fiberscope.models.trace.api import model, specified
 from fiberscope.problem import configure
 from fiberscope.report.document import Report
 from fiberscope.report.families import members
+from fiberscope.sim.names import family_name
+from fiberscope.states.document import StateTimeline
+from fiberscope.states.files import KeptStates, StateFiles
 from fiberscope.study.analytical import Analytical, analytical
+from fiberscope.study.meanwhile import Group, meanwhile
 from fiberscope.study.tables import read_table
 
 __all__ = ["Check", "Row", "check"]
 
+# A run with some settings, watched if there are files.
+_Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
 FILE = "check.yaml"
 OF_SPECIFICATIONS = Path(mapped.__file__).parent
-WITHOUT = "without work for any of these: fill, drain, what comes before, between and after"
+UNEXPLAINED = "while there is no work for it, and none of these works: unexplained"
 LINES = "lines of other bytes; instances that fetch for themselves"
 
 
@@ -62,6 +68,7 @@ class _Rules(BaseModel):
     ladder: tuple[_Rung, ...] = ()  # each beside those before it
     # Of each phase the families that may bound it; the machine's workers if there is none.
     phases: tuple[tuple[str, ...], ...] = ()
+    meanwhile: tuple[Group, ...] = ()  # what may work while the busiest of them does not
 
 
 @dataclass(frozen=True)
@@ -152,11 +159,11 @@ def check(
     parts: Mapping[str, int] = {}
     if explain:
 
-        def run(changed: Mapping[str, object]) -> Report:
-            return simulate(accelerator, a, b, **{**given, "settings": {**(settings or {}), **changed}})
+        def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
+            of_run = {**given, "settings": {**(settings or {}), **changed}, "timeline": states}
+            return simulate(accelerator, a, b, **of_run)
 
-        climbed = _climbed(event, rules.ladder, run)
-        parts = _parts(rules.phases or ((kind.workers,),), *climbed)
+        parts = _explained(event, rules.phases or ((kind.workers,),), rules, run)
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(
         event,
@@ -185,41 +192,57 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
     return found | dict.fromkeys(shared(read), "an instance has one for each of an Einsum's operations")
 
 
+def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
+    """Where a run's cycles go: what the rungs take off, and of the last of them what the machine does."""
+    groups = [group.families for group in rules.meanwhile]
+    states = KeptStates(families={family for several in (*phases, *groups) for family in several})
+    saved, last = _climbed(event, rules.ladder, run, states)
+    return {**_parts(phases, last, states.kept[0], rules.meanwhile), **saved}
+
+
 def _climbed(
-    event: Report, ladder: Sequence[_Rung], run: Callable[[Mapping[str, object]], Report]
+    event: Report, ladder: Sequence[_Rung], run: _Runner, states: StateFiles
 ) -> tuple[dict[str, int], Report]:
-    """What each rung takes off a run's cycles, and the run from which all of them are taken."""
+    """What each rung takes off a run's cycles, and the run in which all of them are, which is watched."""
+    if not ladder:
+        return {}, run({}, states)
     saved: dict[str, int] = {}
     settings: dict[str, object] = {}
     for rung in ladder:
         settings |= rung.settings
-        next_run = run(settings)
+        next_run = run(settings, states if rung is ladder[-1] else None)
         saved[rung.part] = event.cycles - next_run.cycles
         event = next_run
     return saved, event
 
 
-def _parts(phases: Sequence[Sequence[str]], saved: Mapping[str, int], last: Report) -> dict[str, int]:
-    """Where the cycles of a machine go, in whole cycles that add up to all of them.
+def _parts(
+    phases: Sequence[Sequence[str]], last: Report, seen: StateTimeline, groups: Sequence[Group]
+) -> dict[str, int]:
+    """Where the cycles of a run go, in whole cycles that add up to all of them.
 
     Args:
         phases: one after the other, of each the families that may bound it: the one with the busiest member.
-        saved: cycles by what was made to cost nothing, one after the other.
-        last: the run in which all of that costs nothing, whose own cycles are those of the busiest.
+        last: the run.
+        seen: what its components did over time.
+        groups: what may work while the busiest does not.
     """
     parts: dict[str, int] = {}
-    idle = last.cycles
+    workers: list[str] = []
     for phase in phases:
-        workers = {family: members(family, last.components) for family in phase}
-        busiest = {family: max(found, key=lambda one: one.busy) for family, found in workers.items()}
-        family = max(phase, key=lambda name: busiest[name].busy)
-        most, mean = busiest[family], sum(one.busy for one in workers[family]) // len(workers[family])
+        worker = max(_named(phase, last.components), key=lambda name: last.components[name].busy)
+        family, most = family_name(worker), last.components[worker].busy
+        found = members(family, last.components)
+        mean = sum(one.busy for one in found) // len(found)
         parts[f"{family} works, on average"] = mean
-        parts[f"and the busiest {family} longer: imbalance"] = most.busy - mean
-        parts[f"in which that {family} waits for what it works on: dependences"] = most.input_stall
-        parts[f"or that {family} waits for space behind it"] = most.output_stall
-        idle -= most.busy + most.input_stall + most.output_stall
-    return {**parts, WITHOUT: idle, **saved}
+        parts[f"and the busiest {family} longer: imbalance"] = most - mean
+        workers.append(worker)
+    parts |= meanwhile(seen, workers, groups)
+    return {**parts, UNEXPLAINED: last.cycles - sum(parts.values())}
+
+
+def _named(families: Container[str], components: Iterable[str]) -> list[str]:
+    return [name for name in components if family_name(name) in families]
 
 
 def _specification(

@@ -12,7 +12,6 @@ from fiberscope.accelerators import configuration, find
 from fiberscope.models.graphs.execution import run as run_graph
 from fiberscope.report import timeline
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
-from fiberscope.states import watch as watching
 from fiberscope.states.document import ComponentStates, StateTimeline, slices_of
 from fiberscope.states.files import StateFiles
 from fiberscope.states.watch import StateWatch
@@ -21,6 +20,7 @@ from fiberscope.workloads import load
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300,seed=3"
 SETTINGS = {"pe.count": 4, "pe.radix": 4, "fibercache.banks": 4, "fibercache.size": "8 KiB"}
 LARGE = ("outerspace", "sigma", "graphicionado", "weight_stationary")
+FINE = {"intervals": 1 << 20}
 KINDS = {"busy": "busy", "idle": "idle", "wait": "input_stall", "full": "output_stall"}
 
 
@@ -81,13 +81,13 @@ def test_watching_changes_nothing_of_the_report(tmp_path):
     assert watched.model_copy(update={"host": alone.host}) == alone
 
 
-def seen(window=None, **kernel_options):
+def seen(window=None, limits=None, **kernel_options):
     """Gamma's states, of a small run."""
     kind = find("gamma")
     parameters = configuration.load(kind.configuration, kind.shipped, name="gamma", settings=SETTINGS)
     matrix = load(MATRIX).matrix
     machine = kind.models["event"](parameters, matrix, matrix, kernel=Kernel(**kernel_options))
-    watch = StateWatch(machine.kernel, window)
+    watch = StateWatch(machine.kernel, window, **(limits or {}))
     timeline.run(machine, [watch], None, lambda _cycle: None)
     return watch.states()
 
@@ -97,14 +97,12 @@ def test_it_does_not_depend_on_how_the_machine_runs(way):
     assert seen(**way) == seen()
 
 
-def test_longer_intervals_are_the_shorter_ones_together(monkeypatch):
-    monkeypatch.setattr(watching, "MOST_INTERVALS", 1 << 20)
-    fine = seen()
+def test_longer_intervals_are_the_shorter_ones_together():
+    fine = seen(limits=FINE)
     assert fine.interval == 1
     for one in fine.components.values():
         assert {sum(spent) for spent in zip(*one.states.values(), strict=True)} <= {0, 1, 2}
-    monkeypatch.setattr(watching, "MOST_INTERVALS", 50)
-    coarse = seen()
+    coarse = seen(limits={"intervals": 50})
     assert coarse.intervals <= 50 < fine.intervals
     for name, one in coarse.components.items():
         exact = fine.components[name]
@@ -117,9 +115,8 @@ def test_longer_intervals_are_the_shorter_ones_together(monkeypatch):
 
 
 @pytest.mark.parametrize("window", [(0, 100), (300, 700), (301, 302), (1000, 10**9), (10**8, 10**9)])
-def test_a_window_is_cut_out_of_the_whole(window, monkeypatch):
-    monkeypatch.setattr(watching, "MOST_INTERVALS", 1 << 20)
-    whole, part = seen(), seen(window)
+def test_a_window_is_cut_out_of_the_whole(window):
+    whole, part = seen(limits=FINE), seen(window, limits=FINE)
     start, end = window
     assert (part.start, part.end) == (start, max(start, min(end, whole.end)))
     for name, one in part.components.items():
@@ -174,10 +171,15 @@ def test_a_million_cycles_of_200_components_stay_below_five_megabytes():
     assert all(sum(map(sum, one.states.values())) == Restless.LAST for one in states.components.values())
 
 
-def test_intervals_grow_until_the_document_is_small_enough(monkeypatch):
+def test_some_families_are_seen_as_they_are_among_all():
+    whole, some = seen(), seen(limits={"families": {"pe.merger", "scheduler"}})
+    assert set(some.components) == {"gamma.scheduler", *(f"gamma.pe{number}.merger" for number in range(4))}
+    assert all(one == whole.components[name] for name, one in some.components.items())
+
+
+def test_intervals_grow_until_the_document_is_small_enough():
     large = seen()
-    monkeypatch.setattr(watching, "LARGEST_BYTES", 100_000)
-    small = seen()
+    small = seen(limits={"largest": 100_000})
     assert len(large.to_json()) > 100_000
     assert len(small.to_json()) < 120_000  # names and braces are not counted to the letter
     assert small.interval > large.interval
