@@ -21,7 +21,7 @@ from fiberscope.sweeps.point import Point, kind_of, operands, run_of
 from fiberscope.sweeps.statuses import REFUSED
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["Task", "planned"]
+__all__ = ["Settling", "Task", "planned"]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,19 @@ class Task:
         return "status" in self.row
 
 
-def planned(points: Iterable[Point]) -> list[Task]:
+def planned(points: Iterable[Point], settle: Settling | None = None) -> list[Task]:
     """The tasks of points, each once.
+
+    Args:
+        points: of what is to be run.
+        settle: where points are planned a few at a time, what is known of those before; else of none.
 
     Raises:
         ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be. One
             whose values are at odds with one another is a task that is refused.
     """
     tasks: dict[str, Task] = {}
-    settle = _Settling()
+    settle = settle or Settling()
     for point in points:
         task = _task(point, settle)
         tasks.setdefault(task.digest, task)
@@ -77,8 +81,11 @@ class Settled(NamedTuple):
     refused: str
 
 
-class _Settling:
-    """Settles parameters, once for all workloads: a machine takes a millisecond to check its own."""
+class Settling:
+    """Settles parameters, once for all workloads: a machine takes a millisecond to check its own.
+
+    Sources are gone through once too, which takes tens of milliseconds.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, Settled] = {}
@@ -100,7 +107,7 @@ class _Settling:
             return Settled(dict(point.settings), "", " ".join(str(error).split()))
 
 
-def _task(point: Point, settle: _Settling) -> Task:
+def _task(point: Point, settle: Settling) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
     with _told_of(point, "command"):
         kind_of(point)

@@ -31,7 +31,7 @@ from fiberscope.store.columns import Row, decoded, tabulated
 from fiberscope.sweeps.clusters import connected
 from fiberscope.sweeps.ending import DONE, Outcome
 from fiberscope.sweeps.engine import execute
-from fiberscope.sweeps.plan import Task, planned
+from fiberscope.sweeps.plan import Settling, Task, planned
 from fiberscope.sweeps.point import Point
 from fiberscope.sweeps.progress import Progress, shown, single
 from fiberscope.sweeps.runner import Limits
@@ -64,10 +64,12 @@ def read_space(path: Path, point: Point) -> dict[str, Span]:
     space = checked(_Space, document).root
     if not space:
         raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
+    settle = Settling()
     for key, span in space.items():
         place = document.place((key,))
         for value in (span.low, span.high) if isinstance(span, Range) else span:
-            planned([replace(point, settings={**point.settings, key: value}, places={key: place})])
+            one = replace(point, settings={**point.settings, key: value}, places={key: place})
+            planned([one], settle)
         try:
             _distribution(key, span)
         except (InputError, ValueError) as error:
@@ -167,6 +169,7 @@ class Search:
         )
         self._known: dict[tuple[str, ...], Measured | None] = {}  # by the digests; None of those that failed
         self._running: dict[str, _Design] = {}  # by digest
+        self._settle = Settling()  # a design that was run is suggested again and again
         self._remember(space)
 
     def run(self, where: Where, limits: Limits, quiet: bool = False) -> None:
@@ -174,7 +177,7 @@ class Search:
         left = self.count - len(self._known)
         if left <= 0:
             return
-        first = planned(self.points)  # a mistake is told before anything starts
+        first = planned(self.points, self._settle)  # a mistake is told before anything starts
         self._progress = Progress(first * left)
         try:
             with connected(where) as client, shown(self._progress, quiet):
@@ -238,7 +241,8 @@ class Search:
 
     def _tasks(self, values: Mapping[str, object]) -> list[Task]:
         """Those of a design, one a workload."""
-        return planned([replace(point, settings={**point.settings, **values}) for point in self.points])
+        points = [replace(point, settings={**point.settings, **values}) for point in self.points]
+        return planned(points, self._settle)
 
     def _tell(self, trial: Trial, measured: Measured | None) -> None:
         if measured is None:
@@ -251,7 +255,10 @@ class Search:
     def _remember(self, space: Mapping[str, Span]) -> None:
         """Learn what the store has of this search, by the sources as they are."""
         alike: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-        first, sources = self.points[0], {str(task.row["source"]) for task in planned(self._samples(space))}
+        first, sources = (
+            self.points[0],
+            {str(task.row["source"]) for task in planned(self._samples(space), self._settle)},
+        )
         ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
         workloads = _literals(point.workload for point in self.points)
         for row in self._rows(f"{ran} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"):

@@ -49,6 +49,7 @@ def check(command: str) -> None:
     assert cli.run(words[1:]) == 0
 
 
+@pytest.mark.usefixtures("sweeps_here")
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_the_commands_of_the_page_work(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

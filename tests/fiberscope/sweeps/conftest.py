@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sweeps_here import worker_here
 
 TOY = str(Path(__file__).parents[2] / "support" / "machines" / "toy" / "__init__.py")
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
@@ -13,9 +14,8 @@ SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 @pytest.fixture(scope="session")
 def client() -> Iterator[Any]:
     """Of a worker in this process: what processes of workers do is told by tests of ``workers``."""
-    distributed = pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
-    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.Client(n_workers=1, **options) as client:
+    pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
+    with worker_here() as client:
         yield client
 
 

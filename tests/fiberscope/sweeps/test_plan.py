@@ -44,8 +44,8 @@ def test_only_a_design_is_settled_for_each_workload(
         settled.append(point.workload)
         return plan.Settled({}, "", "")
 
-    monkeypatch.setattr(plan._Settling, "_settled", note)
-    settle = plan._Settling()
+    monkeypatch.setattr(plan.Settling, "_settled", note)
+    settle = plan.Settling()
     for workload in ("one", "two", "one"):
         settle(Point(command, "design", workload), "{}")
     assert settled == ["one", "two"][:times]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.errors import InputError
+from fiberscope.provenance.made import Roots
 from fiberscope.store import Store
 from fiberscope.store.columns import encoded
 from fiberscope.sweeps.ending import Outcome
@@ -148,6 +149,16 @@ def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kep
         0
     ]  # of the design that is better at its worst
     assert [len(found([Limit.of(f"cycles {sign} {smaller}")]).best()) for sign in ("<", "<=")] == [0, 1]
+
+
+def test_a_search_goes_through_the_sources_once_however_often_a_design_is_suggested(
+    scheduler: str, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = searched(tmp_path, small, 9, [Goal("cycles")], space="pe.count: [1, 2]")
+    walks: list[object] = []
+    monkeypatch.setattr(Roots, "sources", walks.append)
+    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    assert (len(search.store.frame()), walks) == (2, [])
 
 
 class Deaf:
