@@ -255,10 +255,8 @@ class Search:
     def _remember(self, space: Mapping[str, Span]) -> None:
         """Learn what the store has of this search, by the sources as they are."""
         alike: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-        first, sources = (
-            self.points[0],
-            {str(task.row["source"]) for task in planned(self._samples(space), self._settle)},
-        )
+        first, samples = self.points[0], planned(self._samples(space), self._settle)
+        sources = {str(task.row["source"]) for task in samples}
         ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
         workloads = _literals(point.workload for point in self.points)
         for row in self._rows(f"{ran} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"):
