@@ -30,7 +30,7 @@ def test_so_are_all_modules_of_the_machine(tmp_path):
 
 @pytest.mark.parametrize("simulator", ["icarus", pytest.param("verilator", marks=pytest.mark.slow)])
 def test_so_is_the_machine_as_one_module(simulator, tmp_path):
-    settings = (*SMALL, "pe.radix=8", "memory.channels=2", "fibercache.size=4KiB")
+    settings = (*SMALL, "memory.channels=2", "fibercache.size=4KiB")
     loop = Loop((MACHINE,), "gamma", written(tmp_path, 1, 16, 0.3), settings=settings)
     outcome = compare(loop, simulator, tmp_path)
     assert outcome.differences() == []
@@ -40,7 +40,7 @@ def test_so_is_the_machine_as_one_module(simulator, tmp_path):
 def exported(folder, *settings, whole=True):
     """The files of the machine as one module with AXI4."""
     matrix = written(folder, 1, 14, 0.3, whole=whole)
-    options = [f"--set={setting}" for setting in (*SMALL, "pe.radix=8", "memory.channels=2", *settings)]
+    options = [f"--set={setting}" for setting in (*SMALL, "memory.channels=2", *settings)]
     return cli.run(["rtl", "export", "gamma", matrix, *options, "-o", str(folder / "gamma")])
 
 

@@ -128,7 +128,7 @@ MACHINE = (
 
 
 def test_so_is_a_machine_in_one_module(tmp_path, lint_of):
-    settings = (*SMALL, "pe.radix=8", "memory.channels=2")
+    settings = (*SMALL, "memory.channels=2")
     assert (
         cli.run(["rtl", "export", "gamma", *(f"--set={one}" for one in settings), "-o", str(tmp_path)]) == 0
     )

@@ -58,13 +58,20 @@ class Halves:
 class _Noting(PyrtlBackend):
     def __init__(self, twin: Twin, seed: int, highest: dict[str, int], seen: set[tuple[str, int]]) -> None:
         super().__init__(twin, seed)
-        self._highest = highest
+        self._left = highest  # the counters of families that have not shown both halves
         self._seen = seen
 
     def cycle(self) -> None:
         super().cycle()
         wires = self._simulation.context
-        self._seen |= {(_family(name), wires[name] >> bit & 1) for name, bit in self._highest.items()}
+        shown = {(_family(name), wires[name] >> bit & 1) for name, bit in self._left.items()}
+        if not shown <= self._seen:
+            self._seen |= shown
+            self._left = {
+                name: bit
+                for name, bit in self._left.items()
+                if not {(_family(name), 0), (_family(name), 1)} <= self._seen
+            }
 
 
 def _counters(twin: Twin) -> list[Any]:
