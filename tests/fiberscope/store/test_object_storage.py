@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
+from fiberscope import cli
 from fiberscope.errors import InputError
 from fiberscope.store import Store, places, store
 from tests.fiberscope.store.test_store import cycles, filled, row
@@ -101,7 +102,9 @@ def test_a_prefix_without_results_is_refused(bucket: str) -> None:
         Store(f"{bucket}/none")
 
 
-def test_two_sweeps_of_two_machines_share_a_store(bucket: str, tmp_path: Path) -> None:
+def test_two_sweeps_of_two_machines_share_a_store(
+    bucket: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     address = f"{bucket}/study"
     grids = {"gamma": "pe.count=1,2,4", "outerspace": "memory.channels=2,4"}
     options = ("--workers", "1", "--quiet", "--store", address)
@@ -112,25 +115,27 @@ def test_two_sweeps_of_two_machines_share_a_store(bucket: str, tmp_path: Path) -
     assert set(frame["status"]) == {"done"}
     assert objects(bucket) == ["study/runs-000000.parquet"]
     page = tmp_path / "study.html"
-    made = fiberscope("page", address, "-o", str(page))
-    assert (made.wait(), page.is_file()) == (0, True), made.communicate()
-    asked = fiberscope("results", address, "--columns", "accelerator", "--where", "cycles > 0")
-    told, _ = asked.communicate()
-    assert told.count("gamma") == 3
+    assert cli.run(["page", address, "-o", str(page)]) == 0
+    assert page.is_file()
+    capsys.readouterr()
+    assert cli.run(["results", address, "--columns", "accelerator", "--where", "cycles > 0"]) == 0
+    assert capsys.readouterr().out.count("gamma") == 3
 
 
-def test_a_report_is_written_and_read_there(bucket: str, tmp_path: Path) -> None:
+def test_a_report_is_written_and_read_there(
+    bucket: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     runs = ("sim", "gamma", SMALL, "--json")
     here, there = str(tmp_path / "run.json"), f"{bucket}/runs/run.json"
-    for address in (here, there):
-        made = fiberscope(*runs, address)
-        assert (made.wait(), made.communicate()[1]) == (0, "")
+    assert cli.run([*runs, here]) == 0
+    made = fiberscope(*runs, there)
+    assert (made.wait(), made.communicate()[1]) == (0, "")
     assert objects(bucket) == ["runs/run.json"]
-    compared = fiberscope("diff", here, there)
-    assert "differs" not in compared.communicate()[0]
-    assert compared.returncode == 0
-    page = fiberscope("page", there, "-o", f"{bucket}/runs/run.html")
-    assert (page.wait(), objects(bucket)) == (0, ["runs/run.html", "runs/run.json"])
+    capsys.readouterr()
+    assert cli.run(["diff", here, there]) == 0
+    assert "differs" not in capsys.readouterr().out
+    assert cli.run(["page", there, "-o", f"{bucket}/runs/run.html"]) == 0
+    assert objects(bucket) == ["runs/run.html", "runs/run.json"]
 
 
 @pytest.mark.usefixtures("bucket")

@@ -90,6 +90,7 @@ def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
         workloads_of(listed)
 
 
+@pytest.mark.usefixtures("sweeps_here")
 def test_each_runs_on_each_and_what_a_store_has_is_not_run_again() -> None:
     suite = fiberscope.suite(["gamma", "outerspace"], [ONE, TWO], store="s", workers=1, quiet=True)
     for workload in (ONE, TWO):
@@ -107,6 +108,7 @@ def test_each_runs_on_each_and_what_a_store_has_is_not_run_again() -> None:
     assert {path: path.read_bytes() for path in Path("s").rglob("*.parquet")} == before
 
 
+@pytest.mark.usefixtures("sweeps_here")
 def test_the_command_tells_what_failed_and_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "list.txt").write_text(f"{ONE}\n{WRONG}\n")
     words = ["suite", "gamma", "--workloads", "list.txt", "--workers", "1", "--quiet"]
