@@ -129,7 +129,7 @@ class Twin:
 def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
     """A twin from its design; the same one every time, down to the names of its wires."""
     block = pyrtl.Block()
-    block.sanity_check_net = lambda _net: None  # every net is checked below, once
+    block.sanity_check_net = lambda _net: None  # PyRTL's operators make none that is wrong in itself
     with pyrtl.set_working_block(block, no_sanity_check=True):
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.wire._wvIndexer = origins = Origins()
@@ -140,8 +140,8 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
         if between.unseen:
             pyrtl.passes._remove_unlistened_nets(block)  # of what they would say
             pyrtl.passes._remove_unused_wires(block)
-    del block.sanity_check_net
     block.sanity_check()
+    del block.sanity_check_net
     return Twin(interface, block, origins.names)
 
 
