@@ -27,7 +27,8 @@ cdef class Fifo:
     cdef readonly int _writer_index
     cdef readonly int _reader_index
     cdef double* _values
-    cdef long[::1] _words
+    cdef long* _words
+    cdef long* _board
     cdef public int reader_state
     cdef public int writer_state
     cdef public int any_reader_state
@@ -36,14 +37,18 @@ cdef class Fifo:
     cdef readonly object protocol
     cdef long* _stamps
     cdef object _stamp_memory
+    cdef object _board_memory
+    cdef object _memory
     cdef long _stamp_mask
-    cdef long[1] _rest  # so that the next object begins with a line, too
+    cdef long[5] _rest  # so that the next object begins with a line, too
 
     cpdef attach(self, Clock writer, long writer_index, Clock reader, long reader_index)
     cdef long _free(self) noexcept
     cdef long _arrival(self, long cycle) noexcept
     cpdef tuple token(self, long place)
+    cpdef int show_on(self, object board, long place) except -1
     cpdef int widen(self, int capacity) except -1
+    cdef int _make_room(self, long tokens) except -1
     cpdef int let_reader_ahead(self) except -1
     cpdef long free_from(self, long slots) noexcept
     cdef long _held_back(self) noexcept
@@ -108,6 +113,7 @@ cdef class Channel(Fifo):
         self._values[5 * tail + 4] = value
         if self.occupancy == 0:
             self._seen_from = arrival
+            self._board[0] = arrival
         self.occupancy += 1
         self._reader_clock.wake(self._reader_index, arrival)
 
@@ -145,6 +151,7 @@ cdef class Channel(Fifo):
             self._popped = 1
         self.occupancy -= 1
         self._seen_from = self._words[5 * self._head + 3] if self.occupancy > 0 else 1152921504606846976
+        self._board[0] = self._seen_from
         self.pops += 1
         if self._stamped:
             self._stamps[(self.pops - 1) & self._stamp_mask] = self._reader_clock.cycle

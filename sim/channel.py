@@ -40,9 +40,10 @@ class Fifo:
         self.reader_state = self.any_reader_state = 0  # of who waits at this port, or at any of its array
         self.writer_state = self.any_writer_state = 0
         self._head = 0
-        self._words = _room(self.capacity)
-        self._values = words.doubles(self._words)  # the same memory
-        self._seen_from = FAR  # the reader's cycle from which the head is seen
+        self._make_room(self.capacity)
+        self._seen_from = FAR  # the reader's cycle from which the head is seen,
+        self._board_memory = array("q", [FAR])  # and the same where a reader of many looks for it
+        self._board = words.longs_from(self._board_memory, 0)
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
@@ -64,6 +65,12 @@ class Fifo:
         self._writer_index = writer_index
         self._reader_index = reader_index
         self._one_clock = writer is reader
+
+    def show_on(self, board: array[int], place: int) -> None:
+        """Have a place of its reader's say from which cycle on the head is seen; ``FAR`` if there is none."""
+        board[place] = self._seen_from
+        self._board_memory = board
+        self._board = words.longs_from(board, place)
 
     def let_reader_ahead(self) -> None:
         """Have a reader whose clock may be ahead of the writer's; both count the same cycles."""
@@ -106,8 +113,13 @@ class Fifo:
         if self.occupancy:
             raise ChannelError(f"{self.name}: widened with tokens in it ({self.occupancy})")
         self.capacity = capacity
-        self._words = _room(capacity)
-        self._values = words.doubles(self._words)
+        self._make_room(capacity)
+
+    def _make_room(self, tokens: int) -> None:
+        """Have room for so many tokens, which is empty."""
+        self._memory = array("q", bytes(8 * WORDS * tokens))
+        self._words = words.longs(self._memory)
+        self._values = words.doubles(self._memory)  # the same memory
 
     def popped_now(self) -> bool:
         """Whether a token was popped in the current cycle."""
@@ -171,7 +183,7 @@ class Fifo:
         self._words[WORDS * tail + ARRIVAL] = arrival
         self._values[WORDS * tail + VALUE] = value
         if self.occupancy == 0:
-            self._seen_from = arrival
+            self._seen_from = self._board[0] = arrival
         self.occupancy += 1
         self._reader_clock.wake(self._reader_index, arrival)
 
@@ -203,9 +215,9 @@ class Fifo:
 
     def token(self, place: int) -> tuple[int, int, int, float]:
         """The token at this place from the head on, seen yet or not; for who watches from outside."""
-        at = (self._head + place) % self.capacity
-        token = self._words[WORDS * at : WORDS * at + ARRIVAL]
-        return (token[CONTROL], token[COORDINATE], token[REFERENCE], self._values[WORDS * at + VALUE])
+        at = WORDS * ((self._head + place) % self.capacity)
+        token = self._words
+        return (token[at + CONTROL], token[at + COORDINATE], token[at + REFERENCE], self._values[at + VALUE])
 
     def pop(self) -> None:
         """Drop the head token; its slot is free for the writer from the next cycle.
@@ -225,6 +237,7 @@ class Fifo:
             self._popped = 1
         self.occupancy -= 1
         self._seen_from = self._words[WORDS * self._head + ARRIVAL] if self.occupancy > 0 else FAR
+        self._board[0] = self._seen_from
         self.pops += 1
         if self._stamped:
             self._stamps[(self.pops - 1) & self._stamp_mask] = self._reader_clock.cycle
@@ -260,10 +273,10 @@ class Fifo:
 
     def _grow(self) -> None:
         """Move the tokens into twice the room."""
-        before, values = self._words, self._values
+        memory = self._memory
+        before, values = words.longs(memory), words.doubles(memory)
         room, self.capacity = self.capacity, 2 * self.capacity
-        self._words = _room(self.capacity)
-        self._values = words.doubles(self._words)
+        self._make_room(self.capacity)
         for place in range(self.occupancy):
             start = WORDS * ((self._head + place) % room)
             for word in range(VALUE):
@@ -275,9 +288,15 @@ class Fifo:
         raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} in flight)")
 
 
-def _room(tokens: int) -> memoryview[int]:
-    """Room for so many tokens."""
-    return memoryview(bytearray(8 * WORDS * tokens)).cast("q")
+def seen_from(channels: list[Channel]) -> array[int]:
+    """The cycles from which a reader sees the heads of its channels, side by side; the channels keep them.
+
+    Who looks at many channels, most of them empty, looks at the lines of the host's cache of these alone.
+    """
+    board = array("q", bytes(8 * len(channels)))
+    for place, channel in enumerate(channels):
+        channel.show_on(board, place)
+    return board
 
 
 class Channel(Fifo):

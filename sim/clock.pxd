@@ -7,7 +7,8 @@ cdef long ONE, SLOTS, BITS, SHIFT, FAR
 
 cdef class Schedule:
     cdef readonly str name
-    cdef object agenda
+    cdef dict agenda
+    cdef list agenda_cycles
     cdef long agenda_cycle
     cdef long _word, _last_word, _bits, _base
     cdef long[::1] occupied

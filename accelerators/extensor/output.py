@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, ROW, SIGNAL, TILE
 from fiberscope.hw.value_type import DOUBLE, ValueType
-from fiberscope.sim import inline
-from fiberscope.sim.channel import Channel
+from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 EMPTY = -1
@@ -172,15 +171,20 @@ class OutputBuffer(Component):
         self.missing = array("q", bytes(8 * halves))  # rows that are not complete, by half
         self.partial_outputs = 0
 
+    def elaborate(self) -> None:
+        """Count the processing elements."""
+        super().elaborate()
+        self.ways = len(self.partials)
+        self.seen_from = seen_from(self.partials)  # C: long[::1]
+
     def tick(self, now: int) -> int:
         """Take what has come from the dispatcher and from every processing element."""
         progress = self.rows.can_pop()
         if progress:
             self._announce()
-        partials = self.partials
-        for way in range(len(partials)):
-            if inline.shows(partials, way):
-                self._take(partials[way])
+        for way in range(self.ways):
+            if self.seen_from[way] <= now:
+                self._take(self.partials[way])
                 progress = True
         return self.busy(now + 1) if progress else self.idle()
 

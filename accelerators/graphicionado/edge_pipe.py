@@ -9,8 +9,7 @@ from fiberscope.accelerators.graphicionado.protocols import EDGE, SOURCES
 from fiberscope.accelerators.graphicionado.store import Edges, Vertices
 from fiberscope.hw.memory.prefetch_protocol import STREAM_ELEMENT, STREAM_STOP
 from fiberscope.hw.stream import DATA, STOP
-from fiberscope.sim import inline
-from fiberscope.sim.channel import Channel
+from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 
 FREE, READING, STOPPED, ENDED = range(4)  # a reader: without vertices, with some, told to stop, at its end
@@ -68,6 +67,7 @@ class EdgePipe(Component):
         """Count the readers."""
         super().elaborate()
         count = self.readers = len(self.sources)
+        self.seen_from = seen_from(self.elements)  # C: long[::1]
         self.states = array("b", bytes(count))
         self.vertices = array("q", bytes(8 * count))  # by reader: its present vertex,
         self.ends = array("q", bytes(8 * count))  # the one behind its last,
@@ -82,12 +82,12 @@ class EdgePipe(Component):
         if self.through == self.readers:
             return self._tell(now)
         progress, blocked, sent = False, False, False
-        reader, elements = self.turn, self.elements
+        reader = self.turn
         for _ in range(self.readers):
             if self.states[reader] == FREE and self._begin(reader):
                 progress = True
-            if self.states[reader] != FREE and inline.shows(elements, reader):
-                source = elements[reader]
+            if self.states[reader] != FREE and self.seen_from[reader] <= now:
+                source = self.elements[reader]
                 if self._wants_sending(reader, source):
                     if not sent and self.sent.can_push():
                         self._send(reader, source)

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.networks.routes import Route
-from fiberscope.sim import inline
-from fiberscope.sim.channel import Channel
+from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY
@@ -54,6 +53,7 @@ class Crossbar(Component):
         super().elaborate()
         self.input_count = len(self.inputs)
         self.output_count = len(self.outputs)
+        self.seen_from = seen_from(self.inputs)  # C: long[::1]
         self.turns = array("q", bytes(8 * self.output_count))  # the input that each output serves first
         self.winners = array("q", [-1] * self.output_count)
         self.contenders = array("q", bytes(8 * self.output_count))
@@ -65,7 +65,7 @@ class Crossbar(Component):
     def tick(self, now: int) -> int:
         """Move every head that wins its output."""
         moved = 0
-        wanted = self._arbitrate()
+        wanted = self._arbitrate(now)
         for place in range(wanted):
             output = self.wanted[place]
             sink = self.outputs[output]
@@ -84,15 +84,14 @@ class Crossbar(Component):
             return self.wait_output(self.outputs[self.wanted[0]])
         return self.wait_any_output(self.outputs)
 
-    def _arbitrate(self) -> int:
+    def _arbitrate(self, now: int) -> int:
         """Find the winner of each output that a head wants; returns how many outputs are wanted."""
         count = 0
-        inputs = self.inputs
         for index in range(self.input_count):
-            if not inline.shows(inputs, index):
+            if self.seen_from[index] > now:
                 continue
             if self.goals[index] == UNKNOWN:
-                self.goals[index] = self._goal(inputs[index])
+                self.goals[index] = self._goal(self.inputs[index])
             output = self.goals[index]
             if self.winners[output] < 0:
                 self.wanted[count] = output
@@ -178,7 +177,7 @@ class QueuedCrossbar(Crossbar):
 
     def tick(self, now: int) -> int:
         """Take in a token of every input and send those that win."""
-        taken = self._take_in()
+        taken = self._take_in(now)
         count = self._ask()
         moved = self._accept()
         self._end_asking(count)
@@ -187,13 +186,12 @@ class QueuedCrossbar(Crossbar):
             return self.busy(now + 1)
         return self.idle() if self.held == 0 else self._wait_for_space(count)
 
-    def _take_in(self) -> int:
+    def _take_in(self, now: int) -> int:
         """Take a token from every input whose queues have room; returns how many."""
         taken = 0
-        inputs = self.inputs
         for index in range(self.input_count):
-            if self.counts[index] < self.room and inline.shows(inputs, index):
-                self._store(index, inputs[index])
+            if self.counts[index] < self.room and self.seen_from[index] <= now:
+                self._store(index, self.inputs[index])
                 taken += 1
         return taken
 
@@ -313,10 +311,11 @@ class Concentrator(Component):
         super().elaborate()
         self.input_count = len(self.inputs)
         self.output_count = len(self.outputs)
+        self.seen_from = seen_from(self.inputs)  # C: long[::1]
 
     def tick(self, now: int) -> int:
         """Pass on one request and one reply."""
-        index = self._head()
+        index = self._head(now)
         sends = index >= 0 and self.requests.can_push()
         if sends:
             self._send(index)
@@ -327,14 +326,13 @@ class Concentrator(Component):
             return self.wait_output(self.requests)
         return self.wait_any_output(self.outputs) if self.replies.can_pop() else self.idle()
 
-    def _head(self) -> int:
+    def _head(self, now: int) -> int:  # C: noexcept
         """The requester whose turn it is, of those that have something to send; -1 if none has."""
         index = self.turn
-        inputs = self.inputs
         for _ in range(self.input_count):
             if index >= self.input_count:
                 index = 0
-            if inline.shows(inputs, index):
+            if self.seen_from[index] <= now:
                 return index
             index += 1
         return -1

@@ -7,7 +7,7 @@ from array import array
 
 from fiberscope.hw.networks.crossbar import Crossbar
 from fiberscope.hw.networks.routes import Route
-from fiberscope.sim import inline, words
+from fiberscope.sim import words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Signal
 
@@ -69,7 +69,7 @@ class IslipCrossbar(Crossbar):
     def tick(self, now: int) -> int:
         """Match what is in the FIFOs, take in a token of every input, send those that are matched."""
         count = self._grant_all()
-        taken = self._take_in()
+        taken = self._take_in(now)
         moved = self._accept_all()
         self.transfers += moved
         if taken or moved > 0:
@@ -90,13 +90,12 @@ class IslipCrossbar(Crossbar):
                     self.conflicts += words.ones(waiting)  # until they are served
         return count
 
-    def _take_in(self) -> bool:
+    def _take_in(self, now: int) -> bool:
         """Take a token from every input where its FIFO has room; whether there was one."""
         taken = False
-        inputs = self.inputs
         for index in range(self.input_count):
-            if inline.shows(inputs, index):
-                source = inputs[index]
+            if self.seen_from[index] <= now:
+                source = self.inputs[index]
                 if self.goals[index] < 0:
                     self.goals[index] = self._goal(source)
                 if self.counts[index * self.output_count + self.goals[index]] < self.depth:
