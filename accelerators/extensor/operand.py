@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from fiberscope.hw.fibers.arrays import integers_of, values_of
+from fiberscope.hw.fibers.intersection import NO_FIBERS
+from fiberscope.hw.fibers.masks import masks_of, worth_masks
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.fibertree_format import RankFormat, subtree_bits
@@ -71,6 +73,15 @@ class TiledOperand:  # C: final
         own = formats["K1"].coordinate + formats["K1"].payload
         self.microtile_bytes = integers_of((subtree_bits(tree, "K1", formats) + own) // 8)  # C: long[::1]
         self.tile_bytes = _tile_bytes(tree, formats)  # of each whole tile
+        self._masks: memoryview[int] | None = None
+
+    def masks(self, microtile: int) -> memoryview[int]:  # C: def
+        """The masks of all fibers; none where lists take less time."""
+        if self._masks is None:
+            segments, coordinates = self.tree.segments[ELEMENTS], self.tree.coordinates[ELEMENTS]
+            worth = worth_masks(segments, microtile)
+            self._masks = masks_of(segments, coordinates, microtile) if worth else NO_FIBERS
+        return self._masks
 
     def microtiles(self, tile: int) -> tuple[Integers, Integers]:  # C: def
         """The K1 coordinates and bytes of all microtiles of a tile."""

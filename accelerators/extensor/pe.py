@@ -9,6 +9,7 @@ from fiberscope.accelerators.extensor.layout import HALVES, NOTHING, PARTIALS, P
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import PartialSlot
 from fiberscope.hw.fibers.intersection import FiberIntersection
+from fiberscope.hw.fibers.masks import FiberMasks
 from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.hw.value_type import DOUBLE, ValueType
 from fiberscope.sim.channel import Channel
@@ -163,8 +164,10 @@ class IntersectingCore(Component):
         value_type: ValueType = DOUBLE,
     ) -> None:
         super().__init__(name)
-        self.a = a
-        self.b = b
+        self.a, self.b = a, b
+        masks = [operand.masks(microtile) for operand in (a, b)]
+        self.masks = FiberMasks(*masks)
+        self.masked = skip and scanners is None and all(map(len, masks))
         self.intersection = FiberIntersection(
             a.element_k,
             b.element_k,
@@ -185,8 +188,7 @@ class IntersectingCore(Component):
         self.working = False
         self.until = 0  # cycle after the last step
         self.microtile_a = self.microtile_b = NO_MICROTILE  # the product at hand
-        self.fiber_a = self.last_a = 0  # those of its microtiles
-        self.fiber_b = self.last_b = 0
+        self.fiber_a = self.last_a = self.fiber_b = self.last_b = 0  # those of its microtiles
         self.first_key = 0  # of the coordinates 0 in M and N
         self.half = 0  # of the output tile
         self.row = 0  # of microtiles in it
@@ -220,13 +222,19 @@ class IntersectingCore(Component):
     def _begin(self, now: int) -> int:
         """Take a product and work it out; returns when it is done."""
         self._open()
-        before = self.intersection.steps
+        before = self._steps()
         for fiber_a in range(self.fiber_a, self.last_a):
-            self._dot(fiber_a, self.fiber_b)
-        steps = self.intersection.steps - before
+            if self.masked:
+                self._dot_met(fiber_a, self.fiber_b)
+            else:
+                self._dot(fiber_a, self.fiber_b)
+        steps = self._steps() - before
         self._close(steps)
         self.until = now + steps
         return self.until
+
+    def _steps(self) -> int:  # C: noexcept
+        return self.intersection.steps + self.masks.steps
 
     def _open(self) -> None:
         """Turn to a product, and to an empty slot for what it gives."""
@@ -259,6 +267,16 @@ class IntersectingCore(Component):
         while fiber_b < self.last_b:
             self._keep(fiber_a, fiber_b, both.matches, both.total)
             fiber_b = both.meet(first, end, fiber_b + 1, self.last_b)
+
+    def _dot_met(self, fiber_a: int, fiber_b: int) -> None:
+        """The same, with masks that say which of B's fibers meet it."""
+        both, masks = self.intersection, self.masks
+        first, end = self.a.fiber_elements[fiber_a], self.a.fiber_elements[fiber_a + 1]
+        fiber_b = masks.next_met(fiber_a, fiber_b, self.last_b)
+        while fiber_b < self.last_b:
+            both.meet(first, end, fiber_b, fiber_b + 1)
+            self._keep(fiber_a, fiber_b, both.matches, both.total)
+            fiber_b = masks.next_met(fiber_a, fiber_b + 1, self.last_b)
 
     def _keep(self, fiber_a: int, fiber_b: int, matches: int, total: float) -> None:  # C: inline
         """Put what two fibers have given, which met so many times, into the slot."""

@@ -1,0 +1,64 @@
+# cython: infer_types=True
+"""Fibers as masks of their coordinates: which of two operands' meet, and the steps of those that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.sim import words
+
+Integers = npt.NDArray[np.int64]
+SIDE = 128  # coordinates that a mask has, in two words
+WORD = 64
+WORTH = 2  # elements of a mean fiber from which on masks take less time than lists
+
+
+class FiberMasks:  # C: final
+    """The fibers of two operands whose coordinates lie within a microtile of up to 128.
+
+    It says what ``FiberIntersection`` would, of fibers that skip ahead: of two without a common coordinate
+    each step leaps over those of one up to the next of the other.
+
+    Args:
+        masks_a, masks_b: two words a fiber, from ``masks_of``.
+    """
+
+    def __init__(self, masks_a: memoryview[int], masks_b: memoryview[int]) -> None:
+        self.masks_a = masks_a  # C: long[::1]
+        self.masks_b = masks_b  # C: long[::1]
+        self.steps = 0
+
+    def next_met(self, fiber_a: int, fiber: int, last: int) -> int:  # C: noexcept
+        """The first fiber of B from ``fiber`` on that meets one of A, or ``last``; counts what is between."""
+        low_a, high_a = self.masks_a[2 * fiber_a], self.masks_a[2 * fiber_a + 1]
+        steps = 0
+        while fiber < last:
+            low, high = self.masks_b[2 * fiber], self.masks_b[2 * fiber + 1]
+            if low_a & low or high_a & high:
+                break
+            steps += words.turns(low_a, high_a, low, high)
+            fiber += 1
+        self.steps += steps
+        return fiber
+
+
+def masks_of(segments: Integers, coordinates: Integers, microtile: int) -> memoryview[int]:
+    """Two words for each fiber: which of a microtile's coordinates, at most 128, it has.
+
+    Args:
+        segments: where each fiber begins, and the last one ends.
+        coordinates: of all of them, fiber behind fiber.
+        microtile: coordinates of a microtile.
+    """
+    within = coordinates % microtile
+    bits = np.left_shift(np.uint64(1), (within % WORD).astype(np.uint64))
+    halves = [np.where(within // WORD == half, bits, np.uint64(0)) for half in (0, 1)]
+    masks = [np.bitwise_or.reduceat(half, segments[:-1]) for half in halves]
+    return integers_of(np.stack(masks, axis=1).view(np.int64).ravel())
+
+
+def worth_masks(segments: Integers, microtile: int) -> bool:
+    """Whether masks of an operand's fibers take less time than their lists."""
+    return microtile <= SIDE and int(segments[-1]) >= WORTH * (len(segments) - 1)
