@@ -117,22 +117,28 @@ class Products:
         self.a, self.b = a, b
         ones = (values_of([1.0] * len(a.elements)), values_of([1.0] * len(b.elements)))
         coordinates = integers_of(a.elements), integers_of(b.elements)
-        scanners = ScannerPair(*coordinates, HELD if "held" in rules else 0) if "scanners" in rules else None
-        self.both = FiberIntersection(*coordinates, *ones, integers_of(b.fibers), scanners=scanners)
+        fibers = integers_of(b.fibers)
+        self.both = FiberIntersection(*coordinates, *ones, fibers)
+        self.scanners = ScannerPair(*coordinates, fibers, HELD if "held" in rules else 0)
+        self.scan = "scanners" in rules
+        self.steps = 0  # of all products
         self.made: dict[tuple[int, int], set[int]] = {}
 
     def work(self, place: tuple[int, int], a: int, b: int) -> int:
         """Multiply two microtiles into one of Z; returns the steps."""
-        both, before = self.both, self.both.steps
+        both, before, scanned = self.both, self.both.steps, 0
         made = self.made.setdefault(place, set())
         first, last = self.b.first_fiber[b], self.b.first_fiber[b + 1]
         for fiber in range(self.a.first_fiber[a], self.a.first_fiber[a + 1]):
             begin, end, row = self.a.fibers[fiber], self.a.fibers[fiber + 1], self.a.outer[fiber] * SIDE
+            scanned += self.scanners.steps(begin, end, first, last) if self.scan else 0
             met = both.meet(begin, end, first, last)
             while met < last:
                 made.add(row + self.b.outer[met])
                 met = both.meet(begin, end, met + 1, last)
-        return both.steps - before
+        steps = scanned if self.scan else both.steps - before
+        self.steps += steps
+        return steps
 
     def bytes(self, place: tuple[int, int]) -> int:
         """What is held of a microtile of Z."""
@@ -242,9 +248,7 @@ def main() -> None:
         raise SystemExit(f"{arguments.matrix}: its tiles are not published")
     scheduler = Scheduler(matrix, found[0], set(RULES) - set(arguments.without))
     cycles = scheduler.run()
-    print(
-        f"{cycles:,} cycles, {scheduler.memory.bytes:,} bytes, {scheduler.products.both.steps:,} steps of K0"
-    )
+    print(f"{cycles:,} cycles, {scheduler.memory.bytes:,} bytes, {scheduler.products.steps:,} steps of K0")
 
 
 if __name__ == "__main__":

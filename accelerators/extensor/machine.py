@@ -158,7 +158,9 @@ class ExTensor(Composition[ExTensorConfiguration]):
         names = numbered("pe", pe.count)
         options = {"microtile": pe.tile, "shape": self.output, "skip": self.skip}
         if self.parameters.intersection == SCANNERS:
-            options["scanners"] = ScannerPair(self.a.element_k, self.b.element_k, pe.scanner_coordinates)
+            options["scanners"] = ScannerPair(
+                self.a.element_k, self.b.element_k, self.b.fiber_elements, pe.scanner_coordinates
+            )
         if self.value_type is not DOUBLE:
             options["value_type"] = self.value_type
         held = [self.a, self.b, port, pe.buffer]

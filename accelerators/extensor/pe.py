@@ -175,9 +175,9 @@ class IntersectingCore(Component):
             b.values,
             b.fiber_elements,
             skip=skip,
-            scanners=scanners,
             value_type=value_type,
         )
+        self.scanners = scanners
         self.slots = slots
         self.slot_count = len(slots)
         self.first_slot = first_slot
@@ -228,13 +228,22 @@ class IntersectingCore(Component):
                 self._dot_met(fiber_a, self.fiber_b)
             else:
                 self._dot(fiber_a, self.fiber_b)
-        steps = self._steps() - before
+        steps = self._steps() - before if self.scanners is None else self._scanned()
         self._close(steps)
         self.until = now + steps
         return self.until
 
     def _steps(self) -> int:  # C: noexcept
         return self.intersection.steps + self.masks.steps
+
+    def _scanned(self) -> int:
+        """Steps that the scanners take for a product."""
+        steps, elements = 0, self.a.fiber_elements
+        for fiber in range(self.fiber_a, self.last_a):
+            steps += self.scanners.steps(  # type: ignore[union-attr]  # asked before
+                elements[fiber], elements[fiber + 1], self.fiber_b, self.last_b
+            )
+        return steps
 
     def _open(self) -> None:
         """Turn to a product, and to an empty slot for what it gives."""

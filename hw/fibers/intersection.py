@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from fiberscope.hw.fibers.scanner_pair import ScannerPair
 from fiberscope.hw.lanes import channels as lanes
 from fiberscope.hw.lanes.channels import check_connected
 from fiberscope.hw.lanes.rows import check_size
@@ -29,8 +28,6 @@ class FiberIntersection:  # C: final
     component may take a step a cycle, it asks for one; one that works fibers out at once, where they
     ``meet``.
 
-    With ``scanners``, ``meet`` counts what these two take, one of each fiber. What meets is the same.
-
     ``a`` and ``b`` are the heads' positions, ``met`` says whether they were found equal, ``steps`` is all
     those made.
 
@@ -42,7 +39,6 @@ class FiberIntersection:  # C: final
         values_a, values_b: of these coordinates; only ``meet`` needs them.
         fibers_b: where each fiber of B begins, and the last one ends; the same.
         skip: whether the head behind skips.
-        scanners: whose steps ``meet`` counts, if it is not its own.
         value_type: of the values.
     """
 
@@ -55,7 +51,6 @@ class FiberIntersection:  # C: final
         fibers_b: memoryview[int] = NO_FIBERS,
         *,
         skip: bool = True,
-        scanners: ScannerPair | None = None,
         value_type: ValueType = DOUBLE,
     ) -> None:
         self.coordinates_a = coordinates_a  # C: long[::1]
@@ -64,7 +59,6 @@ class FiberIntersection:  # C: final
         self.values_b = values_b  # C: double[::1]
         self.fibers_b = fibers_b  # C: long[::1]
         self.skip = skip
-        self.scanners = scanners
         self.value_type = value_type
         self.a = self.end_a = 0
         self.b = self.end_b = 0
@@ -113,12 +107,9 @@ class FiberIntersection:  # C: final
             The fiber that meets A's, in ``matches`` of products that add up to ``total``; ``last`` if none.
         """
         total = 0.0
-        matches = steps = scanned = 0
-        scanners = self.scanners
+        matches = steps = 0
         while fiber < last:
             head, b, end_b = a, self.fibers_b[fiber], self.fibers_b[fiber + 1]
-            if scanners is not None:
-                scanned += scanners.steps(a, end_a, b, end_b)
             while head < end_a and b < end_b:
                 steps += 1
                 head_a, head_b = self.coordinates_a[head], self.coordinates_b[b]
@@ -135,7 +126,7 @@ class FiberIntersection:  # C: final
                 break
             fiber += 1
         self.total, self.matches = total, matches
-        self.steps += steps if scanners is None else scanned
+        self.steps += steps
         return fiber
 
     def added(self, total: float, a: int, b: int) -> float:

@@ -81,16 +81,31 @@ class ScannerPair:  # C: final
 
     Args:
         coordinates_a, coordinates_b: all of the operands, fiber behind fiber.
+        fibers_b: where each fiber of B begins, and the last one ends.
         held: coordinates that a scanner holds; 0: all.
     """
 
-    def __init__(self, coordinates_a: memoryview[int], coordinates_b: memoryview[int], held: int = 0) -> None:
+    def __init__(
+        self,
+        coordinates_a: memoryview[int],
+        coordinates_b: memoryview[int],
+        fibers_b: memoryview[int],
+        held: int = 0,
+    ) -> None:
         self.coordinates_a = coordinates_a  # C: long[::1]
         self.coordinates_b = coordinates_b  # C: long[::1]
+        self.fibers_b = fibers_b  # C: long[::1]
         self.held = held
         self.of_a, self.of_b = Scanner(coordinates_a), Scanner(coordinates_b)
 
-    def steps(self, a: int, end_a: int, b: int, end_b: int) -> int:
+    def steps(self, a: int, end_a: int, fiber: int, last: int) -> int:
+        """Steps for the fiber of A from ``a`` to ``end_a``, and each of B's from a number to the last."""
+        steps = 0
+        for number in range(fiber, last):
+            steps += self._of_two(a, end_a, self.fibers_b[number], self.fibers_b[number + 1])
+        return steps
+
+    def _of_two(self, a: int, end_a: int, b: int, end_b: int) -> int:
         """Steps for the fibers that lie from ``a`` to ``end_a`` and from ``b`` to ``end_b``."""
         if self.held and (end_a - a > self.held or end_b - b > self.held):
             return self._apart(a, end_a, b, end_b)

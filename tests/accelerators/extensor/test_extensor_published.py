@@ -34,7 +34,7 @@ def test_it_counts_what_the_machine_does(rules, without):
     model = Model(matrix, matrix, rules.SIDE, SHAPE, intersection=intersection, held=held)
     moved = model.count["A"] + 2 * model.count["PO"] + model.count["Z"]
     assert scheduler.memory.bytes == moved + sum(scheduler.sizes.values())
-    assert scheduler.products.both.steps == model.count["intersect_k0"]
+    assert scheduler.products.steps == model.count["intersect_k0"]
     assert cycles * rules.BYTES_PER_CYCLE >= scheduler.memory.bytes
     assert cycles * rules.ELEMENTS >= model.count["intersect_k0"]
 

@@ -86,13 +86,13 @@ def scanned(a, of_b, held=0):
     b = [c for fiber in of_b for c in fiber]
     begins = integers_of(np.cumsum([0, *map(len, of_b)]))
     ones = (values_of([1.0] * len(a)), values_of([1.0] * len(b)))
-    scanners = ScannerPair(integers_of(a), integers_of(b), held)
-    both = FiberIntersection(integers_of(a), integers_of(b), *ones, begins, scanners=scanners)
+    both = FiberIntersection(integers_of(a), integers_of(b), *ones, begins)
     met, fiber = 0, both.meet(0, len(a), 0, len(of_b))
     while fiber < len(of_b):
         met += both.matches
         fiber = both.meet(0, len(a), fiber + 1, len(of_b))
-    return both.steps, met
+    scanners = ScannerPair(integers_of(a), integers_of(b), begins, held)
+    return scanners.steps(0, len(a), 0, len(of_b)), met
 
 
 @given(a=fibers, of_b=st.lists(fibers, max_size=5))
