@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import pyrtl
 import pytest
 from joined import skipping, skipping_pair
 from pairs import _build, check_pair
@@ -11,6 +12,7 @@ from fiberscope.hw.fibers import intersect_rtl as intersector
 from fiberscope.hw.fibers import merge_rtl as merger
 from fiberscope.hw.lanes import prefix_sum_rtl as prefix_sum
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
+from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.loops import loop_of, paths
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, flat, hierarchical
@@ -101,3 +103,21 @@ def test_a_loop_is_found_wherever_it_begins():
     assert loop_of({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c"]
     assert loop_of({"a": ["b", "c"], "b": ["d"], "c": ["d"]}) == []
     assert loop_of({"a": ["a"]}) == ["a"]
+
+
+def driven_twice(between):
+    between.show("odd", wire := pyrtl.WireVector(1, "twice"))
+    for bit in (0, 1):
+        wire <<= pyrtl.Const(bit, 1)
+
+
+def driven_by_nothing(between):
+    between.show("odd", pyrtl.WireVector(1, "floating"))
+
+
+@pytest.mark.parametrize(
+    ("design", "told"), [(driven_twice, "twice"), (driven_by_nothing, r"never driven: \['floating'\]")]
+)
+def test_planted_a_wire_of_two_drivers_or_none_is_refused(design, told):
+    with pytest.raises(pyrtl.PyrtlError, match=told):
+        build(Interface("odd", (), ("odd",)), design)
