@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.intersection import FiberIntersection
 from fiberscope.hw.fibers.masks import SIDE, FiberMasks, masks_of, worth_masks
+from fiberscope.sim import words
 
 fibers = st.sets(st.integers(0, SIDE - 1), min_size=1, max_size=40).map(sorted)
 rows = st.lists(fibers, min_size=1, max_size=6)
@@ -51,6 +52,15 @@ def by_masks(of_a, of_b, first=0):
 @example(list(range(0, 128, 2)), [list(range(1, 128, 2))], 0)
 def test_masks_say_what_lists_do(of_a, of_b, tile):
     assert by_masks(of_a, of_b, SIDE * tile) == by_lists(of_a, of_b)
+
+
+@given(of_a=fibers, of_b=fibers)
+@example([0, 127], [63, 64])
+@example([5, 64], [6, 63, 65])
+def test_what_is_uncompiled_says_what_lists_do(of_a, of_b):
+    steps, met = by_lists(of_a, [of_b])
+    if not met:
+        assert words.turns(*masks([of_a]), *masks([of_b])) == steps
 
 
 def test_each_step_leaps_up_to_the_next_coordinate_of_the_other():
