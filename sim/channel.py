@@ -183,7 +183,8 @@ class Fifo:
         self._words[WORDS * tail + ARRIVAL] = arrival
         self._values[WORDS * tail + VALUE] = value
         if self.occupancy == 0:
-            self._seen_from = self._board[0] = arrival
+            self._seen_from = arrival
+            self._board[0] = arrival
         self.occupancy += 1
         self._reader_clock.wake(self._reader_index, arrival)
 

@@ -52,13 +52,15 @@ def masks_of(segments: Integers, coordinates: Integers, microtile: int) -> memor
         coordinates: of all of them, fiber behind fiber.
         microtile: coordinates of a microtile.
     """
+    fibers = len(segments) - 1
     within = coordinates % microtile
     bits = np.left_shift(np.uint64(1), (within % WORD).astype(np.uint64))
     halves = [np.where(within // WORD == half, bits, np.uint64(0)) for half in (0, 1)]
-    masks = [np.bitwise_or.reduceat(half, segments[:-1]) for half in halves]
+    masks = [np.bitwise_or.reduceat(half, segments[:fibers]) for half in halves]
     return integers_of(np.stack(masks, axis=1).view(np.int64).ravel())
 
 
 def worth_masks(segments: Integers, microtile: int) -> bool:
     """Whether masks of an operand's fibers take less time than their lists."""
-    return microtile <= SIDE and int(segments[-1]) >= WORTH * (len(segments) - 1)
+    fibers = len(segments) - 1
+    return microtile <= SIDE and int(segments[fibers]) >= WORTH * fibers
