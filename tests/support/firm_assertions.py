@@ -101,14 +101,15 @@ class _Body:
 
     def __init__(self, reader: Reader, module: Module, function: Function) -> None:
         self.reader, self.module = reader, module
+        nodes = list(ast.walk(function))
         self.filtered = {
             target.id
-            for node in ast.walk(function)
+            for node in nodes
             if isinstance(node, ast.Assign) and _filters(node.value)
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        self.filtered -= {name for node in ast.walk(function) for name in _said_to_be_there(node)}
+        self.filtered -= {name for node in nodes for name in _said_to_be_there(node)}
 
     def asserts(self, body: Sequence[ast.stmt]) -> bool:
         """Whether one of these statements is a firm assertion, before any that may leave."""
