@@ -71,6 +71,15 @@ def test_while_another_gathers_rows_stay_where_they_arrived_and_are_read_there(b
     assert objects(bucket) == ["runs-000000.parquet"]
 
 
+def test_what_was_gathered_between_listing_and_reading_is_left_out(bucket: str) -> None:
+    made = filled(bucket, range(3))
+    place = made._place
+    listed = place.files(place.arrived, "*.json.gz")
+    assert len(listed) == 3
+    place.remove(listed[:1])
+    assert [file for file, _content in place.contents(listed)] == listed[1:]
+
+
 def test_a_lock_of_one_who_was_killed_goes_when_it_is_old(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
