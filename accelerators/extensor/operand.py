@@ -76,12 +76,15 @@ class TiledOperand:  # C: final
         self._masks: memoryview[int] | None = None
 
     def masks(self, microtile: int) -> memoryview[int]:  # C: def
-        """The masks of all fibers; none where lists take less time."""
+        """The masks of all fibers for ``FiberMasks``; none where lists take less time."""
         if self._masks is None:
-            segments, coordinates = self.tree.segments[ELEMENTS], self.tree.coordinates[ELEMENTS]
-            worth = worth_masks(segments, microtile)
-            self._masks = masks_of(segments, coordinates, microtile) if worth else NO_FIBERS
+            worth = worth_masks(self.tree.segments[ELEMENTS], microtile)
+            self._masks = self.words(microtile) if worth else NO_FIBERS
         return self._masks
+
+    def words(self, microtile: int, *form: int) -> memoryview[int]:  # C: def
+        """The words of all fibers' masks, in the form that ``masks_of`` is told: how many, of what width."""
+        return masks_of(self.tree.segments[ELEMENTS], self.tree.coordinates[ELEMENTS], microtile, *form)
 
     def microtiles(self, tile: int) -> tuple[Integers, Integers]:  # C: def
         """The K1 coordinates and bytes of all microtiles of a tile."""

@@ -6,11 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffer
-from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.stream import LAST, MASK, MET, STEP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
@@ -207,10 +204,4 @@ def words_of(microtile: int) -> int:
 
 def fiber_masks(operand: TiledOperand, microtile: int) -> memoryview[int]:
     """The masks of all fibers of an operand, word by word: which K0 they have."""
-    words = words_of(microtile)
-    pointers = np.asarray(operand.fiber_elements)
-    fibers = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
-    k0 = np.asarray(operand.element_k) % microtile
-    masks = np.zeros((len(pointers) - 1) * words, np.int64)
-    np.bitwise_or.at(masks, fibers * words + k0 // WORD_BITS, 1 << k0 % WORD_BITS)
-    return integers_of(masks)
+    return operand.words(microtile, words_of(microtile), WORD_BITS)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fiberscope.errors import InputError
 from fiberscope.models.analytic.api import evaluated
@@ -15,6 +14,7 @@ from fiberscope.models.analytic.phases import read_phases
 from fiberscope.models.analytic.read_problem import LARGEST
 from fiberscope.models.analytic.report import limits
 from fiberscope.report.document import Report
+from fiberscope.report.numbers import leaves
 
 __all__ = ["FILE", "Analytical", "Phase", "analytical"]
 
@@ -83,7 +83,7 @@ def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Anal
     if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # bounds are a little larger
         return Analytical((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
     symbols = trace.config["symbols"]
-    known = {**dict(_leaves(trace.config)), **symbols, **_problem(event, symbols)}
+    known = {**leaves(trace.config), **symbols, **_problem(event, symbols)}
     phases = read_phases(path, f"{machine}/{FILE}", known)
     try:
         return Analytical(tuple(_phase(name, *cases) for name, cases in phases.cases.items()), phases.without)
@@ -105,15 +105,6 @@ def _phase(name: str, case: Case, *others: Case) -> Phase:
         raise
     computes = round(float(found.counts.computes.actual[0]))
     return Phase(name, math.ceil(float(found.cycles[0])), computes, next(iter(limits(found))))
-
-
-def _leaves(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Parameters by dotted key."""
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:

@@ -44,19 +44,23 @@ class FiberMasks:  # C: final
         return fiber
 
 
-def masks_of(segments: Integers, coordinates: Integers, microtile: int) -> memoryview[int]:
-    """Two words for each fiber: which of a microtile's coordinates, at most 128, it has.
+def masks_of(
+    segments: Integers, coordinates: Integers, microtile: int, words: int = 2, width: int = WORD
+) -> memoryview[int]:
+    """The words of each fiber's mask: which of a microtile's coordinates it has.
 
     Args:
-        segments: where each fiber begins, and the last one ends.
+        segments: where each fiber begins, and the last one ends; none is empty.
         coordinates: of all of them, fiber behind fiber.
         microtile: coordinates of a microtile.
+        words: of a mask, which has at least so many bits.
+        width: bits of a word, at most 64.
     """
     fibers = len(segments) - 1
-    within = coordinates % microtile
-    bits = np.left_shift(np.uint64(1), (within % WORD).astype(np.uint64))
-    halves = [np.where(within // WORD == half, bits, np.uint64(0)) for half in (0, 1)]
-    masks = [np.bitwise_or.reduceat(half, segments[:fibers]) for half in halves]
+    word, bit = np.divmod(coordinates % microtile, width)
+    bits = np.left_shift(np.uint64(1), bit.astype(np.uint64))
+    parts = [np.where(word == number, bits, np.uint64(0)) for number in range(words)]
+    masks = [np.bitwise_or.reduceat(part, segments[:fibers]) for part in parts]
     return integers_of(np.stack(masks, axis=1).view(np.int64).ravel())
 
 
