@@ -30,7 +30,7 @@ from fiberscope.spelling import SPELT
 __all__ = ["main", "run"]
 
 PIPE_BROKEN = 1  # what click ends with where it sees that first
-YOUNG_OBJECTS = 100_000  # before Python looks for garbage; most of what is made is there to stay
+YOUNG_OBJECTS = 200_000  # before Python looks for garbage: more than a run makes, most of it there to stay
 
 # The base of all usage errors; where it lives depends on the version of typer.
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]

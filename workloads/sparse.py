@@ -10,14 +10,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+
+Numbers: TypeAlias = "npt.NDArray[Any]"
 
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["sparse"]
+    from fiberscope.workloads.canonical import CsrArray
+
+__all__ = ["csr_in_place", "sparse"]
 
 
 class _AtFirstUse(ModuleType):
@@ -46,3 +51,12 @@ def _less() -> Iterator[None]:
 
 if not TYPE_CHECKING:
     sparse = _AtFirstUse("scipy.sparse")
+
+
+def csr_in_place(
+    values: Numbers, coordinates: Numbers, pointers: Numbers, shape: tuple[int, int]
+) -> CsrArray:
+    """A matrix of arrays as they are: scipy copies one that views less than half of another."""
+    matrix = sparse.csr_array(shape)
+    matrix.data, matrix.indices, matrix.indptr = values, coordinates, pointers
+    return matrix

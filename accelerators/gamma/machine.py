@@ -41,7 +41,7 @@ from fiberscope.sim.assembly import end, put
 from fiberscope.sim.names import numbered
 from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.workloads.canonical import CsrArray, Integers
-from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.sparse import csr_in_place
 
 
 class Gamma(Composition[GammaConfiguration]):
@@ -151,8 +151,7 @@ class Gamma(Composition[GammaConfiguration]):
 
     def result(self) -> CsrArray:
         """Z as the writers stored it, its rows in the order of A as it was given."""
-        rows = self.product.gather(np.asarray(self.table.row_lengths))
-        return sparse.csr_array(rows, shape=self.shape)
+        return csr_in_place(*self.product.gather(np.asarray(self.table.row_lengths)), self.shape)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions of products and merged elements.

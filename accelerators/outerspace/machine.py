@@ -45,7 +45,7 @@ from fiberscope.hw.value_type import TYPES
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.sparse import csr_in_place
 
 
 class OuterSpace(Composition[OuterSpaceConfiguration]):
@@ -310,8 +310,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
 
     def result(self) -> CsrArray:
         """Z as memory holds it."""
-        values, coordinates, pointers = self.product.gather(np.asarray(self.lengths))
-        return sparse.csr_array((values, coordinates, pointers), shape=self.shape)
+        return csr_in_place(*self.product.gather(np.asarray(self.lengths)), self.shape)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions, swaps; and what the phases had to do with."""

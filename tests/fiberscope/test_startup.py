@@ -87,6 +87,13 @@ def test_a_command_imports_nothing_heavy_that_it_does_not_need(
     assert absent & modules == set()
 
 
+def test_python_does_not_look_for_garbage_in_a_short_run() -> None:
+    code = "import gc, sys; from fiberscope import cli; cli._settle(); "
+    code += "count = lambda: [one['collections'] for one in gc.get_stats()]; before = count(); "
+    code += "sys.exit(cli.run(sys.argv[1:]) or count() != before)"
+    assert subprocess.run([sys.executable, "-c", code, *_RUN], check=False).returncode == 0
+
+
 def test_a_sweep_that_has_nothing_to_run_starts_no_dask(tmp_path: Path) -> None:
     sweep = ["sweep", "gamma", _RUN[2], "--set", "memory.format.A=bsr2", "--store", str(tmp_path), "--quiet"]
     for _ in range(2):  # a row that is refused, and one that the store has

@@ -55,6 +55,14 @@ def test_a_row_longer_than_powers_of_the_radix(nonzeros):
     assert machine.operations()["tasks"] == max(1, -(-(nonzeros - 1) // 2))
 
 
+def test_the_product_is_where_it_was_written():
+    """Though it fills a tenth of the room that it might have taken."""
+    a, b = dense(3, 10), csr([{4: 1.0}] * 10, 30)
+    machine = run_gamma(tiny(), a, b)
+    check_all(machine, a, b)
+    assert np.shares_memory(machine.result().data, np.asarray(machine.product.values))
+
+
 def test_partial_fibers_spill_and_come_back():
     a, b = dense(4, 40), dense(40, 30, seed=1)
     machine = run_gamma(tiny(), a, b)
