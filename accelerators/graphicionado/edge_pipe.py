@@ -162,6 +162,7 @@ class EdgePipe(Component):
     def _send(self, reader: int, source: Channel) -> None:
         edge = source.coordinate()
         destination = self.store.destinations[edge]
+        self.store.temporaries.fetch(destination)
         self.sent.push(DATA, destination, self.store.first_weight + edge, self.properties[reader])
         source.pop()
         self.edges += 1

@@ -9,7 +9,6 @@ from fiberscope.accelerators.graphicionado.protocols import EDGE
 from fiberscope.hw.memory.atomic_update import UPDATE
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.value_type import AUTO, TYPES, ValueType
-from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -30,7 +29,6 @@ class EdgeProcessor(Component):
         function: one of ``WAYS``, or a function of property and weight.
         weights: of all edges; empty where they are not used.
         streams: those that edges come from.
-        temporary: what the updates go to, of which the host fetches the places ahead of them.
         values: the type of all values, by its name in ``TYPES``.
     """
 
@@ -47,7 +45,6 @@ class EdgeProcessor(Component):
         function: str | Callable[[float, float], float],
         weights: memoryview[float],
         streams: int,
-        temporary: memoryview[float],
         values: str = AUTO,
     ) -> None:
         super().__init__(name)
@@ -57,7 +54,6 @@ class EdgeProcessor(Component):
         self.weights = weights  # C: double[::1]
         self.weighted = len(weights) > 0
         self.streams = streams
-        self.temporary = temporary  # C: double[::1]
         self.through = 0  # streams that have ended
         self.edges = 0
 
@@ -65,26 +61,33 @@ class EdgeProcessor(Component):
         """Pass on an edge or the last stop."""
         if not self.source.can_pop():
             return self.idle()
-        last = self.through + 1 == self.streams
         stops = self.source.control() == STOP
-        if (last or not stops) and not self.updates.can_push():
+        if (self.ends() or not stops) and not self.updates.can_push():
             return self.wait_output(self.updates)
-        if stops:
-            self._end(last)
-        else:
-            place = self.source.coordinate() // self.streams
-            inline.fetch(self.temporary[place])
-            self.updates.push(DATA, place, 0, self._message())
+        if not stops:
+            self.updates.push(DATA, self.place(), 0, self.message())
             self.edges += 1
+        elif self.end():
+            self.updates.push(STOP)
         self.source.pop()
         return self.busy(now + 1)
 
-    def _end(self, last: bool) -> None:
-        self.through = 0 if last else self.through + 1
-        if last:
-            self.updates.push(STOP)
+    def ends(self) -> bool:  # C: noexcept
+        """Whether one stop is missing."""
+        return self.through + 1 == self.streams
 
-    def _message(self) -> float:
+    def end(self) -> bool:  # C: noexcept
+        """Count a stop; whether it is the last."""
+        last = self.ends()
+        self.through = 0 if last else self.through + 1
+        return last
+
+    def place(self) -> int:
+        """The place of the first edge's destination among the stream's vertices."""
+        return self.source.coordinate() // self.streams
+
+    def message(self) -> float:
+        """``process_edge`` of the first edge."""
         value = self.source.value()
         if self.way == HOP:
             return self.value_type.add(value, 1.0)

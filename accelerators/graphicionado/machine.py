@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from fiberscope.accelerators.graphicionado.layout import (
     Regions,
     deal,
 )
-from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Vertices
+from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
+from fiberscope.accelerators.graphicionado.updates_ahead import UpdatesAhead
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Iteration, Traffic
 from fiberscope.hw.fibers.arrays import rounded_to, values_of
@@ -35,6 +36,7 @@ from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.value_type import INTEGER, TYPES
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import numbered
+from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.workloads.canonical import CsrArray, Values
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.vertex_program import PAGERANK, RANK
@@ -78,7 +80,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        super().__init__(parameters, parts, kernel)
+        super().__init__(parameters, parts, kernel or StandInKernel())
         self.task = task
         self.program = task.program
         self.value_type = TYPES[parameters.value]
@@ -95,6 +97,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self._add_bitmaps()
         self._add_control()
         self._connect_memory()
+        self._work_ahead()
         self.build()
 
     def _add_streams(self, graph: CsrArray) -> list[Stream]:
@@ -104,14 +107,17 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         weights = values_of(self._of_type(np.concatenate([part.weights for part in dealt])))
         common = Common(self, self.program, weights, self.fit.coarsen, self.blocks, self.regions)
         properties = self._of_type(self.program.start(self.degrees, self.task.root))
+        temporaries = Temporaries(count, self.vertex_count, self.program.neutral)
         streams, first = [], 0
         for number, part in enumerate(dealt):
-            own = Vertices(properties[number::count], part.degrees, self.program.neutral)  # type: ignore[arg-type]
-            frontier = Frontier(max(1, own.count))
+            size = len(part.degrees)
+            own = Vertices(properties[number::count], part.degrees, temporaries.of(number, size))  # type: ignore[arg-type]
+            frontier = Frontier(max(1, size))
             if not self.program.all_active and self.task.root % count == number:
                 frontier.add(self.task.root // count, float(properties[self.task.root]))
                 frontier.swap()
-            streams.append(Stream(common, self.names[number], own, Edges(part, first), frontier))
+            edges = Edges(part, first, temporaries)
+            streams.append(Stream(common, self.names[number], own, edges, frontier))
             first += len(part.weights)
         return streams
 
@@ -204,6 +210,14 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             parameters.selects == "all" or self.program.all_active,
             a_line_each if parameters.apply.auto else NEVER_STREAMING,
         )
+
+    def _work_ahead(self) -> None:
+        """Have destination pipes worked out ahead, unless a part or a function is the user's own."""
+        functions = (self.program.process_edge, self.program.reduce)
+        known = self.parts == self.PARTS and all(isinstance(one, str) for one in functions)
+        if isinstance(self.kernel, StandInKernel) and known:
+            for stream in self.streams:
+                self.kernel.stand_in(UpdatesAhead(stream.processor, cast(AtomicUpdate, stream.atomic_update)))
 
     def _connect_memory(self) -> None:
         group = self.streams[0].ports

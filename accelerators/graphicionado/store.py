@@ -10,7 +10,30 @@ import numpy as np
 
 from fiberscope.accelerators.graphicionado.layout import Dealt
 from fiberscope.hw.fibers.arrays import coordinates_of, integers_of, values_of
+from fiberscope.sim import inline
 from fiberscope.workloads.canonical import Values
+
+
+class Temporaries:  # C: final
+    """Temporary properties of all vertices, those of a stream side by side.
+
+    Args:
+        streams, vertices: how many.
+        neutral: what all begin with.
+    """
+
+    def __init__(self, streams: int, vertices: int, neutral: float) -> None:
+        self.streams = streams
+        self.room = -(-vertices // streams)  # of a stream
+        self.values = values_of(np.full(streams * self.room, neutral))  # C: double[::1]
+
+    def of(self, stream: int, count: int) -> memoryview[float]:  # C: def
+        """Those of a stream that has so many vertices."""
+        return self.values[stream * self.room : stream * self.room + max(1, count)]
+
+    def fetch(self, vertex: int) -> None:  # C: cpdef, noexcept
+        """Have the host fetch that of a vertex, which is needed soon."""
+        inline.fetch(self.values[vertex % self.streams * self.room + vertex // self.streams])
 
 
 class Vertices:  # C: final
@@ -20,17 +43,16 @@ class Vertices:  # C: final
     the property of the iteration's beginning, for where all vertices send theirs.
 
     Args:
-        properties, degrees: of the stream's vertices.
-        neutral: what temporary properties begin with.
+        properties, degrees, temporary: of the stream's vertices.
     """
 
     WRITERS: ClassVar[Mapping[str, str]] = {"properties": "apply"}
 
-    def __init__(self, properties: Values, degrees: Sequence[int], neutral: float) -> None:
+    def __init__(self, properties: Values, degrees: Sequence[int], temporary: memoryview[float]) -> None:
         self.count = len(properties)
         self.properties = values_of(properties.copy())  # C: public double[::1]
         self.sent = values_of(properties.copy())  # C: public double[::1]
-        self.temporary = values_of(np.full(max(1, self.count), neutral))  # C: public double[::1]
+        self.temporary = temporary  # C: public double[::1]
         self.degrees = integers_of(degrees)  # C: public long[::1]
 
     def send(self) -> None:  # C: def
@@ -44,12 +66,14 @@ class Edges:  # C: final
     Args:
         dealt: the stream's part of the graph.
         first_weight: where its weights begin among those of all streams.
+        temporaries: what they lead to, which the host is to fetch ahead of their updates.
     """
 
-    def __init__(self, dealt: Dealt, first_weight: int) -> None:
+    def __init__(self, dealt: Dealt, first_weight: int, temporaries: Temporaries) -> None:
         self._slices = [integers_of(pointers) for pointers in dealt.pointers]
         self.destinations = coordinates_of(dealt.destinations)  # C: int[::1]
         self.first_weight = first_weight
+        self.temporaries = temporaries
         self.pointers = self._slices[0]  # C: long[::1]
 
     def select(self, number: int) -> None:  # C: def

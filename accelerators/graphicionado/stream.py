@@ -160,7 +160,6 @@ class Stream:
             program.process_edge,
             self.common.weights,
             parameters.streams,
-            self.vertices.temporary,
             parameters.value,
         )
         typed = {"values": parameters.value} if parameters.value != AUTO else {}
