@@ -68,6 +68,7 @@ class EdgePipe(Component):
         super().elaborate()
         count = self.readers = len(self.sources)
         self.seen_from = seen_from(self.elements)  # C: long[::1]
+        self.begins_from = seen_from(self.sources)  # C: long[::1]; the next vertices of a reader
         self.states = array("b", bytes(count))
         self.vertices = array("q", bytes(8 * count))  # by reader: its present vertex,
         self.ends = array("q", bytes(8 * count))  # the one behind its last,
@@ -84,7 +85,8 @@ class EdgePipe(Component):
         progress, blocked, sent = False, False, False
         reader = self.turn
         for _ in range(self.readers):
-            if self.states[reader] == FREE and self._begin(reader):
+            if self.states[reader] == FREE and self.begins_from[reader] <= now:
+                self._begin(reader)
                 progress = True
             if self.states[reader] != FREE and self.seen_from[reader] <= now:
                 source = self.elements[reader]
@@ -110,11 +112,9 @@ class EdgePipe(Component):
             working += self.states[reader] in (READING, STOPPED)
         return working == 0
 
-    def _begin(self, reader: int) -> bool:
+    def _begin(self, reader: int) -> None:  # C: inline
         """Take the next vertices of a reader, or its end."""
         sources = self.sources[reader]
-        if not sources.can_pop():
-            return False
         if sources.control() == STOP:
             self.states[reader] = ENDED
             self.through += 1
@@ -124,7 +124,6 @@ class EdgePipe(Component):
             self.properties[reader] = sources.value()
             self._turn_to(reader, sources.coordinate())
         sources.pop()
-        return True
 
     def _turn_to(self, reader: int, vertex: int) -> None:
         self.vertices[reader] = vertex
@@ -133,7 +132,7 @@ class EdgePipe(Component):
         if self.all_active:
             self.properties[reader] = self.of.sent[vertex]
 
-    def _wants_sending(self, reader: int, source: Channel) -> bool:
+    def _wants_sending(self, reader: int, source: Channel) -> bool:  # C: inline
         """Whether a reader's first element is an edge to be sent; what is not is taken off."""
         if source.control() == STOP:
             self.states[reader] = FREE
@@ -151,7 +150,7 @@ class EdgePipe(Component):
         source.pop()
         return False
 
-    def _is_of_present(self, reader: int, edge: int) -> bool:
+    def _is_of_present(self, reader: int, edge: int) -> bool:  # C: inline
         """Whether an edge is of the reader's present vertex, or of one behind it, which then is present."""
         while edge >= self.behind[reader]:
             if self.vertices[reader] + 1 >= self.ends[reader]:
@@ -159,7 +158,7 @@ class EdgePipe(Component):
             self._turn_to(reader, self.vertices[reader] + 1)
         return True
 
-    def _send(self, reader: int, source: Channel) -> None:
+    def _send(self, reader: int, source: Channel) -> None:  # C: inline
         edge = source.coordinate()
         destination = self.store.destinations[edge]
         self.store.temporaries.fetch(destination)

@@ -81,7 +81,7 @@ class UpdatesAhead(StandIn):
                     self.wake_at(now + 1)
         return self.idle()
 
-    def _room(self) -> int:  # C: noexcept
+    def _room(self) -> int:  # C: noexcept, inline
         """From when on there is room for the update of the edge that shows, or for its stop."""
         if self.entered < self.room:
             return 0
@@ -92,7 +92,7 @@ class UpdatesAhead(StandIn):
     def _place(self, number: int) -> int:  # C: noexcept, inline
         return RECORD * (number & self.mask)
 
-    def _take(self, now: int) -> None:
+    def _take(self, now: int) -> None:  # C: inline
         if self.source.control() != STOP:
             place = self.processor.place()
             self._update(now + self.latency, place, self.processor.message())
@@ -110,7 +110,7 @@ class UpdatesAhead(StandIn):
             return seen
         return max(seen, self.records[self._place(self.entered - 1) + ACCEPTED] + 1)
 
-    def _update(self, seen: int, place: int, value: float) -> None:
+    def _update(self, seen: int, place: int, value: float) -> None:  # C: inline
         """An update is seen by the unit from a cycle on."""
         first = self._next(seen)
         cycle = first
@@ -127,7 +127,7 @@ class UpdatesAhead(StandIn):
         self.forwarded += forwarded
         self._enter(cycle, place, cycle - first, forwarded, before == self.update.neutral)
 
-    def _youngest(self, place: int, cycle: int) -> int:  # C: noexcept
+    def _youngest(self, place: int, cycle: int) -> int:  # C: noexcept, inline
         """The record of the youngest update of a destination in flight in a cycle; -1 if there is none."""
         number = self.entered - 1
         while number >= 0:
@@ -139,7 +139,7 @@ class UpdatesAhead(StandIn):
             number -= 1
         return -1
 
-    def _enter(self, cycle: int, place: int, waited: int, forwarded: bool, leaves: bool) -> None:
+    def _enter(self, cycle: int, place: int, waited: int, forwarded: bool, leaves: bool) -> None:  # C: inline
         """One is accepted in a cycle; what it tells of leaves when it is written."""
         written = cycle + self.window
         record = self._place(self.entered)

@@ -14,6 +14,9 @@ from fiberscope.sim.errors import SimulationError
 
 FAR = 1 << 62  # a line that none comes to
 
+JOBS, REPLIES, STOPS = range(3)  # inputs
+INPUTS = 3
+
 FREE, IN_FLIGHT, HERE, DROPPED = range(4)  # what a line buffer is; dropped: free once its line has come
 
 
@@ -96,27 +99,39 @@ class StreamPrefetcher(Component):
         self.element = -1  # the last that left
         self.lines = self.fetched_bytes = self.used_bytes = 0
 
+    def elaborate(self) -> None:
+        """Fetch the channels; the heads of the inputs show side by side."""
+        super().elaborate()
+        self.seen_from = array("q", [FAR] * INPUTS)  # C: long[::1]
+        self.jobs.show_on(self.seen_from, JOBS)
+        self.replies.show_on(self.seen_from, REPLIES)
+        if self.stops is not None:
+            self.stops.show_on(self.seen_from, STOPS)
+
     def tick(self, now: int) -> int:
         """Stop or go on with the oldest job, ask for a line, take a line and a job.
 
         What a cycle does depends on what was there when it began; hence the order.
         """
-        takes = self._takes()
-        progress = self._stop()
+        takes = self._takes(now)
+        progress = self._stop(now)
         if not progress:
             progress = self._ask()
             if self.job_count > 0 and self._serve():
                 progress = True
-        if self._receive():
+        if self.seen_from[REPLIES] <= now:
+            self._receive()
             progress = True
         if takes:
             self._take()
             progress = True
-        return self.busy(now + 1) if progress else self._wait()
+        return self.busy(now + 1) if progress else self._wait(now)
 
-    def _takes(self) -> bool:  # C: noexcept
+    def _takes(self, now: int) -> bool:  # C: noexcept, inline
         """Whether a job is to be taken: all lines of those before are asked for, and there is room."""
-        return self.next_line == self.end_line and self.job_count < self.buffers and self.jobs.can_pop()
+        if self.next_line != self.end_line or self.job_count == self.buffers:
+            return False
+        return self.seen_from[JOBS] <= now
 
     def _take(self) -> None:
         first, end = self.jobs.coordinate(), self.jobs.reference()
@@ -137,9 +152,9 @@ class StreamPrefetcher(Component):
         self.job_count += 1
         self.jobs.pop()
 
-    def _stop(self) -> bool:
+    def _stop(self, now: int) -> bool:  # C: inline
         """Whether an open job is stopped; it is the youngest too."""
-        if not self._is_stopped() or not self.elements.can_push():
+        if not self._is_stopped(now) or not self.elements.can_push():
             return False
         assert self.stops is not None
         self.stops.pop()
@@ -153,11 +168,9 @@ class StreamPrefetcher(Component):
         self._end()
         return True
 
-    def _is_stopped(self) -> bool:  # C: noexcept
+    def _is_stopped(self, now: int) -> bool:  # C: noexcept, inline
         """Whether a stop shows for the oldest job."""
-        if self.stops is None or self.job_count == 0 or self.ends[self.oldest] != OPEN:
-            return False
-        return self.stops.can_pop()
+        return self.seen_from[STOPS] <= now and self.job_count > 0 and self.ends[self.oldest] == OPEN
 
     def _end(self) -> None:
         """The oldest job's stop leaves."""
@@ -165,7 +178,7 @@ class StreamPrefetcher(Component):
         self.oldest = self.oldest + 1 if self.oldest + 1 < self.buffers else 0
         self.job_count -= 1
 
-    def _ask(self) -> bool:
+    def _ask(self) -> bool:  # C: inline
         if self.next_line == self.end_line or self.states[self.asking] != FREE:
             return False
         if not self.requests.can_push():
@@ -179,7 +192,7 @@ class StreamPrefetcher(Component):
         self.fetched_bytes += self.line_bytes
         return True
 
-    def _serve(self) -> bool:
+    def _serve(self) -> bool:  # C: inline
         """Give the next element of the oldest job, or its stop."""
         job = self.oldest
         if self.nexts[job] == self.ends[job]:
@@ -199,42 +212,39 @@ class StreamPrefetcher(Component):
             self._free(job)
         return True
 
-    def _give(self, job: int) -> None:
+    def _give(self, job: int) -> None:  # C: inline
         self.element = self.nexts[job]
         self.elements.push(DATA, self.element)
         self.nexts[job] += 1
         self.used_bytes += self.element_bytes
 
-    def _free(self, job: int) -> None:  # C: noexcept
+    def _free(self, job: int) -> None:  # C: noexcept, inline
         """No further element ends in the line that is read."""
         self.offsets[job] -= self.line_bytes
         self.states[self.reading] = FREE
         self.reading = self.reading + 1 if self.reading + 1 < self.buffers else 0
 
-    def _receive(self) -> bool:
-        if not self.replies.can_pop():
-            return False
+    def _receive(self) -> None:  # C: inline
         buffer = self.replies.coordinate() & TAG_MASK
         if buffer >= self.buffers or self.states[buffer] not in (IN_FLIGHT, DROPPED):
             raise SimulationError(f"{self.name}: a reply for buffer {buffer}, which waits for none")
         self.states[buffer] = HERE if self.states[buffer] == IN_FLIGHT else FREE
         self.replies.pop()
-        return True
 
-    def _wait(self) -> int:
+    def _wait(self, now: int) -> int:
         if self.job_count == 0:
             return self.idle()
-        if self._is_blocked():
+        if self._is_blocked(now):
             return self.wait_output(self.elements)
         if self.next_line < self.end_line and self.states[self.asking] == FREE:
             return self.wait_output(self.requests)
         return self.wait_input(self.replies)
 
-    def _is_blocked(self) -> bool:  # C: noexcept
+    def _is_blocked(self, now: int) -> bool:  # C: noexcept
         """Whether an element or a stop has no space to leave; for nothing else the oldest job is served."""
         if self.nexts[self.oldest] == self.ends[self.oldest] or self.states[self.reading] == HERE:
             return True
-        return self._is_stopped()
+        return self._is_stopped(now)
 
 
 def _check(name: str, base: int, element_bytes: int, line_bytes: int, lines: int) -> None:

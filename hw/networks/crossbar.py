@@ -84,7 +84,7 @@ class Crossbar(Component):
             return self.wait_output(self.outputs[self.wanted[0]])
         return self.wait_any_output(self.outputs)
 
-    def _arbitrate(self, now: int) -> int:
+    def _arbitrate(self, now: int) -> int:  # C: inline
         """Find the winner of each output that a head wants; returns how many outputs are wanted."""
         count = 0
         for index in range(self.input_count):
@@ -115,14 +115,14 @@ class Crossbar(Component):
             raise SimulationError(f"{source.name}: no output {output}; there are {self.output_count}")
         return output
 
-    def _grant(self, output: int) -> None:
+    def _grant(self, output: int) -> None:  # C: inline
         winner = self.winners[output]
         self._move(self.inputs[winner], self.outputs[output])
         self.goals[winner] = UNKNOWN
         self.turns[output] = winner + 1
         self.conflicts += self.contenders[output]
 
-    def _move(self, source: Channel, sink: Channel) -> None:
+    def _move(self, source: Channel, sink: Channel) -> None:  # C: inline
         sink.push(source.control(), source.coordinate(), source.reference(), source.value())
         source.pop()
 
@@ -311,7 +311,7 @@ class Concentrator(Component):
         super().elaborate()
         self.input_count = len(self.inputs)
         self.output_count = len(self.outputs)
-        self.seen_from = seen_from(self.inputs)  # C: long[::1]
+        self.seen_from = seen_from([*self.inputs, self.replies])  # C: long[::1]
 
     def tick(self, now: int) -> int:
         """Pass on one request and one reply."""
@@ -319,14 +319,15 @@ class Concentrator(Component):
         sends = index >= 0 and self.requests.can_push()
         if sends:
             self._send(index)
-        returns = self.replies.can_pop() and self._return()
+        replies = self.seen_from[self.input_count] <= now
+        returns = replies and self._return()
         if sends or returns:
             return self.busy(now + 1)
         if index >= 0:
             return self.wait_output(self.requests)
-        return self.wait_any_output(self.outputs) if self.replies.can_pop() else self.idle()
+        return self.wait_any_output(self.outputs) if replies else self.idle()
 
-    def _head(self, now: int) -> int:  # C: noexcept
+    def _head(self, now: int) -> int:  # C: noexcept, inline
         """The requester whose turn it is, of those that have something to send; -1 if none has."""
         index = self.turn
         for _ in range(self.input_count):
@@ -337,7 +338,7 @@ class Concentrator(Component):
             index += 1
         return -1
 
-    def _send(self, index: int) -> None:
+    def _send(self, index: int) -> None:  # C: inline
         source = self.inputs[index]
         tag = source.coordinate() + ((self.first_port + index) << PORT_SHIFT)
         self.requests.push(source.control(), tag, source.reference(), source.value())
@@ -345,7 +346,7 @@ class Concentrator(Component):
         self.turn = index + 1
         self.sent += 1
 
-    def _return(self) -> bool:
+    def _return(self) -> bool:  # C: inline
         """Whether the reply at the head could be passed on."""
         tag = self.replies.coordinate()
         index = (tag >> PORT_SHIFT) - self.first_port

@@ -76,7 +76,7 @@ class IslipCrossbar(Crossbar):
             return self.busy(now + 1)
         return self.idle() if count == 0 else self._wait_for_space(count)
 
-    def _grant_all(self) -> int:
+    def _grant_all(self) -> int:  # C: inline
         """Every output with space grants an input; gives how many have tokens for them."""
         count = 0  # C: long
         for output in range(self.output_count):
@@ -90,7 +90,7 @@ class IslipCrossbar(Crossbar):
                     self.conflicts += words.ones(waiting)  # until they are served
         return count
 
-    def _take_in(self, now: int) -> bool:
+    def _take_in(self, now: int) -> bool:  # C: inline
         """Take a token from every input where its FIFO has room; whether there was one."""
         taken = False
         for index in range(self.input_count):
@@ -103,7 +103,7 @@ class IslipCrossbar(Crossbar):
                     taken = True
         return taken
 
-    def _store(self, index: int, output: int, source: Channel) -> None:
+    def _store(self, index: int, output: int, source: Channel) -> None:  # C: inline
         pair = index * self.output_count + output
         slot = self.first[pair] + self.counts[pair]  # C: long
         slot += pair * self.depth - (self.depth if slot >= self.depth else 0)
@@ -117,7 +117,7 @@ class IslipCrossbar(Crossbar):
         self.waiting[output] |= ONE << index
         self.held += 1
 
-    def _accept_all(self) -> int:
+    def _accept_all(self) -> int:  # C: inline
         """Every input that is granted sends a token; gives how many do."""
         moved = 0  # C: long
         for index in range(self.input_count):
@@ -131,7 +131,7 @@ class IslipCrossbar(Crossbar):
         self.conflicts -= moved
         return moved
 
-    def _send(self, index: int, output: int) -> None:
+    def _send(self, index: int, output: int) -> None:  # C: inline
         pair = index * self.output_count + output
         slot = pair * self.depth + self.first[pair]
         sink = self.outputs[output]
