@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.options import Accelerator, Exact, Operands, Settings
+from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Settings
 from fiberscope.commands.output import show
 from fiberscope.errors import FailedRunError
+from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, operand_files, write_json
 from fiberscope.report.table import Table
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def check(
     settings: Settings = None,
     exact: Exact = False,
     explain: _Explain = True,
+    json: Json = None,
     quiet: _Quiet = False,
 ) -> None:
     """Lay a machine's components beside its specification.
@@ -43,7 +45,7 @@ def check(
     \b
     Examples:
       fiberscope check gamma wiki-Vote
-      fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000
+      fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000 --json check.json
       fiberscope check spec:gamma uniform:rows=300,cols=300,nonzeros=3000
     """
     from fiberscope.accelerators.configuration import parse_settings
@@ -53,6 +55,7 @@ def check(
 
     factors, tensors = operands_of(operands)
     check_factors(factors)
+    check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     given = parse_settings(settings or [])
     with watched(quiet) as tell:
         done = checked(
@@ -64,6 +67,15 @@ def check(
             explain=explain,
             progress=tell,
         )
+    if json is not None:
+        write_json(json, done.document())
+    if json != STANDARD_OUTPUT:
+        _show(done)
+    if not done.right:
+        raise FailedRunError(_wrong(done), done.event)
+
+
+def _show(done: Check) -> None:
     compared = [_table("Counts", done.counts), _table("Bytes with the memory", done.traffic)]
     show([table for table in compared if table.rows], markdown=False)
     print(_bound(done))
@@ -73,8 +85,6 @@ def check(
         print(f"  {cycles:>12,} cycles, {cycles / done.event.cycles:4.0%}: {where}")
     for component, reason in done.beyond.items():
         print(f"the bound leaves out {component}: {reason}")
-    if not done.right:
-        raise FailedRunError(_wrong(done), done.event)
 
 
 def _table(title: str, rows: Sequence[Row]) -> Table:

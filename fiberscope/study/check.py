@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,22 @@ class Check:
     def right(self) -> bool:
         """Whether all that must be so is."""
         return self.bound_holds and all(row.right for row in self.counts)
+
+    def document(self) -> dict[str, object]:
+        """What was compared and where the cycles go, as plain data; times are in seconds."""
+        told = self.analytical
+        return {
+            "accelerator": self.event.accelerator,
+            "right": self.right,
+            "cycles": self.event.cycles,
+            "seconds": self.event.seconds,
+            "bound_seconds": self.bound,
+            "beyond": dict(self.beyond),
+            "counts": [asdict(row) for row in self.counts],
+            "traffic_bytes": [asdict(row) for row in self.traffic],
+            "analytical": told and {**asdict(told), "cycles": told.cycles, "limits": told.limits},
+            "parts": dict(self.parts),
+        }
 
 
 def check(

@@ -1,6 +1,8 @@
 """``fiberscope check``: components and loops count the same, and the machine keeps to the bound."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -148,3 +150,25 @@ def test_the_command_says_where_cycles_go_unless_told_not_to(capsys: pytest.Capt
     assert " works, on average" in capsys.readouterr().out
     assert cli.run(["check", "gamma", OPERAND, "-q", "--no-explain"]) == 0
     assert "works, on average" not in capsys.readouterr().out
+
+
+def test_the_numbers_are_written_as_they_are_shown(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "check.json"
+    assert cli.run(["check", "gamma", OPERAND, "-q", "--json", str(file)]) == 0
+    shown, written = capsys.readouterr().out, json.loads(file.read_text())
+    assert written["right"]
+    assert sum(written["parts"].values()) == written["cycles"]
+    assert all(
+        f"{cycles:,} cycles," in shown and where in shown for where, cycles in written["parts"].items()
+    )
+    assert written["analytical"]["cycles"] == sum(one["cycles"] for one in written["analytical"]["phases"])
+    assert f"at least {1e9 * written['bound_seconds']:,.0f} ns by the trace" in shown
+    counted = study._counts
+    monkeypatch.setattr(study, "_counts", lambda trace: {**counted(trace), "add": 7})
+    assert cli.run(["check", "gamma", OPERAND, "-q", "--no-explain", "--json", "-"]) == 3
+    wrong = json.loads(capsys.readouterr().out)
+    assert not wrong["right"]
+    assert [row["name"] for row in wrong["counts"] if row["trace"] == 7] == ["add"]
+    assert wrong["parts"] == {}
