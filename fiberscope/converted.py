@@ -12,6 +12,7 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.chains.chain import Chain
 from fiberscope.errors import InputError
+from fiberscope.interrupts import finished
 from fiberscope.problem import ProblemMaker, configure
 from fiberscope.provenance.made import Roots, of_simulation, source
 from fiberscope.report.document import Report
@@ -108,13 +109,18 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
     if asked is not None:
         made = source(ready.roots(asked.machine, course.parts.values()), asked)
     report = solve(kind, configured, problem, course, made)
-    if not formats:
+    if not formats or not report.complete:
         return report
     given = problem.operands
-    found = {
-        operand: converted(configured, given.get(operand, given["A"]), (name, kind.reads[operand]), course)
-        for operand, name in formats.items()
-    }
+    try:
+        found = {
+            operand: converted(
+                configured, given.get(operand, given["A"]), (name, kind.reads[operand]), course
+            )
+            for operand, name in formats.items()
+        }
+    except KeyboardInterrupt:
+        return report.model_copy(update={"complete": False, "ending": "interrupted"})
     seconds = report.seconds + sum(one.seconds for one in found.values())
     moved = sum(part.moved_bytes for part in report.traffic.values())
     more = sum(one.moved_bytes for one in found.values())
@@ -160,6 +166,7 @@ def converted(
 
     Raises:
         InputError, VerificationError, DeadlockedRunError: as of ``solve``.
+        KeyboardInterrupt: the conversion was interrupted.
     """
     from fiberscope.converters.mint import MINT  # noqa: PLC0415  (most runs convert nothing)
     from fiberscope.converters.variants import waits_for_host  # noqa: PLC0415
@@ -169,7 +176,7 @@ def converted(
     at_machine = parameters.model_copy(update={"memory": configured.memory})
     asked = maker.load(operand, None, exact=False, progress=course.tell)
     alone = Course(course.fidelity, None, False, course.checked, {}, course.tell)
-    done = solve(MINT, at_machine, asked, alone)
+    done = finished(solve(MINT, at_machine, asked, alone))
     return Conversion(
         source=source,
         target=target,

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.api import simulate
 from fiberscope.errors import InputError
+from fiberscope.interrupts import finished
 from fiberscope.machines import find, specification_of
 from fiberscope.models import mapped
 from fiberscope.models.mapped.settings import is_own
@@ -23,6 +23,7 @@ from fiberscope.report.families import members
 from fiberscope.sim.names import family_name
 from fiberscope.states.document import StateTimeline
 from fiberscope.states.files import KeptStates, StateFiles
+from fiberscope.study import tables
 from fiberscope.study.analytical import Analytical, analytical
 from fiberscope.study.meanwhile import Group, meanwhile
 from fiberscope.study.tables import read_table
@@ -160,26 +161,26 @@ def check(
 
     Raises:
         InputError: the accelerator does not say what is to be compared, or specifies no such design.
+        KeyboardInterrupt: a run was interrupted.
     """
     kind, built = find(accelerator), specification_of(accelerator)
     rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
     specification = built or _specification(accelerator, kind, rules, settings or {})
     given: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
-    event = simulate(accelerator, a, b, **given)
+    event = tables.run(accelerator, a, b, **given)
     factors = [one for one in (a, b) if one is not None]
     of_trace = {
         key: one for key, one in (settings or {}).items() if not (built and is_own(key, kind.configuration))
     }
-    trace = model(specification, *factors, **{**given, "settings": of_trace})
+    trace = finished(model(specification, *factors, **{**given, "settings": of_trace}))
     beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
-    parts: Mapping[str, int] = {}
-    if explain:
 
-        def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
-            of_run = {**given, "settings": {**(settings or {}), **changed}, "timeline": states}
-            return simulate(accelerator, a, b, **of_run)
+    def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
+        of_run = {**given, "settings": {**(settings or {}), **changed}, "timeline": states}
+        return tables.run(accelerator, a, b, **of_run)
 
-        parts = _explained(event, rules.phases or ((kind.workers,),), rules, run)
+    phases = rules.phases or ((kind.workers,),)
+    parts = _explained(event, phases, rules, run) if explain else {}
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(
         event,

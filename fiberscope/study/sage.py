@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import product
 from math import exp, log
 
-from fiberscope.api import simulate
 from fiberscope.converters.sage.compute import compute
 from fiberscope.converters.sage.configuration import SageParameters
 from fiberscope.converters.sage.kernels import problem
@@ -15,6 +14,7 @@ from fiberscope.converters.sage.published import Row, rows
 from fiberscope.converters.sage.search import Choice, Prediction, rank
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, best_of, systems
+from fiberscope.study.tables import run
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.generators import uniform
 
@@ -219,5 +219,5 @@ def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters)
         "bus.words": array.bus,
         "match": parameters.match_cost,
     }
-    report = simulate("weight_stationary", a, b, settings=settings)
+    report = run("weight_stationary", a, b, settings=settings)
     return Simulated(density, acf, compute(asked, *acf, parameters).cycles, report.cycles)

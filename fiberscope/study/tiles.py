@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.api import simulate
 from fiberscope.errors import InputError
+from fiberscope.interrupts import finished
 from fiberscope.models.tiles.baselines.drt import drt
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
@@ -19,7 +19,7 @@ from fiberscope.models.tiles.optimise import optimise
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.models.trace.api import model
-from fiberscope.report.document import Report
+from fiberscope.study.tables import run
 from fiberscope.workloads import Workload, WorkloadError, from_scipy, load
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
@@ -158,24 +158,22 @@ def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf)
         limit = None
         for tiling in TILINGS:
             tell(f"{name}: ExTensor, {tiling}")
-            yield (run := _run(name, found, {**settings, "tiling": tiling}, limit))
-            if tiling == PUBLISHED and isinstance(run, Ran):
-                limit = LIMIT * run.cycles
+            yield (ran := _run(name, found, {**settings, "tiling": tiling}, limit))
+            if tiling == PUBLISHED and isinstance(ran, Ran):
+                limit = LIMIT * ran.cycles
 
 
 def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | None) -> Ran | NotRun:
     try:
-        report: Report = simulate(
-            "extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
-        )
-        trace = model("extensor", found, settings=settings)
+        report = run("extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit)
+        trace = finished(model("extensor", found, settings=settings))
     except (ConfigurationError, InputError, WorkloadError) as error:
         return NotRun(name, found.source, settings["tiling"], str(error))
     m, k, n = report.config["tile"].values()
     moved = {tensor: one.moved_bytes for tensor, one in report.traffic.items()}
     buffer = report.config["llb"]["size"]
-    run = (report.cycles, trace.cycles, moved, report.complete)
-    return Ran(name, found.source, buffer, settings["tiling"], (m, k, n), *run)
+    counts = (report.cycles, trace.cycles, moved, report.complete)
+    return Ran(name, found.source, buffer, settings["tiling"], (m, k, n), *counts)
 
 
 def _loaded(name: str) -> Workload:

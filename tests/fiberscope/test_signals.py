@@ -1,6 +1,7 @@
 """SIGTERM and SIGHUP, as batch systems and closed terminals send them, act as Ctrl-C does."""
 
 import gc
+import itertools
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,36 @@ def test_an_interrupted_study_has_no_table(toy: str, capsys: pytest.CaptureFixtu
     arguments = ["ablate", toy, "uniform:rows=30,cols=30,nonzeros=90", "--set", "fault=interrupt"]
     assert cli.run([*arguments, "--set", "lane.count=1"]) == 130
     assert capsys.readouterr().out == ""
+
+
+def interrupted_in(monkeypatch: pytest.MonkeyPatch, wanted: int) -> None:
+    """Have one of the following runs, counted from 1, come out as one that Ctrl-C ended."""
+    run, number = timeline.run, itertools.count(1)
+
+    def ended(*arguments, **options):
+        done = run(*arguments, **options)
+        return replace(done, complete=False, reason="interrupted") if next(number) == wanted else done
+
+    monkeypatch.setattr(timeline, "run", ended)
+
+
+@pytest.mark.parametrize("run", [1, 2, 3])
+def test_a_check_of_which_a_run_was_interrupted_tells_nothing(run: int, monkeypatch, capsys) -> None:
+    interrupted_in(monkeypatch, run)
+    assert cli.run(["check", "gamma", "uniform:rows=30,cols=30,nonzeros=90", "-q"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_a_run_whose_conversion_was_interrupted_is_incomplete(
+    run: int, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    interrupted_in(monkeypatch, run)
+    out, matrix = tmp_path / "out.json", "uniform:rows=30,cols=30,nonzeros=90"
+    assert cli.run(["sim", "gamma", matrix, "-q", "--set", "memory.format.A=coo", "--json", str(out)]) == 130
+    document = json.loads(out.read_text())
+    assert (document["ending"], document["complete"]) == ("interrupted", False)
+    assert document.get("conversions") is None
 
 
 def ticking(number: signal.Signals, function, sent: list[float]):
