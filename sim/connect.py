@@ -211,6 +211,32 @@ def _end(component: Component, label: str, kind: type[Port]) -> End:
     return End(component, port, place, index, port.name if index is None else f"{port.name}[{index}]")
 
 
+def check_told(components: Sequence[Component]) -> None:
+    """Look for counters and signals that no attribute is behind, when all components are elaborated.
+
+    Raises:
+        BuildError: listing them all.
+    """
+    told = {kind: _told(kind) for kind in set(map(type, components))}  # a machine has many of each
+    faults = [
+        f"{one.name}: the {what} is no attribute of {type(one).__name__}; set it in __init__"
+        for one in components
+        for what, name in told[type(one)]
+        if not hasattr(one, name)
+    ]
+    if faults:
+        raise BuildError(faults)
+
+
+def _told(kind: type[Component]) -> list[tuple[str, str]]:
+    """What the attributes of a component are taken for, and their names."""
+    counters = kind.COUNTERS if kind.counters is Component.counters else ()
+    signals = kind.SIGNALS if kind.sample is Component.sample else ()
+    return [(f"counter {name}", name) for name in counters] + [
+        (f"signal {one.name}", one.name) for one in signals
+    ]
+
+
 @lru_cache(maxsize=4096)  # a machine of many equal parts says the same again
 def _read(label: str) -> tuple[str, int | None]:
     """A port's name, nothing if the label is no port's, and its index."""

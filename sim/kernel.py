@@ -12,7 +12,7 @@ from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.component import Component
-from fiberscope.sim.connect import Wiring
+from fiberscope.sim.connect import Wiring, check_told
 from fiberscope.sim.constants import CHUNK, FAR, IDLE, INTERRUPTED, LIMIT, NEVER, QUIET, STOPPED
 from fiberscope.sim.errors import SimulationError, name_place, refused_wake
 from fiberscope.sim.interrupt import give_way, on_interrupt
@@ -138,6 +138,7 @@ class Kernel:
             except Exception as error:
                 error.add_note(f"while building {component.name}")
                 raise
+        check_told(self.components)
         self.built = True
         for component in self._ordered:
             _clock_of(component).wake(component._index, 0)

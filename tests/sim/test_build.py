@@ -2,7 +2,17 @@
 
 import pytest
 
-from fiberscope.sim import ANY, BuildError, Component, Input, Kernel, Output, Protocol, SimulationError
+from fiberscope.sim import (
+    ANY,
+    BuildError,
+    Component,
+    Input,
+    Kernel,
+    Output,
+    Protocol,
+    Signal,
+    SimulationError,
+)
 from fiberscope.sim.testing import StreamSink, StreamSource
 
 NUMBER = Protocol("number", coordinate="number")
@@ -122,6 +132,31 @@ def test_two_ports_of_one_name_are_refused(kernel):
     kernel.add(Doubled("doubled"))
     with pytest.raises(BuildError, match=r"doubled: 2 ports are named data"):
         kernel.build()
+
+
+def test_counters_and_signals_that_nothing_is_behind_are_refused(kernel):
+    class Forgetful(Component):
+        COUNTERS = ("counted", "forgotten")
+        SIGNALS = (Signal("counted", 8), Signal("lost", 8))
+
+        def elaborate(self):
+            self.counted = 0
+
+    class Telling(Forgetful):
+        def counters(self):
+            return {"forgotten": 0}
+
+        def sample(self):
+            return (0, 0)
+
+    kernel.add(Forgetful("forgetful"))
+    kernel.add(Telling("telling"))
+    with pytest.raises(BuildError) as caught:
+        kernel.build()
+    assert caught.value.faults == (
+        "forgetful: the counter forgotten is no attribute of Forgetful; set it in __init__",
+        "forgetful: the signal lost is no attribute of Forgetful; set it in __init__",
+    )
 
 
 def test_a_component_runs_in_one_kernel_once(kernel, adders):
