@@ -80,12 +80,14 @@ def made_study(
         ConfigurationError, InputError: as of ``sweep``.
     """
     given = dict(keys)
-    for workload in () if isinstance(workloads, str) else workloads:
+    alone = isinstance(workloads, str) or not isinstance(workloads, Sequence)
+    several = [workloads] if alone else list(workloads)
+    for workload in several:
         if not isinstance(workload, str):
             fix = "save it, as in scipy.sparse.save_npz('a.npz', a), and give the file's name"
             raise InputError(f"a workload of a sweep is a text, not a {type(workload).__name__}; {fix}")
-    if workloads:
-        given["workloads"] = workloads if isinstance(workloads, str) else list(workloads)
+    if several:
+        given["workloads"] = several
     if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
         return read_study(Path(accelerator), given)
     given["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)

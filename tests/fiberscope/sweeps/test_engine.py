@@ -13,9 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from scipy import sparse
 
 import fiberscope
 from fiberscope import cli
@@ -78,6 +80,12 @@ def test_a_point_in_the_store_is_not_run_again(scheduler: str, small: str, tmp_p
     assert first["wall_seconds"][1] == second["wall_seconds"][0]
     assert list(second["fibercache_ways"]) == [16, 16]  # also of the one that was not given it
     assert len(pd.read_parquet(tmp_path)) == 3
+
+
+@pytest.mark.parametrize("workloads", [sparse.eye(3).tocoo(), [np.eye(3)], Path("a.mtx")], ids=str)
+def test_a_workload_that_is_no_text_is_refused(workloads: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a workload of a sweep is a text, not a"):
+        fiberscope.sweep("gamma", workloads, store=tmp_path)
 
 
 def test_failures_are_rows_and_the_sweep_goes_on(scheduler: str, toy: str, tmp_path: Path) -> None:
