@@ -33,8 +33,9 @@ Readings: TypeAlias = Mapping[
 class Operand:
     """A tensor of a graph as stored, and where it is from; fields as of ``fiberscope.workloads.Workload``.
 
-    ``sized`` says whether its shape was given, and is not just what its coordinates reach; ``whole`` is the
-    tensor itself where ``stored`` has it in chunks.
+    ``nonzeros`` is how many values it was given with, of which a dense level makes more. ``sized`` says
+    whether its shape was given, and is not just what its coordinates reach; ``whole`` is the tensor itself
+    where ``stored`` has it in chunks.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Operand:
     origin: str
     notice: str | None
     stored: StoredTensor
+    nonzeros: int
     sized: bool = True
     whole: SparseTensor | None = None
 
@@ -53,11 +55,6 @@ class Operand:
     def entries(self) -> SparseTensor:
         """All that it has, by dimension."""
         return self.stored.entries() if self.whole is None else self.whole
-
-    @property
-    def nonzeros(self) -> int:
-        """How many values it stores."""
-        return len(self.stored.values)
 
     @property
     def digest(self) -> str:
@@ -172,13 +169,13 @@ def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | 
                 f"{name}={text}: {name} has {_dimensions(len(format.order))}, and {text} is a number; "
                 f"name a tensor, or write {name}=ones"
             )
-        return Operand(text, "memory", text, None, scalar(number))
+        return Operand(text, "memory", text, None, scalar(number), 1)
     if published.is_published(text):
         tensor, full = published.draw(text)
         return generated(full, tensor)
     if Path(text).is_dir():
         stored, sized = read_folder(Path(text), format)
-        return Operand(Path(text).name, "real", Path(text).name, None, stored, sized)
+        return Operand(Path(text).name, "real", Path(text).name, None, stored, len(stored.values), sized)
     return None
 
 
@@ -287,4 +284,5 @@ def _stored(
     except InputError as error:
         raise InputError(f"{name}={format}: {error}") from error
     whole = tensor if is_cut else None
-    return Operand(one.name, one.source, one.origin, one.notice, stored, one.sized, whole)
+    nonzeros = one.nonzeros if isinstance(one, Operand) else tensor.nonzeros
+    return Operand(one.name, one.source, one.origin, one.notice, stored, nonzeros, one.sized, whole)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import fiberscope
 from fiberscope import cli
 from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.models.graphs import read_gv, run
@@ -41,6 +42,14 @@ def test_what_is_stored_is_what_is_read_back(letters) -> None:
     dense = np.zeros((3, 3))
     dense[entries.coordinates] = entries.values
     assert (dense == B).all()
+
+
+@pytest.mark.parametrize("letters", ["ss", "dd", "sb"])
+def test_an_operand_has_as_many_nonzeros_in_every_format(letters) -> None:
+    report = fiberscope.graph(
+        "x(i) = B(i,j) * c(j)", formats=f"B:{letters}", tensors={"B": B, "c": np.ones(3)}
+    )
+    assert [operand.nonzeros for operand in report.workload.operands] == [4, 3]
 
 
 def test_columns_that_are_stored_first_come_first() -> None:
