@@ -82,7 +82,7 @@ def _show(done: Check) -> None:
     if done.analytical:
         print(*_analytical(done.analytical, done.event.cycles), sep="\n")
     for where, cycles in done.parts.items():
-        print(f"  {cycles:>12,} cycles, {cycles / done.event.cycles:4.0%}: {where}")
+        print(f"  {cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}")
     for component, reason in done.beyond.items():
         print(f"the bound leaves out {component}: {reason}")
 
@@ -97,15 +97,16 @@ def _table(title: str, rows: Sequence[Row]) -> Table:
 
 def _bound(done: Check) -> str:
     event, trace = 1e9 * done.event.seconds, 1e9 * done.bound
-    return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace ({trace / event:.0%})"
+    share = f" ({trace / event:.0%})" if event else ""  # a machine that has nothing to do takes no cycle
+    return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace{share}"
 
 
 def _analytical(found: Analytical, cycles: int) -> list[str]:
     """The analytical model's cycles over the event's, and what no nest of it says."""
     if not found.phases:
         return [f"no cycles by the analytical model: {reason}" for reason in found.without]
-    share = f"{found.cycles / cycles:.2f} of the event's"
-    told = f"{found.cycles:,} cycles by the analytical model, {share}; bound by {found.limits}"
+    share = f", {found.cycles / cycles:.2f} of the event's" if cycles else ""
+    told = f"{found.cycles:,} cycles by the analytical model{share}; bound by {found.limits}"
     return [told, *(f"the analytical model leaves out: {reason}" for reason in found.without)]
 
 

@@ -68,6 +68,11 @@ def test_the_command_shows_both_and_fails_where_they_disagree(
     assert "the two models disagree: add: " in capsys.readouterr().err
 
 
+def test_a_machine_that_takes_no_cycle_is_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["check", "sigma", "uniform:rows=1,cols=1,nonzeros=0", "-q"]) == 0
+    assert "0 ns by components, at least 0 ns by the trace\n" in capsys.readouterr().out
+
+
 def test_a_machine_without_rules_is_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
