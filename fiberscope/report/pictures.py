@@ -113,7 +113,8 @@ def figure(report: Report) -> Figure:
     kinds = len(families(report.components)) or len(report.levels)
     heights = [1.5 + 0.24 * (kinds or 2 * bool(report.teaal) + len(report.traffic))]
     heights += [1.5 + 0.3 * len(report.levels)] if report.levels else []
-    heights += [3.2] if report.timeline else []
+    timeline = report.timeline if report.cycles else None
+    heights += [3.2] if timeline else []
     heights += [3.2] if report.iterations else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
     title = f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles"
@@ -128,10 +129,10 @@ def figure(report: Report) -> Figure:
         _level_energies(drawn.add_subplot(grid[1, :]), report)
     if report.traffic:
         _traffic(drawn.add_subplot(grid[0, 1]), report)
-    if report.timeline:
-        _over_time(grid[1, :], report, report.timeline)
+    if timeline:
+        _over_time(grid[1, :], report, timeline)
     if report.iterations:
-        _by_iteration(grid[1 + bool(report.timeline), :], report.iterations)
+        _by_iteration(grid[1 + bool(timeline), :], report.iterations)
     if report.occupancies:
         _fullness(drawn, drawn.add_subplot(grid[-1, :]), report.occupancies)
     return drawn

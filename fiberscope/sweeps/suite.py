@@ -55,15 +55,15 @@ class Suite:
     runs: Mapping[tuple[str, str], Ran]
 
     def speedup(self, workload: str, machine: str) -> float | None:
-        """Simulated time of ``against`` over this machine's; None if one of them was not done."""
+        """Simulated time of ``against`` over this machine's; None if one of them took none, or was not done."""
         first, this = self.runs[workload, self.against], self.runs[workload, machine]
-        return first.seconds / this.seconds if first.done and this.done else None
+        return first.seconds / this.seconds if first.seconds and this.seconds else None
 
     @property
     def compared(self) -> list[str]:
-        """The workloads that every machine has done: means are over these."""
+        """The workloads that every machine has done, and took time for: means are over these."""
         return [
-            one for one in self.workloads if all(self.runs[one, machine].done for machine in self.machines)
+            one for one in self.workloads if all(self.runs[one, machine].seconds for machine in self.machines)
         ]
 
     def mean(self, machine: str) -> float | None:

@@ -90,6 +90,11 @@ def test_what_the_report_does_not_have_is_left_out(report):
     assert not titled(figure, "Traffic").lines  # of a run that is not done the minimum says nothing
 
 
+def test_a_run_without_cycles_has_nothing_over_time(report):
+    drawn = plot.figure(fiberscope.simulate("sigma", "uniform:rows=1,cols=1,nonzeros=0"))
+    assert plot.TITLE_OVER_TIME not in [axes.get_title(loc="left") for axes in drawn.axes]
+
+
 @pytest.mark.parametrize(("name", "head"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
 def test_a_picture_is_the_same_every_time(report, name, head):
     plot.save(report, Path(name))

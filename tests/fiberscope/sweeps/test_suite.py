@@ -55,6 +55,13 @@ def test_nothing_is_compared_with_a_machine_that_failed() -> None:
     assert table(none).rows[-1] == ("geometric mean of 0", "", "")
 
 
+def test_a_run_that_takes_no_time_has_no_speedup() -> None:
+    runs = {("x", machine): Ran("done", "", 0, seconds) for machine, seconds in {"a": 0.0, "b": 1.0}.items()}
+    suite = Suite(["a", "b"], ["x"], "a", runs)
+    assert (suite.speedup("x", "a"), suite.speedup("x", "b")) == (None, None)
+    assert (suite.compared, suite.mean("b")) == ([], None)
+
+
 def test_the_table_has_a_row_a_workload_and_the_means() -> None:
     shown = table(made())
     assert shown.rows == [
