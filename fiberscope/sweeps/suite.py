@@ -55,7 +55,7 @@ class Suite:
     runs: Mapping[tuple[str, str], Ran]
 
     def speedup(self, workload: str, machine: str) -> float | None:
-        """Simulated time of ``against`` over this machine's; None if one of them took none, or was not done."""
+        """Simulated time of ``against`` over this machine's; None if one took none, or was not done."""
         first, this = self.runs[workload, self.against], self.runs[workload, machine]
         return first.seconds / this.seconds if first.seconds and this.seconds else None
 
