@@ -291,3 +291,14 @@ class Component(Accounted):
         """Run at this cycle of the future too, whatever the tick returns: the timer of an idle component."""
         if self._clock is not None:
             self._clock.wake(self._index, cycle)
+
+
+def clock_of(component: Component) -> Clock:
+    """The clock domain that a component is in.
+
+    Raises:
+        SimulationError: if it is in none.
+    """
+    if component._clock is None:
+        raise SimulationError(f"{component.name} is in no clock domain: kernel.add(component) first")
+    return component._clock

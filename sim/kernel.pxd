@@ -23,6 +23,7 @@ cdef class Kernel:
     cdef readonly object base_hertz
     cdef object _standstill
     cdef list _ordered
+    cdef list _deferring
     cdef list _domains
     cdef list _ticked
     cdef long _ticking
@@ -53,4 +54,3 @@ cdef class Kernel:
     @cython.final
     cdef int _switch_tracing(self, long time) except -1
 
-cdef Clock _clock_of(Component component)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
-from fiberscope.sim.component import Component
+from fiberscope.sim.component import Component, clock_of
 from fiberscope.sim.connect import Wiring, check_told
 from fiberscope.sim.constants import CHUNK, FAR, IDLE, INTERRUPTED, LIMIT, NEVER, QUIET, STOPPED
+from fiberscope.sim.deferring import Deferring, let_defer, settle
 from fiberscope.sim.errors import SimulationError, name_place, refused_wake
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.standstill import Standstill
@@ -54,6 +55,7 @@ class Kernel:
         self.base_hertz = Fraction(1)
         self._standstill = Standstill(self.components, self.wiring)
         self._ordered: list[Component] = []  # by index
+        self._deferring: list[Deferring] = []
         self._domains: list[Clock] = []  # in the order of their ticks
         self._ticked: list[Component] = []
         self._ticking = -1  # index of the component whose tick goes on
@@ -141,7 +143,8 @@ class Kernel:
         check_told(self.components)
         self.built = True
         for component in self._ordered:
-            _clock_of(component).wake(component._index, 0)
+            clock_of(component).wake(component._index, 0)
+        let_defer(self._deferring, defers=self.tracer is None, time=self.time)
 
     def _choose_base_tick(self) -> None:
         numerators = math.lcm(*(clock.hertz.numerator for clock in self.clocks))
@@ -164,6 +167,7 @@ class Kernel:
             generator.shuffle(self._domains)
         for index, component in enumerate(self._ordered):
             component._index = index
+        self._deferring = [one for one in self._ordered if isinstance(one, Deferring)]
         for clock in self.clocks:
             clock.size_for(len(self._ordered))
 
@@ -253,7 +257,7 @@ class Kernel:
         end = self._worked
         for component in self.components:
             if component._state != IDLE:
-                period = _clock_of(component).period
+                period = clock_of(component).period
                 end = max(end, (self.time // period + 1) * period)
         return end
 
@@ -265,11 +269,13 @@ class Kernel:
         """Run at most this many time steps; says why it came back."""
         self._limit = -1
         try:
-            return self._run_time_steps(until, steps)
+            reason = self._run_time_steps(until, steps)
         except Exception as error:
             if self._ticking >= 0:
                 self._end_at(error, self._ordered[self._ticking])
             raise
+        settle(self._deferring, until if reason == LIMIT else self.time + 1)
+        return reason
 
     def _run_time_steps(self, until: int, steps: int) -> int:
         while steps > 0:
@@ -288,7 +294,7 @@ class Kernel:
 
     def _end_at(self, error: Exception, component: Component) -> None:
         """Say in which tick the error came up, and count the cycles up to it."""
-        cycle = _clock_of(component).cycle
+        cycle = clock_of(component).cycle
         component._account(self._before, cycle)
         name_place(error, component.name, cycle)
 
@@ -368,6 +374,7 @@ class Kernel:
         self._ticked.clear()
         self._trace_switch = FAR if tracer is None else start
         self._trace_end = FAR
+        let_defer(self._deferring, defers=tracer is None, time=self.time)
 
     def _switch_tracing(self, time: int) -> None:
         """Begin or end tracing, before anything ticks at this time; both where the window lies in a jump."""
@@ -384,16 +391,10 @@ class Kernel:
         """Cycle accounting and counters of every component so far, by name, in the order of adding."""
         lengths = {clock: self.length(clock) for clock in self.clocks}
         return {
-            component.name: statistics_of(component, self.wiring, lengths[_clock_of(component)])
+            component.name: statistics_of(component, self.wiring, lengths[clock_of(component)])
             for component in self.components
         }
 
     def channels(self) -> list[Channel]:
         """All channels, in the order of connecting."""
         return self.wiring.channels
-
-
-def _clock_of(component: Component) -> Clock:
-    if component._clock is None:
-        raise SimulationError(f"{component.name} is in no clock domain: kernel.add(component) first")
-    return component._clock

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import CHUNK, FAR, LIMIT, STRETCH
+from fiberscope.sim.deferring import settle
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 
@@ -139,4 +140,5 @@ class StandInKernel(Kernel):
             self.stand_ins[0].wake_at(last)
             while self._next_time() <= time:
                 self._run_time_step(self._next_time())
+            settle(self._deferring, self.time + 1)
         self._settle(self.time + 1)

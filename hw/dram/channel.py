@@ -35,12 +35,13 @@ from fiberscope.hw.memory.protocol import (
     WRITE_THROUGH,
 )
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Signal
+from fiberscope.sim.component import Input, Output, Signal
 from fiberscope.sim.constants import FAR, NEVER
+from fiberscope.sim.deferring import Deferring
 from fiberscope.sim.errors import SimulationError
 
 
-class DramChannel(Component):
+class DramChannel(Deferring):
     """One DRAM channel, to be put in a clock domain of ``specification.clock_hertz``.
 
     Ports: ``requests`` (reads, writes, write_throughs of ``request_bytes`` each; reads and writes of a single
@@ -96,6 +97,7 @@ class DramChannel(Component):
         self._decoder = Decoder(specification.map, device.organisation)
         self._returns = _returns(specification)
         self._controller = Controller(specification, self._returns)
+        self._next_step = 0  # the cycle in which the controller next may issue something
         if log:
             self._controller.device.log = []
         # Told cycle, operation, address and tag of what is taken.
@@ -122,29 +124,51 @@ class DramChannel(Component):
     def tick(self, now: int) -> int:
         """One memory clock cycle."""
         controller = self._controller
+        self.settle(now)
         if controller.waiting or self.requests.can_pop():
             controller.catch_up(now)
         controller.device.begin()  # what was caught up on is not of this cycle
         more = self._take_requests(now)
         self._reply(now)
-        issued = controller.step(now) if controller.waiting else False
-        return self._rest(now, issued or more)
+        issued = self._step(now) if controller.waiting and self._next_step <= now else False
+        return self._rest(now, issued, more)
 
-    def _rest(self, now: int, again: bool) -> int:  # C: noexcept
-        """Say until when nothing can happen, and what the channel does until then."""
+    def settle(self, cycle: int) -> None:
+        """Issue the commands of the cycles before this one that nobody has noticed yet."""
+        while self._controller.waiting and self._next_step < cycle:
+            self._step(self._next_step)
+
+    def _step(self, cycle: int) -> bool:
+        """Issue what can be issued in a cycle, and note in which one something may be next; if it was."""
+        issued = self._controller.step(cycle)
+        self._next_step = self._controller.wake(cycle)
+        return issued
+
+    def _rest(self, now: int, issued: bool, more: bool) -> int:  # C: noexcept
+        """Say until when nothing that others notice can happen, and what the channel does until then."""
         waiting = self._controller.waiting
-        if not (waiting or again or self._returns.count):
+        held_up = self._returns.due() <= now
+        if not (waiting or issued or more or self._returns.count):
             return self.idle()
-        wake = self._controller.wake(now) if waiting else FAR
-        due = self._returns.due()
-        if again:
-            wake = now + 1
-        elif due > now:
-            wake = min(wake, due)
-        else:
+        shows = held_up or not (waiting and self.defers) or self.requests.can_pop()
+        if more or (issued and shows):
+            return self.busy(now + 1)
+        if held_up:
             self.wait_output(self.replies)
-            return wake if wake < FAR else NEVER
-        return self.busy(wake)
+            return self._next_step if waiting and self._next_step < FAR else NEVER
+        return self.busy(min(self._noticed_from(waiting), self._returns.due()))
+
+    def _noticed_from(self, waiting: int) -> int:  # C: noexcept, inline
+        """The first cycle in which others may notice a command that is still to come.
+
+        Those of reads by a reply, of writes, one a cycle at the most, by there being none left; both by the
+        room for a request that had none.
+        """
+        if waiting == 0:
+            return FAR
+        if not self.defers or self.requests.can_pop():
+            return self._next_step
+        return self._next_step + (self._controller.read_latency if self._returns.awaited else waiting)
 
     def _take_requests(self, now: int) -> bool:
         """Queue the requests that can be seen, while there is room; whether one is left over."""
@@ -157,6 +181,7 @@ class DramChannel(Component):
                 requests = self.requests
                 self.on_request(now, requests.control(), requests.reference(), requests.coordinate())
             self.requests.pop()
+            self._next_step = now
         return self.requests.can_pop()
 
     def _take(self, now: int) -> bool:
@@ -239,6 +264,7 @@ class DramChannel(Component):
             completes = returns.completes()
             if returns.count == returns.capacity:
                 self._controller.recheck()
+                self._next_step = now
             request = returns.pop()
             if completes:
                 self.replies.push(READ, returns.tag[request], returns.address[request], 0.0)

@@ -51,7 +51,7 @@ class Controller:  # C: final
         self.device = Device(standard)
         self.queues = BurstQueues(specification.read_queue + specification.write_queue + self.device.banks)
         self.returns = returns
-        self._read_latency = standard.timing.cl + standard.timing.burst  # C: long
+        self.read_latency = standard.timing.cl + standard.timing.burst  # C: long
         self._in_order = specification.scheduler == "fcfs"
         self._keeps_hits = specification.scheduler == "row_hit_first"
         self._two_buses = standard.command_buses == 2
@@ -125,10 +125,13 @@ class Controller:  # C: final
         return issued
 
     def wake(self, now: int) -> int:  # C: cdef, noexcept
-        """The next cycle in which something may be issued, while nothing arrives."""
+        """The next cycle in which something may be issued or the mode changes, while nothing arrives."""
         wake = min(self._opened_bound, self.refresh.due, self._refresh_ready())
-        if not (self._all_wait() or (self._in_order and self.queues.counts[OPENED])):
-            wake = min(wake, self._bound(ANY_KIND))
+        if not self._all_wait():
+            if self._next_mode() != self.mode:
+                return now + 1
+            if not (self._in_order and self.queues.counts[OPENED]):
+                wake = min(wake, self._bound(ANY_KIND))
         return max(wake, now + 1)
 
     def _serve_opened(self, now: int) -> bool:
@@ -177,16 +180,17 @@ class Controller:  # C: final
         return row_bound if kind == ROW else min(row_bound, column_bound)
 
     def _choose_mode(self) -> None:  # C: noexcept, inline
-        """Reads first, unless there are none or many writes; writes then go on until few are left."""
-        reads = self.queues.counts[READS]
-        writes = self.queues.counts[WRITES]
-        if self.mode == READS:
-            if writes > self._write_high or reads == 0:
-                self.mode = WRITES
-                self.recheck()
-        elif writes < self._write_low and reads:
-            self.mode = READS
+        mode = self._next_mode()
+        if mode != self.mode:
+            self.mode = mode
             self.recheck()
+
+    def _next_mode(self) -> int:  # C: noexcept, inline
+        """Reads first, unless there are none or many writes; writes then go on until few are left."""
+        reads, writes = self.queues.counts[READS], self.queues.counts[WRITES]
+        if self.mode == READS:
+            return WRITES if writes > self._write_high or reads == 0 else READS
+        return READS if writes < self._write_low and reads else WRITES
 
     def _first_ready(self, now: int, kind: int) -> int:  # C: noexcept
         """The oldest burst whose next command is of this kind and ready; else sets the bound."""
@@ -276,7 +280,7 @@ class Controller:  # C: final
         else:
             self.device.read(bank, now)
             self.read_bursts[pseudo] += 1
-            self.returns.append(self.queues.request[entry], now + self._read_latency)
+            self.returns.append(self.queues.request[entry], now + self.read_latency)
         self.queues.remove(which, entry)
         self.queues.give_back(entry)
         self.waiting -= 1
@@ -297,8 +301,7 @@ class Controller:  # C: final
 
     def _open_row(self, entry: int, bank: int, now: int) -> None:
         """Open a burst's row; the burst goes before all others from now on."""
-        row = self.queues.row[entry]
-        self.device.activate(bank, row, now)
+        self.device.activate(bank, self.queues.row[entry], now)
         self.queues.remove(self.mode, entry)
         self.queues.append(OPENED, entry)
         self._next_row[bank] = self.device.never
@@ -318,8 +321,7 @@ class Controller:  # C: final
             cycle = self._next_refresh_step()
 
     def _next_refresh_step(self) -> int:  # C: noexcept
-        step = self._refresh_ready() if self.refresh.owed else self.refresh.due
-        return max(step, self._last + 1)
+        return max(self._refresh_ready() if self.refresh.owed else self.refresh.due, self._last + 1)
 
     def _fall_due(self, now: int) -> None:  # C: noexcept
         if self.refresh.due <= now:

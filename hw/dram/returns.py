@@ -19,12 +19,14 @@ class Returns:  # C: final
         bursts: bursts on their way back, at the most.
         requests: reads not yet answered, at the most.
 
-    ``count`` is the bursts on their way; ``tag``, ``address``, ``arrival`` (cycle) are by request.
+    ``count`` is the bursts on their way, ``awaited`` those of open requests that are not yet; ``tag``,
+    ``address``, ``arrival`` (cycle) are by request.
     """
 
     def __init__(self, bursts: int, requests: int) -> None:
         self.capacity = bursts
         self.count = 0
+        self.awaited = 0
         self._head = 0
         self._request = _numbers(bursts)
         self._due = _numbers(bursts)
@@ -43,6 +45,7 @@ class Returns:  # C: final
         self.address[request] = address
         self.arrival[request] = cycle
         self._missing[request] = bursts
+        self.awaited += bursts
         return request
 
     def append(self, request: int, due: int) -> None:  # C: cdef, noexcept
@@ -53,6 +56,7 @@ class Returns:  # C: final
         self._request[tail] = request
         self._due[tail] = due
         self.count += 1
+        self.awaited -= 1
 
     def due(self) -> int:  # C: cdef, noexcept
         """When the first burst is here; ``FAR`` if none is on its way."""

@@ -6,36 +6,18 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from slow_sink import SlowSink
 
 from fiberscope.hw.dram import DramChannel, DramSpecification, replay, standard
 from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource
-from fiberscope.hw.memory.protocol import CONSUME, READ, REPLY, TENSOR_SHIFT, WRITE, WRITE_THROUGH
-from fiberscope.sim import Component, DeadlockError, Input, Kernel, SimulationError
+from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT, WRITE, WRITE_THROUGH
+from fiberscope.sim import DeadlockError, Kernel, SimulationError
 
 PLAIN = DramSpecification(refresh="off", request_bytes=32, interleave_bytes=32)
 ROW = 1 << 15  # bytes from a row to the next of the same bank, RoBaRaCoCh, HBM2
 GROUP = 1 << 11  # bytes to the next bank group
 BANK = 1 << 13
 MIXED = [(place * 3, WRITE if place % 3 == 0 else READ, place * 7919 % 4096 * 64) for place in range(500)]
-
-
-class SlowSink(Component):
-    """Takes one reply every ``pause`` cycles."""
-
-    PORTS = (Input("replies", REPLY),)
-
-    def __init__(self, pause: int) -> None:
-        super().__init__("sink")
-        self.pause = pause
-        self.tags: list[int] = []
-        self.next = 0
-
-    def tick(self, now: int) -> int:
-        if self.replies.can_pop() and now >= self.next:
-            self.tags.append(self.replies.coordinate())
-            self.replies.pop()
-            self.next = now + self.pause
-        return self.busy(self.next) if self.replies.can_pop() else self.idle()
 
 
 def run_slowly(
