@@ -129,7 +129,7 @@ class DramChannel(Deferring):
             controller.catch_up(now)
         controller.device.begin()  # what was caught up on is not of this cycle
         more = self._take_requests(now)
-        self._reply(now)
+        more |= self._reply(now) and self.requests.can_pop()
         issued = self._step(now) if controller.waiting and self._next_step <= now else False
         return self._rest(now, issued, more)
 
@@ -161,13 +161,15 @@ class DramChannel(Deferring):
     def _noticed_from(self, waiting: int) -> int:  # C: noexcept, inline
         """The first cycle in which others may notice a command that is still to come.
 
-        Those of reads by a reply, of writes, one a cycle at the most, by there being none left; both by the
-        room for a request that had none.
+        Those of reads by a reply, of writes, one a cycle at the most, by there being none left; both, in the
+        cycle behind, by the room for a request that had none.
         """
         if waiting == 0:
             return FAR
-        if not self.defers or self.requests.can_pop():
+        if not self.defers:
             return self._next_step
+        if self.requests.can_pop():
+            return self._next_step + 1
         return self._next_step + (self._controller.read_latency if self._returns.awaited else waiting)
 
     def _take_requests(self, now: int) -> bool:
@@ -257,9 +259,10 @@ class DramChannel(Deferring):
         self._write_bytes[tensor] += self._asked_bytes
         return True
 
-    def _reply(self, now: int) -> None:
-        """Send the bursts that are here on their way, in order."""
+    def _reply(self, now: int) -> bool:
+        """Send the bursts that are here on their way, in order; whether any was."""
         returns = self._returns
+        before = returns.count
         while returns.due() <= now and (self.replies.can_push() or not returns.completes()):
             completes = returns.completes()
             if returns.count == returns.capacity:
@@ -269,6 +272,7 @@ class DramChannel(Deferring):
             if completes:
                 self.replies.push(READ, returns.tag[request], returns.address[request], 0.0)
                 self._read_latency += now + 1 - returns.arrival[request]
+        return returns.count < before
 
     def read_bytes(self, tensor: int) -> int:  # C: def
         """Bytes of this tensor read so far."""

@@ -82,6 +82,7 @@ def test_a_channel_that_defers_does_as_one_that_ticks_for_each_command(
     deferring = outcome(Kernel(), trace, specification, joints, limits)
     assert deferring == outcome(Kernel(), trace, specification, joints, limits, watched=True)
     assert deferring == outcome(Kernel(order_seed=1), trace, specification, joints, limits)
+    assert deferring == outcome(Kernel(sleep=False), trace, specification, joints, limits)
 
 
 def test_a_command_that_nobody_notices_is_no_tick() -> None:
