@@ -6,6 +6,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_sink import SlowSink
@@ -83,6 +84,15 @@ def test_a_channel_that_defers_does_as_one_that_ticks_for_each_command(
     assert deferring == outcome(Kernel(), trace, specification, joints, limits, watched=True)
     assert deferring == outcome(Kernel(order_seed=1), trace, specification, joints, limits)
     assert deferring == outcome(Kernel(sleep=False), trace, specification, joints, limits)
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 3])
+def test_all_that_was_put_off_is_done_at_any_limit(ratio: int) -> None:
+    """Cycles of a clock with half, all and three halves of the memory's frequency."""
+    trace: list[Request] = [(0, READ_BURST, place << 15) for place in range(20)]
+    plain, joints, limits = DramSpecification(refresh="off"), (ratio, 1, 4, 1), range(1, 500)
+    deferring = outcome(Kernel(), trace, plain, joints, limits)
+    assert deferring == outcome(Kernel(sleep=False), trace, plain, joints, limits)
 
 
 def test_a_command_that_nobody_notices_is_no_tick() -> None:
