@@ -7,6 +7,7 @@ t + 1. So nothing that happens within a cycle depends on the order in which comp
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import NoReturn
 
 from fiberscope.sim import words
@@ -289,14 +290,16 @@ class Fifo:
         raise ChannelError(f"{self.name}: pop with no visible token ({self.occupancy} in flight)")
 
 
-def seen_from(channels: list[Channel]) -> array[int]:
+def seen_from(channels: Sequence[Channel | None]) -> array[int]:
     """The cycles from which a reader sees the heads of its channels, side by side; the channels keep them.
 
     Who looks at many channels, most of them empty, looks at the lines of the host's cache of these alone.
+    None is a port that is not connected, at which none is ever seen.
     """
-    board = array("q", bytes(8 * len(channels)))
+    board = array("q", [FAR] * len(channels))
     for place, channel in enumerate(channels):
-        channel.show_on(board, place)
+        if channel is not None:
+            channel.show_on(board, place)
     return board
 
 

@@ -8,14 +8,13 @@ from array import array
 from fiberscope.hw.memory.prefetch_protocol import OPEN, STREAM_ELEMENT, STREAM_JOB, STREAM_STOP
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.stream import DATA, STOP
-from fiberscope.sim.channel import Channel
+from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
 FAR = 1 << 62  # a line that none comes to
 
-JOBS, REPLIES, STOPS = range(3)  # inputs
-INPUTS = 3
+JOBS, REPLIES, STOPS = range(3)  # inputs, in the order in which their heads show
 
 FREE, IN_FLIGHT, HERE, DROPPED = range(4)  # what a line buffer is; dropped: free once its line has come
 
@@ -102,11 +101,7 @@ class StreamPrefetcher(Component):
     def elaborate(self) -> None:
         """Fetch the channels; the heads of the inputs show side by side."""
         super().elaborate()
-        self.seen_from = array("q", [FAR] * INPUTS)  # C: long[::1]
-        self.jobs.show_on(self.seen_from, JOBS)
-        self.replies.show_on(self.seen_from, REPLIES)
-        if self.stops is not None:
-            self.stops.show_on(self.seen_from, STOPS)
+        self.seen_from = seen_from([self.jobs, self.replies, self.stops])  # C: long[::1]
 
     def tick(self, now: int) -> int:
         """Stop or go on with the oldest job, ask for a line, take a line and a job.
