@@ -66,15 +66,15 @@ TENSORS ?=
 
 # What the engine is compiled from: every Python file whose first line says so, the few files of C types that are
 # written by hand, each with its Python file, and what writes the others.
-TYPED    := $(shell grep -RL --include='*.pxd' '^\# Written by fiberscope.pxd' fiberscope)
+TYPED    := $(shell grep -RL --include='*.pxd' '^\# Written by fiberscope.compiler' fiberscope)
 MARKED   := $(shell grep -Rl --include='*.py' '^\# cython: infer_types' fiberscope)
-COMPILED := $(TYPED) $(TYPED:.pxd=.py) $(MARKED) $(wildcard fiberscope/pxd/*.py)
+COMPILED := $(TYPED) $(TYPED:.pxd=.py) $(MARKED) $(wildcard fiberscope/compiler/*.py)
 READY    := $(VENV)/built $(VENV)/installed
 
 # Of a checkout that is new, what the machine needs is compiled first, while the libraries are installed; the rest
 # at its first use, or all of it for the tests.
 FIRST    := $(VENV)/current $(VENV)/installed
-NEEDED    = fiberscope.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
+NEEDED    = fiberscope.run.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
 .PHONY: layers help first sim validation convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
 ifndef BESIDE

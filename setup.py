@@ -35,7 +35,7 @@ def _of_pxd(name: str) -> ModuleType:
     bare = sys.modules["fiberscope"] = ModuleType("fiberscope")
     bare.__path__ = [str(Path("fiberscope").resolve())]
     try:
-        return importlib.import_module(f"fiberscope.pxd.{name}")
+        return importlib.import_module(f"fiberscope.compiler.{name}")
     finally:
         del sys.modules["fiberscope"]
 

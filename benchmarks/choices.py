@@ -18,8 +18,8 @@ from pathlib import Path
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.report.table import Table, percent, replace_between
-from fiberscope.study.compare import published
+from fiberscope.explore.compare import published
+from fiberscope.results.report.table import Table, percent, replace_between
 
 Settings = dict[str, str]
 Columns = Sequence[tuple[str, str]]  # matrix and memory

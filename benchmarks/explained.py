@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fiberscope.report.table import Table, replace_between
-from fiberscope.study.check import Check, check
+from fiberscope.explore.check import Check, check
+from fiberscope.results.report.table import Table, replace_between
 
 MACHINES = ("gamma", "extensor", "outerspace", "sigma", "graphicionado")
 MATRICES = {

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fiberscope.errors import DeadlockedRunError
+from fiberscope.base.errors import DeadlockedRunError
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.choice import candidates
 from fiberscope.models.graphs.compiler.language import parse

@@ -19,18 +19,18 @@ import psutil  # comes with distributed
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fiberscope.api import simulate
-from fiberscope.store import Store
-from fiberscope.store.columns import decoded, tabulated
-from fiberscope.store.store import PART_ROWS
-from fiberscope.sweeps.clusters import connected
-from fiberscope.sweeps.engine import execute
-from fiberscope.sweeps.outcome import outcome
-from fiberscope.sweeps.plan import Task, planned
-from fiberscope.sweeps.point import Point
-from fiberscope.sweeps.progress import Progress, batches
-from fiberscope.sweeps.runner import Limits
-from fiberscope.sweeps.where import Where
+from fiberscope.explore.sweeps.clusters import connected
+from fiberscope.explore.sweeps.engine import execute
+from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.outcome import outcome
+from fiberscope.explore.sweeps.plan import Task, planned
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.progress import Progress, batches
+from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import decoded, tabulated
+from fiberscope.results.store.store import PART_ROWS
+from fiberscope.run.api import simulate
 
 CORES = 2
 MATRIX = "uniform:rows=150,cols=150,nonzeros={},seed={}"
@@ -63,7 +63,7 @@ def spent() -> Counter[str]:
     here = psutil.Process()
     seconds = Counter({"the sweep and its scheduler": time.process_time()})
     for process in here.children(recursive=True):
-        of_points = "fiberscope.sweeps.child" in process.cmdline()
+        of_points = "fiberscope.explore.sweeps.worker" in process.cmdline()
         times = process.cpu_times()
         seconds["the points" if of_points else "Dask's workers"] += times.user + times.system
     return seconds

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fiberscope.version import __version__
+from fiberscope.base.version import __version__
 from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
     from fiberscope.accelerators import ConfigurationError
-    from fiberscope.api import StateFiles, Waveform, simulate
-    from fiberscope.errors import (
+    from fiberscope.base.errors import (
         DeadlockedRunError,
         FailedRunError,
         InputError,
@@ -22,15 +21,16 @@ if TYPE_CHECKING:
         UnwrittenFileError,
         VerificationError,
     )
+    from fiberscope.explore.ablate import ablate
+    from fiberscope.explore.compare import compare
+    from fiberscope.explore.sweeps.api import sweep
+    from fiberscope.explore.sweeps.suite import suite
     from fiberscope.models.analytic.api import analyze
     from fiberscope.models.analytic.sweep import density_sweep
     from fiberscope.models.trace.api import model
-    from fiberscope.report.document import Report
-    from fiberscope.shortcuts import convert, diff, graph, map, plot, tile
-    from fiberscope.study.ablate import ablate
-    from fiberscope.study.compare import compare
-    from fiberscope.sweeps.api import sweep
-    from fiberscope.sweeps.suite import suite
+    from fiberscope.results.report.document import Report
+    from fiberscope.run.api import StateFiles, Waveform, simulate
+    from fiberscope.run.shortcuts import convert, diff, graph, map, plot, tile
     from fiberscope.workloads import WorkloadError
 
 __all__ = [
@@ -64,25 +64,25 @@ __all__ = [
 
 _HOMES = {
     "ConfigurationError": "fiberscope.accelerators",
-    "DeadlockedRunError": "fiberscope.errors",
-    "FailedRunError": "fiberscope.errors",
-    "InputError": "fiberscope.errors",
-    "MisplacedRequestsError": "fiberscope.errors",
-    "Report": "fiberscope.report.document",
-    "UnwrittenFileError": "fiberscope.errors",
-    "VerificationError": "fiberscope.errors",
-    "StateFiles": "fiberscope.api",
-    "Waveform": "fiberscope.api",
+    "DeadlockedRunError": "fiberscope.base.errors",
+    "FailedRunError": "fiberscope.base.errors",
+    "InputError": "fiberscope.base.errors",
+    "MisplacedRequestsError": "fiberscope.base.errors",
+    "Report": "fiberscope.results.report.document",
+    "UnwrittenFileError": "fiberscope.base.errors",
+    "VerificationError": "fiberscope.base.errors",
+    "StateFiles": "fiberscope.run.api",
+    "Waveform": "fiberscope.run.api",
     "WorkloadError": "fiberscope.workloads",
-    "ablate": "fiberscope.study.ablate",
+    "ablate": "fiberscope.explore.ablate",
     "analyze": "fiberscope.models.analytic.api",
     "density_sweep": "fiberscope.models.analytic.sweep",
-    "compare": "fiberscope.study.compare",
+    "compare": "fiberscope.explore.compare",
     "model": "fiberscope.models.trace.api",
-    "simulate": "fiberscope.api",
-    "suite": "fiberscope.sweeps.suite",
-    "sweep": "fiberscope.sweeps.api",
-    **dict.fromkeys(("convert", "diff", "graph", "map", "plot", "tile"), "fiberscope.shortcuts"),
+    "simulate": "fiberscope.run.api",
+    "suite": "fiberscope.explore.sweeps.suite",
+    "sweep": "fiberscope.explore.sweeps.api",
+    **dict.fromkeys(("convert", "diff", "graph", "map", "plot", "tile"), "fiberscope.run.shortcuts"),
 }
 
 __getattr__ = imported_at_first_use(__name__, _HOMES)

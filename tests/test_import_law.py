@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rooms import ALLOWED, FLOORS, ROOT, floor_of
 
-TEMPLATE = ROOT / "fiberscope" / "template"
+TEMPLATE = ROOT / "fiberscope" / "template" / "row_wise"
 _CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))", flags=re.MULTILINE)
 
 
@@ -135,8 +135,8 @@ def test_no_arrow_points_up_within_the_front_door() -> None:
         for arrow in arrows_up(name, imported)
     ]
     assert found == []
-    assert arrows_up("fiberscope.report.collect", {"fiberscope.commands.sim"}) != []
-    assert arrows_up("fiberscope.models.tiles.kernel", {"fiberscope.store.write"}) != []
+    assert arrows_up("fiberscope.results.report.collect", {"fiberscope.commands.sim"}) != []
+    assert arrows_up("fiberscope.models.tiles.kernel", {"fiberscope.results.store.write"}) != []
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     copy, made = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("dist")
     copy_sources(copy)
     (copy / "sim" / "leftover.c").write_text("int x;\n")
-    (copy / "sim" / "names.pxd").write_text("# Written by fiberscope.pxd from names.py\n")
+    (copy / "sim" / "names.pxd").write_text("# Written by fiberscope.compiler from names.py\n")
     command = [sys.executable, "setup.py", "--quiet", "sdist", "-d", str(made)]
     subprocess.run(command, cwd=copy, check=True, capture_output=True)
     with tarfile.open(next(made.glob("*.tar.gz"))) as tar:

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from sources import tracked
 
-from fiberscope.pxd.declared import declarations
-from fiberscope.pxd.files import compiled_modules
-from fiberscope.pxd.modules import Module, Modules
+from fiberscope.compiler.declared import declarations
+from fiberscope.compiler.files import compiled_modules
+from fiberscope.compiler.modules import Module, Modules
 from fiberscope.sim import constants
 
 ROOT = Path(__file__).parents[1]

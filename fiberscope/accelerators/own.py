@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from zlib import crc32
 
-from fiberscope.accelerators import built
+from fiberscope.accelerators import module_cache
 from fiberscope.accelerators.errors import ConfigurationError
 
 __all__ = ["MACHINE", "file_of", "is_path", "package_name", "run_file"]
@@ -51,7 +51,7 @@ def run_file(path: Path) -> ModuleType:
         known = f"a machine of one's own is a folder with a {MACHINE}, or a Python file"
         raise ConfigurationError(f"{path}: there is no such file; {known}")
     try:
-        with built.used():
+        with module_cache.used():
             return importlib.import_module(f"{_package(path.parent)}.{path.stem}")
     except (Exception, SystemExit) as error:
         raise ConfigurationError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error

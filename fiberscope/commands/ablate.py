@@ -15,11 +15,11 @@ from fiberscope.commands.options import (
     Settings,
 )
 from fiberscope.commands.output import show, tell
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_json
-from fiberscope.report.table import Table, percent
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_json
+from fiberscope.results.report.table import Table, percent
 
 if TYPE_CHECKING:
-    from fiberscope.study.ablate import Outcome
+    from fiberscope.explore.ablate import Outcome
 
 __all__ = ["ablate", "table"]
 
@@ -42,9 +42,9 @@ def ablate(
       fiberscope ablate gamma wiki-Vote --set reorder=affinity
     """
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.parts import parse_parts
-    from fiberscope.study import ablate as study
-    from fiberscope.words import a_and_b
+    from fiberscope.accelerators.user_parts import parse_parts
+    from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.explore import ablate as study
 
     a, b = a_and_b(operands)
     check_outputs({"--json": json}, matrices(a, b))

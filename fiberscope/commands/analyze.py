@@ -12,7 +12,7 @@ import typer
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.run_options import Reported
 from fiberscope.commands.taking import taking
-from fiberscope.report.files import STANDARD_OUTPUT
+from fiberscope.results.report.files import STANDARD_OUTPUT
 
 __all__ = ["analyze"]
 
@@ -40,8 +40,8 @@ def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None
       fiberscope analyze dot_product --set mode=timeloop
     """
     from fiberscope.commands.output import lay
-    from fiberscope.report.analytical import tables
-    from fiberscope.runs import Analysis
+    from fiberscope.results.report.analytical import tables
+    from fiberscope.run.request import Analysis
 
     asked.check({}, {f"the input {path}": path for path in inputs})
     words = shlex.join(map(str, inputs))

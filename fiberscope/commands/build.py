@@ -25,11 +25,11 @@ def build(
       fiberscope build my_blocks.py
       fiberscope build my_machine/ --show
     """
-    from fiberscope import built
+    from fiberscope.compiler import user_modules
 
     if show:
-        for file, text in built.declarations(path).items():
+        for file, text in user_modules.declarations(path).items():
             print(f"# {file}\n{text}")
         return
-    for file in built.build(path):
+    for file in user_modules.build(path):
         print(f"compiled {file}")

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import FailedRunError
 from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Settings
 from fiberscope.commands.output import show
-from fiberscope.errors import FailedRunError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, operand_files, write_json
-from fiberscope.report.table import Table
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, operand_files, write_json
+from fiberscope.results.report.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fiberscope.study.analytical import Analytical
-    from fiberscope.study.check import Check, Row
+    from fiberscope.explore.analytical_comparison import Analytical
+    from fiberscope.explore.check import Check, Row
 
 __all__ = ["check"]
 
@@ -49,9 +49,9 @@ def check(
       fiberscope check spec:gamma uniform:rows=300,cols=300,nonzeros=3000
     """
     from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.commands.progress import watched
-    from fiberscope.study.check import check as checked
-    from fiberscope.words import check_factors, operands_of
+    from fiberscope.explore.check import check as checked
 
     factors, tensors = operands_of(operands)
     check_factors(factors)

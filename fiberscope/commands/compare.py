@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.design_tables import design_tables
 from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
 from fiberscope.commands.output import show, tell
-from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
-from fiberscope.report.table import Table, percent, replace_between
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
+from fiberscope.results.report.table import Table, percent, replace_between
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator as Kind
     from fiberscope.converters.configuration import MintParameters
-    from fiberscope.study.compare import Run
+    from fiberscope.explore.compare import Run
 
 __all__ = ["compare", "tables"]
 
@@ -66,7 +66,7 @@ def compare(
       fiberscope compare validation sparseloop
     """
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.parts import parse_parts
+    from fiberscope.accelerators.user_parts import parse_parts
 
     marker = f"compare {accelerator}"
     check_outputs({"--json": json, "--write": write}, {})
@@ -93,7 +93,7 @@ def _machine(
 ) -> tuple[object, list[Table]]:
     """A machine, as data and as tables."""
     from fiberscope import accelerators
-    from fiberscope.study.speedups import has_designs
+    from fiberscope.explore.speedups import has_designs
 
     kind = accelerators.find(accelerator)
     return (_designs if has_designs(kind) else _published)(kind, matrices, options)
@@ -101,9 +101,9 @@ def _machine(
 
 def _sage(_name: str, workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """SAGE beside what the paper's picks and gains."""
-    from fiberscope.commands.sage_tables import sage_tables
     from fiberscope.converters.sage.configuration import sage_parameters
-    from fiberscope.study import sage as study
+    from published import sage as study
+    from published.sage_tables import sage_tables
 
     if options["parts"]:
         raise InputError("--part: sage has no parts")
@@ -115,7 +115,7 @@ def _sparseloop(
     _name: str, _cases: Sequence[str], _options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
     """The analytical model, beside what Sparseloop published."""
-    from fiberscope.study.sparseloop import sparseloop
+    from published.sparseloop import sparseloop
 
     table = Table("Sparseloop", ("Figure", "Case", "Number", "Ours", "Published", "Error"), labels=3)
     rows = sparseloop()
@@ -127,8 +127,8 @@ def _sparseloop(
 
 def _sam(_name: str, figures: Sequence[str], _options: Mapping[str, Any]) -> tuple[list[Any], list[Table]]:
     """The figures of the SAM paper, whose machines are graphs."""
-    from fiberscope.commands.experiment_tables import experiment_tables
-    from fiberscope.models.graphs.experiments import experiments
+    from published.experiment_tables import experiment_tables
+    from published.sam_experiments import experiments
 
     runs, claims = experiments(figures, tell)
     rows = [asdict(run) for run in runs] + [asdict(claim) for claim in claims]
@@ -137,8 +137,8 @@ def _sam(_name: str, figures: Sequence[str], _options: Mapping[str, Any]) -> tup
 
 def _tiles(_name: str, matrices: Sequence[str], _options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """Ways to tile, by the meter and on ExTensor."""
-    from fiberscope.commands.tile_tables import tile_tables
-    from fiberscope.study import tiles
+    from published import tiles
+    from published.tile_tables import tile_tables
 
     moved = list(tiles.words(matrices or tiles.MATRICES, tell))
     runs = list(tiles.ran(matrices, tell) if matrices else tiles.ran(tiles.MATRICES, tell, tiles.LARGEST))
@@ -150,16 +150,16 @@ def _tiles(_name: str, matrices: Sequence[str], _options: Mapping[str, Any]) -> 
 def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """The variants of MINT in gates, beside their published areas."""
     from fiberscope.accelerators.configuration import load
-    from fiberscope.commands.mint_tables import mint_tables
     from fiberscope.converters.mint import MINT
     from fiberscope.hw.rtl.tools.area import require, version
     from fiberscope.hw.rtl.tools.simulator import HdlError
     from fiberscope.rtl.choice import known, one_line
+    from published.mint_tables import mint_tables
 
     if cases or options["parts"]:
         raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")
     known()
-    from fiberscope.study.mint import gates
+    from published.mint import gates
 
     given = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
     try:
@@ -174,7 +174,7 @@ def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple
 def _costs(_name: str, machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
     """Areas, powers and energies, beside what was published of them."""
     mint = _shipped_mint("costs are", options)
-    from fiberscope.study.costs import costs
+    from published.costs import costs
 
     rows = costs(machines, mint, options["tell"])
     columns = ("Machine", "Figure", "Run", "Published", "Ours", "Error", "Not in ours", "Source")
@@ -206,9 +206,9 @@ def _validation(
 ) -> tuple[list[Any], list[Table]]:
     """Every published figure, or those of some parts."""
     mint = _shipped_mint("validation is", options)
-    from fiberscope.commands.validation_tables import validation_tables
     from fiberscope.converters.sage.configuration import sage_parameters
-    from fiberscope.study import validation as study
+    from published import validation as study
+    from published.validation_tables import validation_tables
 
     rows = study.validation(parts, mint, sage_parameters({}), options["tell"])
     tiled, claims = study.sam(parts, options["tell"])
@@ -221,7 +221,7 @@ def _published(
     kind: Kind[Any], matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
     """What was run beside what was published, as data and as tables."""
-    from fiberscope.study import compare as study
+    from fiberscope.explore import compare as study
 
     runs = study.compare(kind, matrices, **options)
     return [asdict(run) for run in runs], tables(runs)
@@ -231,7 +231,7 @@ def _designs(
     kind: Kind[Any], workloads: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
     """The same of designs beside one another."""
-    from fiberscope.study import speedups
+    from fiberscope.explore import speedups
 
     given = dict(options)
     if given.pop("surrogates"):

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.options import Matrix
 from fiberscope.commands.rtl_options import Folder, Simulator
 from fiberscope.commands.run_options import Simulated
 from fiberscope.commands.taking import flag, taking
-from fiberscope.errors import InputError
-from fiberscope.report.files import matrices
+from fiberscope.results.report.files import matrices
 
 __all__ = ["convert"]
 
@@ -55,7 +55,7 @@ def convert(
       fiberscope convert csr bsr4 uniform:rows=100,cols=100,nonzeros=500 --bits 16 --json out.json
       fiberscope convert rlc coo uniform:rows=20,cols=20,nonzeros=60 --rtl divider,packer --sim pyrtl
     """
-    from fiberscope.runs import conversion
+    from fiberscope.run.request import conversion
 
     wanted: dict[str, object] = {} if bits is None else {"problem.bits": bits}
     if (rtl or any(getattr(asked, name) for name in OF_UNITS)) and "units" not in asked.entries():

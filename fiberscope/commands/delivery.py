@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fiberscope.errors import FailedRunError, UnwrittenFileError
-from fiberscope.report.files import STANDARD_OUTPUT
+from fiberscope.base.errors import FailedRunError, UnwrittenFileError
+from fiberscope.results.report.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from fiberscope.report.document import Report
-    from fiberscope.states.files import StateFiles
+    from fiberscope.results.recording.files import StateFiles
+    from fiberscope.results.report.document import Report
 
 __all__ = ["delivering"]
 
@@ -64,7 +64,7 @@ def _tell(report: Report, quiet: bool) -> None:
         return
     from rich.console import Console
 
-    from fiberscope.report.summary import show
+    from fiberscope.results.report.summary import show
 
     show(report, Console(highlight=False, markup=False, emoji=False))  # it has thousands, to import
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fiberscope.report.table import Table
+from fiberscope.results.report.table import Table
 
 if TYPE_CHECKING:
-    from fiberscope.study.speedups import Beside, Designs
+    from fiberscope.explore.speedups import Beside, Designs
 
 __all__ = ["design_tables"]
 

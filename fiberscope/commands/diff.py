@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.commands.output import lay
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
-from fiberscope.report.table import ruled
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
+from fiberscope.results.report.table import ruled
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    from fiberscope.report.difference import Change, Difference, Setting
-    from fiberscope.report.document import Report
+    from fiberscope.results.report.difference import Change, Difference, Setting
+    from fiberscope.results.report.document import Report
 
 __all__ = ["diff", "show_difference"]
 
@@ -41,8 +41,8 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
       fiberscope diff before.json after.json
       fiberscope diff before.json after.json --json changes.json
     """
-    from fiberscope.report.difference import compare
-    from fiberscope.report.document import Report
+    from fiberscope.results.report.difference import compare
+    from fiberscope.results.report.document import Report
 
     check_outputs({"--json": json}, {"the report BEFORE": before, "the report AFTER": after})
     reports = Report.read(before), Report.read(after)

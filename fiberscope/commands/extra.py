@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fiberscope.telling import installing
+from fiberscope.base.progress import installing
 
 __all__ = ["advice", "missing"]
 

@@ -11,8 +11,8 @@ import typer
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.options import Exact, Json, Markdown, ValueBits
 from fiberscope.commands.output import show, tell
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.report.table import Table, percent
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.results.report.table import Table, percent
 
 if TYPE_CHECKING:
     from fiberscope.workloads import NamedTensor

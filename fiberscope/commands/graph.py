@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fiberscope.base.operand_arguments import file_of_graph
 from fiberscope.commands.graph_compile import compile_, gallery
 from fiberscope.commands.graph_orders import cascade, orders
 from fiberscope.commands.graph_source import (
@@ -23,11 +24,10 @@ from fiberscope.commands.group import Group
 from fiberscope.commands.options import Exact
 from fiberscope.commands.run_options import Simulated
 from fiberscope.commands.taking import taking
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
-from fiberscope.words import file_of_graph
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
-    from fiberscope.report.document import Report
+    from fiberscope.results.report.document import Report
 
 __all__ = ["graph"]
 
@@ -84,7 +84,7 @@ def run(
       fiberscope graph run examples/graphs/fig11_locate.gv B=a.mtx C=ones:shape=40x10 D=ones --vcd out.vcd
       fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
-    from fiberscope.runs import GraphRun
+    from fiberscope.run.request import GraphRun
 
     given = tensors_by_name(tensors)
 
@@ -135,7 +135,7 @@ def draw(source: Source, formats: Formats = None, order: Order = "", output: _Ou
       fiberscope graph draw "x(i) = b(i) + c(i)" --format "x:s,b:s,c:s" -o sum.svg
     """
     from fiberscope.models.graphs.draw import svg_text
-    from fiberscope.report.files import write_text
+    from fiberscope.results.report.files import write_text
 
     name, made = named_graph(source, formats, order)
     path = output or Path(f"{name}.svg")

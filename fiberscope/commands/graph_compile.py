@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.graph_source import AUTO, Formats, Order, Tensors, chosen, compiled, tensors_by_name
-from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.compiler.compile import Compiled

@@ -9,7 +9,7 @@ import typer
 
 from fiberscope.commands.graph_source import Formats, Tensors, tensors_by_name
 from fiberscope.commands.options import Exact, Settings
-from fiberscope.report.files import check_outputs
+from fiberscope.results.report.files import check_outputs
 
 __all__ = ["cascade", "orders"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.errors import InputError
-from fiberscope.words import file_of_graph
+from fiberscope.base.errors import InputError
+from fiberscope.base.operand_arguments import file_of_graph
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.compiler.compile import Compiled
@@ -146,7 +146,7 @@ def tensors_by_name(words: list[str] | None) -> dict[str, str]:
     Raises:
         InputError: one without a name, or a name that is given twice.
     """
-    from fiberscope.words import operands_of
+    from fiberscope.base.operand_arguments import operands_of
 
     plain, named = operands_of(words or [])
     if plain:

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.base.errors import MACHINE_WRONG
 from fiberscope.commands.graph_source import Formats, Order, Source, Tensors, named_graph, tensors_by_name
 from fiberscope.commands.options import Config, Exact, Settings
 from fiberscope.commands.rtl_options import Folder, HdlSimulator, Points, ValueBits
-from fiberscope.errors import MACHINE_WRONG
 
 __all__ = ["export", "rtl"]
 
@@ -43,7 +43,7 @@ def export(
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.models.graphs.execution import configured, prepare
     from fiberscope.models.graphs.verilog import machine_of, module_name, verilog_of, write_verilog
-    from fiberscope.report.files import make_folder
+    from fiberscope.results.report.files import make_folder
 
     parameters = configured(parse_settings(settings or []), config)
     name, graph = named_graph(source, formats, order)

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.output import lay
-from fiberscope.errors import InputError
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["help_"]
@@ -51,7 +51,7 @@ def help_(topic: _Topic = None) -> None:
 
 def _list(folder: Path) -> None:
     """The pages, as the first one names them."""
-    from fiberscope.report.table import ruled
+    from fiberscope.results.report.table import ruled
 
     table = ruled("fiberscope help", "answers")
     for page in LISTED.finditer((folder / "index.md").read_text(encoding="utf-8")):
@@ -83,7 +83,7 @@ def _look_up(folder: Path, words: Sequence[str]) -> None:
 
 
 def _choose(parts: Sequence[_Part]) -> None:
-    from fiberscope.report.table import ruled
+    from fiberscope.results.report.table import ruled
 
     table = ruled("fiberscope help", "has a part on")
     for part in parts:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_name, complete_parameter
 from fiberscope.commands.options import Settings
 from fiberscope.commands.output import lay, nonzeros, shape, width
-from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
-from fiberscope.report.table import ruled
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
+from fiberscope.results.report.table import ruled
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -88,8 +88,8 @@ def info(
 
 def _draw(name: str, output: Path | None, settings: list[str]) -> None:
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.drawing.machine import drawn
-    from fiberscope.machines import find
+    from fiberscope.results.drawing.machine import drawn
+    from fiberscope.run.find_machine import find
 
     kind = find(name)
     output = output or Path(f"{kind.name.replace(':', '-')}.svg")
@@ -104,7 +104,7 @@ def _draw(name: str, output: Path | None, settings: list[str]) -> None:
 
 def _described(name: str, parameter: str | None) -> _Machine | _Matrix:
     from fiberscope import accelerators, workloads
-    from fiberscope.machines import find, is_machine
+    from fiberscope.run.find_machine import find, is_machine
     from fiberscope.workloads.cache import whereabouts
     from fiberscope.workloads.errors import nearest
     from fiberscope.workloads.files import file_of

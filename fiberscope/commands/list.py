@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.commands.output import lay, nonzeros, shape
-from fiberscope.report.files import STANDARD_OUTPUT, check_writable, write_json
-from fiberscope.report.table import ruled
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json
+from fiberscope.results.report.table import ruled
 
 if TYPE_CHECKING:
     from fiberscope.workloads import Entry

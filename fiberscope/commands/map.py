@@ -10,12 +10,12 @@ import typer
 
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Json, Quiet
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
 if TYPE_CHECKING:
-    from fiberscope.api import Progress
     from fiberscope.models.analytic.mapper.api import Best
     from fiberscope.models.analytic.mapper.search import Found
+    from fiberscope.run.api import Progress
 
 __all__ = ["map_"]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Config, Settings
 from fiberscope.commands.output import show
-from fiberscope.errors import InputError
-from fiberscope.report.table import Table
+from fiberscope.results.report.table import Table
 
 if TYPE_CHECKING:
     from fiberscope.hw.dram import DramSpecification
@@ -78,7 +78,7 @@ def _specification(
     from fiberscope import accelerators
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.accelerators.memory import MemoryParameters
-    from fiberscope.problem import configure
+    from fiberscope.accelerators.problem_settings import configure
 
     kind = accelerators.find(accelerator)
     configured, _maker = configure(kind, config, parse_settings(settings))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.run_options import Reported, exit_code
 from fiberscope.commands.taking import taking
-from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT
+from fiberscope.results.report.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from fiberscope.runs import Modelling
+    from fiberscope.run.request import Modelling
 
 __all__ = ["model"]
 
@@ -57,11 +57,11 @@ def model(
       fiberscope model my.yaml A=a.mtx B=b.mtx --set K1=512
       fiberscope model gamma wiki-Vote --show loopnest
     """
+    from fiberscope.base.operand_arguments import operands_of
     from fiberscope.commands.output import show as show_tables
     from fiberscope.commands.progress import watched
     from fiberscope.models.trace.show import traffic_table
-    from fiberscope.runs import Modelling
-    from fiberscope.words import operands_of
+    from fiberscope.run.request import Modelling
 
     factors, tensors = operands_of(operands or [])
     _check_show(show, asked.json, output)
@@ -114,7 +114,7 @@ def _shown(what: str, specification: str, settings: Mapping[str, object]) -> boo
 def _draw(path: Path, run: Modelling) -> None:
     """Draw where and when the bodies of the loops run."""
     from fiberscope.models.trace.spacetime import drawing
-    from fiberscope.report.pictures import save_figure
+    from fiberscope.results.report.pictures import save_figure
 
     ready = run.prepared()
     names = " and ".join(dict.fromkeys(one.workload.name for one in ready.operands.values()))

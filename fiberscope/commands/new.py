@@ -43,7 +43,7 @@ def machine(
       fiberscope new machine mine
       fiberscope new machine mine --in machines
     """
-    from fiberscope.new import new_machine
+    from fiberscope.template.new import new_machine
 
     made = new_machine(name, folder)
     for file in sorted(made.iterdir()):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fiberscope.report.table import Table, trimmed
+from fiberscope.results.report.table import Table, trimmed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_text
-from fiberscope.report.remote import address_of
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
+from fiberscope.results.report.remote import address_of
 
 if TYPE_CHECKING:
     from typing import Any
@@ -76,8 +76,8 @@ def _beside(results: str) -> Path:
 def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
     """Of a report."""
     from fiberscope.page.run import run_data
-    from fiberscope.report.document import Report
-    from fiberscope.states.document import StateTimeline
+    from fiberscope.results.recording.document import StateTimeline
+    from fiberscope.results.report.document import Report
 
     states = None if timeline is None else StateTimeline.read(timeline)
     return run_data(Report.read(file), states, title)
@@ -93,6 +93,6 @@ def _side_by_side(files: list[Path], title: str) -> dict[str, Any]:
 def _study(address: str, title: str) -> dict[str, Any]:
     """Of a store."""
     from fiberscope.page.study import study_data
-    from fiberscope.store import Store
+    from fiberscope.results.store import Store
 
     return study_data(Store(address), title)

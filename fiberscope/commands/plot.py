@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.report.files import check_outputs
+from fiberscope.results.report.files import check_outputs
 
 __all__ = ["plot"]
 
@@ -27,8 +27,8 @@ def plot(report: _Report, output: _Output = None) -> None:
       fiberscope plot out.json
       fiberscope plot out.json -o out.svg
     """
-    from fiberscope.report.document import Report
-    from fiberscope.report.pictures import save
+    from fiberscope.results.report.document import Report
+    from fiberscope.results.report.pictures import save
 
     target = output or report.with_suffix(".png")
     check_outputs({"--output": target}, {"the report": report})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.commands.options import Matrix
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_text
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_text
 
 if TYPE_CHECKING:
     from fiberscope.workloads.profile import Profile

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-    from fiberscope.api import Progress
+    from fiberscope.run.api import Progress
 
 __all__ = ["Stage", "watched"]
 
@@ -110,7 +110,7 @@ class _Lines:
 @contextmanager
 def _bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
     """A bar a stage."""
-    from fiberscope.bars import bars
+    from fiberscope.base.progress_bar import bars
 
     with bars(console) as shown:
         tasks: dict[str, TaskID] = {}

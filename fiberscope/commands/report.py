@@ -21,7 +21,7 @@ def report(file: _Report) -> None:
     """
     from rich.console import Console
 
-    from fiberscope.report.document import Report
-    from fiberscope.report.summary import show
+    from fiberscope.results.report.document import Report
+    from fiberscope.results.report.summary import show
 
     show(Report.read(file), Console(highlight=False, markup=False))

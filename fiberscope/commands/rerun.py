@@ -10,7 +10,7 @@ import typer
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Json, Quiet
 from fiberscope.commands.run_options import exit_code
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["rerun"]
 
@@ -33,8 +33,8 @@ def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quie
     """
     from fiberscope.commands.diff import show_difference
     from fiberscope.commands.progress import watched
-    from fiberscope.report.difference import compare
-    from fiberscope.rerun import rerun as run_again
+    from fiberscope.results.report.difference import compare
+    from fiberscope.run.rerun import rerun as run_again
 
     check_outputs({"the report": json}, {"the report FILE": file})
     with delivering(json, quiet) as deliver, watched(quiet) as tell:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.errors import InputError
-from fiberscope.report.files import check_outputs, write_text
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.files import check_outputs, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from fiberscope.store import Store
+    from fiberscope.results.store import Store
 
 __all__ = ["results"]
 
@@ -65,7 +65,7 @@ def results(
     if sql is not None and (where or sort or columns or sources):
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
     check_outputs({"--csv": csv, "--json": json}, {})
-    from fiberscope.store import Store
+    from fiberscope.results.store import Store
 
     store = Store(address)
     whole = csv is not None or json is not None
@@ -140,7 +140,7 @@ def _show(found: pa.Table) -> None:
     from rich.text import Text
 
     from fiberscope.commands.output import lay
-    from fiberscope.report.table import ruled
+    from fiberscope.results.report.table import ruled
 
     rows = found.slice(0, MOST_ROWS)
     numbers = [field.name for field in found.schema if field.type not in ("string", "bool")]

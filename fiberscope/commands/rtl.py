@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.accelerators import names
+from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Operands, Settings
 from fiberscope.commands.rtl_area import area_of_machine
@@ -24,17 +25,16 @@ from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, 
 from fiberscope.commands.rtl_power import power
 from fiberscope.commands.run_options import Waves
 from fiberscope.commands.taking import taking
-from fiberscope.errors import MACHINE_WRONG, InputError
-from fiberscope.machines import is_machine, specification_of
-from fiberscope.report.files import check_outputs, make_folder, write_text
+from fiberscope.results.report.files import check_outputs, make_folder, write_text
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
+from fiberscope.run.find_machine import is_machine, specification_of
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
     from fiberscope.hw.rtl.kit.parameters import Parameters
+    from fiberscope.results.recording.waveform import Waveform
     from fiberscope.rtl.loop import Outcome
     from fiberscope.rtl.order import Loop
-    from fiberscope.waveform import Waveform
 
 __all__ = ["compared", "ordered", "rtl"]
 
@@ -339,8 +339,8 @@ def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     for name in names:
         if name not in (ALL, MACHINE):
             named(name, given["accelerator"])
-    from fiberscope.waveform import files_of
-    from fiberscope.words import a_and_b
+    from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.results.recording.waveform import files_of
 
     asked = Loop(
         names,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fiberscope.commands.output import lay, tell
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 __all__ = ["area_of_machine"]
 
@@ -33,7 +33,7 @@ def area_of_machine(
 
 def _published(machine: str) -> Iterator[str]:
     """What the machine's own authors say of it."""
-    from fiberscope.study.costs import published
+    from published.costs import published
 
     if figure := published(machine, "area, mm2"):
         yield f"Published: {figure.published:g} mm2 of the machine as it ships, {figure.source}."

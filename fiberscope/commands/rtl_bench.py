@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.rtl_options import Folder, HdlSimulator, Numbers
-from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.rtl.choice import in_one_line, named, one_line
 
 if TYPE_CHECKING:

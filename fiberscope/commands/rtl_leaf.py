@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.graph_source import tensors_by_name
-from fiberscope.errors import MACHINE_WRONG, InputError
 from fiberscope.rtl.choice import in_one_line, known
 
 __all__ = ["export_leaf"]
@@ -34,7 +34,7 @@ def export_leaf(
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER
-    from fiberscope.report.files import make_folder
+    from fiberscope.results.report.files import make_folder
     from fiberscope.rtl.leaf import LeafOrder, check, drawn, export
 
     make_folder(folder)

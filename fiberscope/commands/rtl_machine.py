@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fiberscope.words import a_and_b
+from fiberscope.base.operand_arguments import a_and_b
 
 __all__ = ["export_machine"]
 
@@ -20,7 +20,7 @@ def export_machine(
     Raises:
         InputError: for what the user can put right.
     """
-    from fiberscope.report.files import make_folder
+    from fiberscope.results.report.files import make_folder
     from fiberscope.rtl.choice import known
     from fiberscope.rtl.order import Loop
     from fiberscope.rtl.places import MACHINE

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.options import Settings
 from fiberscope.commands.output import tell
-from fiberscope.errors import InputError
 
 __all__ = ["netlists"]
 
@@ -34,12 +34,12 @@ def netlists(machines: _Machines, settings: Settings = None, write: _Write = Non
       fiberscope rtl netlists gamma --set pe.radix=32
     """
     from fiberscope.accelerators.configuration import parse_settings, values
-    from fiberscope.converted import settled
-    from fiberscope.costs.book import read_book
-    from fiberscope.costs.netlists import own_table
-    from fiberscope.costs.prices import calls
-    from fiberscope.machines import find
+    from fiberscope.results.costs.book import read_book
+    from fiberscope.results.costs.netlists import own_table
+    from fiberscope.results.costs.prices import calls
     from fiberscope.rtl.choice import known
+    from fiberscope.run.configure import settled
+    from fiberscope.run.find_machine import find
 
     known()
     from fiberscope.rtl.netlists import called, remake

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import MACHINE_WRONG, InputError
+from fiberscope.base.progress import nobody
 from fiberscope.commands.completion import complete_accelerator, complete_matrix
 from fiberscope.commands.options import Settings
 from fiberscope.commands.output import lay
 from fiberscope.commands.progress import watched
 from fiberscope.commands.rtl_options import Folder
-from fiberscope.costs.netlists import LIBRARY
-from fiberscope.errors import MACHINE_WRONG, InputError
-from fiberscope.machines import is_machine
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.results.costs.netlists import LIBRARY
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.rtl.choice import in_one_line, known, named, one_line
-from fiberscope.telling import nobody
+from fiberscope.run.find_machine import is_machine
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -147,10 +147,10 @@ def _of_machine(
     output: Path,
 ) -> None:
     """Measure a machine by its parts and print a table, or write it as JSON too (- for here alone)."""
+    from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.rtl.machine_power import measure_machine, said_of_machine, told
     from fiberscope.rtl.order import Loop
     from fiberscope.rtl.places import MACHINE
-    from fiberscope.words import a_and_b
 
     if not operands:
         raise InputError(f"{machine}: say on which matrix it runs")
@@ -172,8 +172,8 @@ def _order(
     at: str | None,
 ) -> Loop | None:
     """The run of an accelerator that is asked for, None if the block is to run alone."""
+    from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.rtl.order import Loop
-    from fiberscope.words import a_and_b
 
     if accelerator is None:
         return None

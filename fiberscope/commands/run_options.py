@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from fiberscope.base.errors import INTERRUPTED, InputError
 from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Config, Exact, Json, Parts, Quiet, Settings
 from fiberscope.commands.taking import Needs, Options
 from fiberscope.commands.waveform_size import sized
-from fiberscope.errors import INTERRUPTED, InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.yaml_layer import Entry
-    from fiberscope.report.document import Report
-    from fiberscope.runs import Run
-    from fiberscope.states.files import StateFiles
-    from fiberscope.waveform import Waveform
+    from fiberscope.results.recording.files import StateFiles
+    from fiberscope.results.recording.waveform import Waveform
+    from fiberscope.results.report.document import Report
+    from fiberscope.run.request import Run
 
 __all__ = ["Reported", "Simulated", "Waves", "exit_code"]
 
@@ -69,7 +69,7 @@ class Waves(Options):
         Raises:
             InputError: the window is none.
         """
-        from fiberscope.waveform import Waveform
+        from fiberscope.results.recording.waveform import Waveform
 
         if self.vcd is None:
             return None
@@ -95,7 +95,7 @@ class Reported(Options):
         config = {"the file of --config": self.config}
         check_outputs({"the report": self.json, "the product": self.product, **outputs}, {**inputs, **config})
         if self.product is not None:
-            from fiberscope.report.product import check_product
+            from fiberscope.results.report.product import check_product
 
             check_product(self.product)
 
@@ -104,7 +104,7 @@ class Reported(Options):
         if self.product is not None and not report.complete:
             print("fiberscope: no product, as the run is incomplete", file=sys.stderr)
         elif self.product is not None:
-            from fiberscope.report.product import write_product
+            from fiberscope.results.report.product import write_product
 
             write_product(self.product, report.result)
             if not self.quiet and self.json != STANDARD_OUTPUT:
@@ -158,8 +158,8 @@ class Simulated(Waves, Reported):
             inputs: the files that the run reads, by what they are called in a message.
             wanted: settings that the command itself makes.
         """
+        from fiberscope.accelerators.user_parts import parse_parts
         from fiberscope.commands.progress import watched
-        from fiberscope.parts import parse_parts
 
         waveform = self.waveform()
         self.check(self._outputs(), inputs)
@@ -183,13 +183,13 @@ class Simulated(Waves, Reported):
         """Show the energy if that was asked for; returns the exit code."""
         if self.energy and self.json != STANDARD_OUTPUT:
             from fiberscope.commands.output import show
-            from fiberscope.report.costs_table import costs_table
+            from fiberscope.results.report.costs_table import costs_table
 
             show([costs_table(report)], markdown=False)
         return exit_code(report)
 
     def _outputs(self) -> _Files:
-        from fiberscope.waveform import files_of
+        from fiberscope.results.recording.waveform import files_of
 
         files = {"the memory trace": self.memory_trace, **(files_of(self.vcd) if self.vcd else {})}
         return {**files, "the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
@@ -200,7 +200,7 @@ class Simulated(Waves, Reported):
         Raises:
             InputError: there is no file for a window, the window is none, or a library is missing.
         """
-        from fiberscope.states.files import state_files
+        from fiberscope.results.recording.files import state_files
 
         window = _window("--timeline-window", self.timeline_window)
         return state_files(self.timeline, self.perfetto, window)

@@ -11,8 +11,8 @@ import typer
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.options import Config, Json, Markdown, Settings
 from fiberscope.commands.output import show
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.report.table import Table, percent
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.results.report.table import Table, percent
 
 if TYPE_CHECKING:
     from fiberscope.converters.sage.configuration import SageParameters
@@ -66,10 +66,10 @@ def sage(
       fiberscope sage expected:shape=11000x11000,density=0.1 --mcf-a csr --json -
     """
     from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.converters.sage.configuration import sage_parameters
     from fiberscope.converters.sage.kernels import problem
     from fiberscope.converters.sage.operands import operand
-    from fiberscope.words import a_and_b
 
     check_outputs({"--json": json}, {})
     parameters = sage_parameters(parse_settings(settings or []), config)

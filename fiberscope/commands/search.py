@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.options import Accelerator
 from fiberscope.commands.sweep import Placed
 from fiberscope.commands.taking import taking
-from fiberscope.errors import InputError
 
 if TYPE_CHECKING:
-    from fiberscope.sweeps.search import Search
+    from fiberscope.explore.sweeps.search import Search
 
 __all__ = ["search"]
 
@@ -70,12 +70,12 @@ def search(
       fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
       fiberscope search gamma wiki-Vote --minimise cycles --subject-to "pe_count < 2" --over search.yaml
     """
-    from fiberscope.report.pictures import check_picture, save_figure
-    from fiberscope.store import Store
-    from fiberscope.sweeps.point import Point
-    from fiberscope.sweeps.runner import Limits
-    from fiberscope.sweeps.search import Goal, Limit, Search, read_space
-    from fiberscope.sweeps.search_shown import drawn
+    from fiberscope.explore.sweeps.point import Point
+    from fiberscope.explore.sweeps.runner import Limits
+    from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
+    from fiberscope.explore.sweeps.search_shown import drawn
+    from fiberscope.results.report.pictures import check_picture, save_figure
+    from fiberscope.results.store import Store
 
     goals = [*map(Goal, minimise or []), *(Goal(measure, largest=True) for measure in maximise or [])]
     if not goals:
@@ -115,7 +115,7 @@ def _show(found: Search) -> None:
     from rich.text import Text
 
     from fiberscope.commands.output import lay
-    from fiberscope.report.table import ruled
+    from fiberscope.results.report.table import ruled
 
     if not found.best():
         print("No design was done that keeps all limits" if found.limits else "No design was done")

@@ -10,7 +10,7 @@ import typer
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import Simulated
 from fiberscope.commands.taking import taking
-from fiberscope.report.files import operand_files
+from fiberscope.results.report.files import operand_files
 
 __all__ = ["sim"]
 
@@ -41,8 +41,8 @@ def sim(
       fiberscope sim spec:gamma A=a.mtx B=b.mtx
       fiberscope sim gamma --chain "Y = A X; Z = Y W" A=a.mtx X=b.mtx W=b.mtx --product z.npz
     """
-    from fiberscope.runs import Simulation
-    from fiberscope.words import check_factors, operands_of
+    from fiberscope.base.operand_arguments import check_factors, operands_of
+    from fiberscope.run.request import Simulation
 
     factors, tensors = operands_of(operands)
     check_factors(factors)

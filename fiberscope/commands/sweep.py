@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 from fiberscope.commands.options import Config, Exact, Quiet, Settings
 from fiberscope.commands.taking import Options, taking
-from fiberscope.errors import POINTS_FAILED, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fiberscope.sweeps.api import Swept
-    from fiberscope.sweeps.study import Study
-    from fiberscope.sweeps.where import Where
+    from fiberscope.explore.sweeps.api import Swept
+    from fiberscope.explore.sweeps.executors import Where
+    from fiberscope.explore.sweeps.study import Study
 
 __all__ = ["Placed", "sweep"]
 
@@ -77,7 +77,7 @@ class Placed(Options):
 
     def where(self) -> Where:
         """Where the points run."""
-        from fiberscope.sweeps.where import Where
+        from fiberscope.explore.sweeps.executors import Where
 
         return Where(self.scheduler, self.slurm, self.pbs, self.workers)
 
@@ -112,7 +112,7 @@ def sweep(
       fiberscope sweep gamma wiki-Vote --command model --grid fibercache.size=768KiB,1536KiB,3MiB
       fiberscope sweep "csr csc" wiki-Vote --command convert --grid problem.bits=8,16,32
     """
-    from fiberscope.sweeps.api import run_study
+    from fiberscope.explore.sweeps.api import run_study
 
     study = _study(context.params, placed.given())
     address = study.store or STORE
@@ -124,7 +124,7 @@ def sweep(
 
 def _study(given: Mapping[str, Any], settings: Mapping[str, object]) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
-    from fiberscope.sweeps.api import made_study
+    from fiberscope.explore.sweeps.api import made_study
 
     keys = {name: given[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = given["exact"] or None

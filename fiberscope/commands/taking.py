@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, wraps
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 
 __all__ = ["Needs", "Options", "declared", "flag", "taking"]
 

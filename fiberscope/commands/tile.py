@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
+from fiberscope.base.operand_arguments import in_order
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.options import Exact, Json, Markdown
-from fiberscope.errors import InputError
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.words import in_order
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 if TYPE_CHECKING:
     from fiberscope.models.tiles.kernel import Kernel
@@ -136,7 +136,7 @@ def _deliver(made: Plan, measure: bool, json: Path | None, plot: Path | None, ma
     from fiberscope.commands.output import show
     from fiberscope.models.tiles.pictures import drawing
     from fiberscope.models.tiles.report import document, tables, why
-    from fiberscope.report.pictures import save_figure
+    from fiberscope.results.report.pictures import save_figure
 
     if json is not None:
         write_json(json, document(made, measured=measure))

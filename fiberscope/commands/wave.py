@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 
 __all__ = ["wave"]
 

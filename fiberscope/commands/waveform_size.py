@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fiberscope.commands.progress import CYCLES, SIMULATING, Stage
 
 if TYPE_CHECKING:
-    from fiberscope.api import Progress, Waveform
+    from fiberscope.run.api import Progress, Waveform
 
 __all__ = ["sized"]
 

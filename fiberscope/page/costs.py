@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fiberscope.report.document import Report
+from fiberscope.results.report.document import Report
 
 __all__ = ["costs"]
 

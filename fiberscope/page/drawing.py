@@ -8,16 +8,16 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
-from fiberscope.drawing.graph import Graph, box_names
-from fiberscope.drawing.layout import HEIGHT, WIDTH, Layout, arranged
-from fiberscope.drawing.machine import families_of
-from fiberscope.drawing.svg import svg
-from fiberscope.errors import InputError
-from fiberscope.machines import find
-from fiberscope.report.document import Report
-from fiberscope.report.numbers import leaves
-from fiberscope.report.parts import Component
+from fiberscope.results.drawing.graph import Graph, box_names
+from fiberscope.results.drawing.layout import HEIGHT, WIDTH, Layout, arranged
+from fiberscope.results.drawing.machine import families_of
+from fiberscope.results.drawing.svg import svg
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.parts import Component
+from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 
 __all__ = ["STATES", "drawing", "settings"]

@@ -9,14 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fiberscope.machines import find, is_machine
 from fiberscope.page.costs import costs
 from fiberscope.page.study import DIGEST_LETTERS, study_data
-from fiberscope.report.document import Report
-from fiberscope.report.numbers import leaves
-from fiberscope.store import Store
-from fiberscope.store.columns import DONE, encoded
-from fiberscope.store.measures import measures
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.numbers import leaves
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import DONE, encoded
+from fiberscope.results.store.measures import measures
+from fiberscope.run.find_machine import find, is_machine
 
 __all__ = ["side_by_side"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fiberscope.report.document import Report
-from fiberscope.report.families import Family, families, members
-from fiberscope.report.parts import Component
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import Family, families, members
+from fiberscope.results.report.parts import Component
 
 __all__ = ["roofline"]
 

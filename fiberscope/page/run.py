@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.page.costs import costs
 from fiberscope.page.drawing import STATES, drawing, settings
 from fiberscope.page.roofline import roofline
-from fiberscope.report.document import Report
-from fiberscope.report.families import families
-from fiberscope.report.summary import verified
-from fiberscope.states.document import StateTimeline
+from fiberscope.results.recording.document import StateTimeline
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import families
+from fiberscope.results.report.summary import verified
 
 __all__ = ["run_data"]
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from fiberscope import __version__
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.page.measures import carried, measures, with_rates
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fiberscope.store import Store
+    from fiberscope.results.store import Store
 
 __all__ = ["MOST_RUNS", "study_data"]
 

@@ -11,15 +11,15 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fiberscope.bars import bars
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress_bar import bars
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.sram import Macro, srams
 from fiberscope.hw.rtl.tools.area import GATES, Area, Cells, cells_of, library, measure, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
-from fiberscope.report.files import STANDARD_OUTPUT, check_outputs, write_json
+from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 __all__ = ["show"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-from fiberscope.report.document import Report
+from fiberscope.results.report.document import Report
 
 __all__ = ["Beside", "TooLongError"]
 

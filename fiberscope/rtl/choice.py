@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fiberscope.errors import InputError
-from fiberscope.report.files import make_folder, write_text
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.files import make_folder, write_text
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fiberscope.hw.rtl.kit.exercise import Exercise
-from fiberscope.report.parts import Component
+from fiberscope.results.report.parts import Component
 
 __all__ = ["said"]
 

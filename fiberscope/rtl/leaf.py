@@ -12,20 +12,20 @@ from typing import cast
 import numpy as np
 
 from fiberscope.accelerators.machine import EVENT
-from fiberscope.converted import settled
+from fiberscope.base.progress import nobody
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.hdl import Bench, run
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError
-from fiberscope.machines import find, specification_of
+from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.verilog import LeafVerilog, leaf_verilog
 from fiberscope.models.graphs.transcript import of_module
 from fiberscope.models.graphs.verilog import module_name, write_verilog
-from fiberscope.models.mapped.machine import MappedMachine
-from fiberscope.models.mapped.verilog import LeafVerilog, leaf_verilog
 from fiberscope.models.trace.load import draft
-from fiberscope.report.files import make_folder, write_text
-from fiberscope.telling import nobody
+from fiberscope.results.report.files import make_folder, write_text
+from fiberscope.run.configure import settled
+from fiberscope.run.find_machine import find, specification_of
 
 __all__ = ["PYRTL", "Exported", "LeafOrder", "check", "export"]
 

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fiberscope.errors import FailedRunError, InputError
+from fiberscope.base.errors import FailedRunError, InputError
+from fiberscope.base.interrupts import finished
+from fiberscope.base.progress import Progress
 from fiberscope.hw.rtl.kit.exercise import Exercise
 from fiberscope.hw.rtl.tools.hdl import FILES, SIMULATORS, HdlError, find
 from fiberscope.hw.rtl.tools.simulator import check_sources
 from fiberscope.hw.rtl.tools.verilator import Verilator
-from fiberscope.interrupts import finished
-from fiberscope.report.document import Report
-from fiberscope.report.files import check_outputs
-from fiberscope.report.numbers import leaves
-from fiberscope.report.parts import CIRCUMSTANCES
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.files import check_outputs
+from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.rtl import whole
 from fiberscope.rtl.beside import Beside, TooLongError
 from fiberscope.rtl.order import Loop
@@ -34,7 +35,6 @@ from fiberscope.rtl.runs import (
     verilated,
 )
 from fiberscope.sim import SimulationError
-from fiberscope.telling import Progress
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]

@@ -13,12 +13,7 @@ from rich import box
 from rich.table import Table
 
 from fiberscope.accelerators.configuration import parse_settings, values
-from fiberscope.converted import settled
-from fiberscope.costs.book import read_book
-from fiberscope.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, own_table
-from fiberscope.costs.prices import TABLES_NM, Prices
-from fiberscope.costs.scaling import area_factor
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.memory.cache_rtl import ARRAY
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
@@ -28,13 +23,18 @@ from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
-from fiberscope.machines import find
-from fiberscope.report.costs import prices_of
+from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, own_table
+from fiberscope.results.costs.prices import TABLES_NM, Prices
+from fiberscope.results.costs.scaling import area_factor
+from fiberscope.results.report.costs import prices_of
 from fiberscope.rtl.choice import one_line
 from fiberscope.rtl.netlists import Module, module_of, remake
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import ALL, Maker, Place, choose, makers, outermost
 from fiberscope.rtl.runs import simulated
+from fiberscope.run.configure import settled
+from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from fiberscope.accelerators.configuration import Configuration, parse_settings
 from fiberscope.accelerators.machine import EVENT, Machine
+from fiberscope.accelerators.problem_settings import configure
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
-from fiberscope.machines import find
-from fiberscope.problem import configure
+from fiberscope.run.find_machine import find
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.standstill import blocked_by
 from fiberscope.workloads import Problem

@@ -16,13 +16,8 @@ from rich import box
 from rich.table import Table
 
 from fiberscope.accelerators.configuration import parse_settings, values
-from fiberscope.converted import settled
-from fiberscope.costs.bill import CHANNELS as MEMORY
-from fiberscope.costs.book import read_book
-from fiberscope.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
-from fiberscope.costs.prices import TABLES_NM, TABLES_VOLTS
-from fiberscope.costs.scaling import energy_factor
-from fiberscope.errors import FailedRunError
+from fiberscope.base.errors import FailedRunError
+from fiberscope.base.progress import Progress, nobody
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
 from fiberscope.hw.rtl.kit.composition import Composition, Part
@@ -33,15 +28,20 @@ from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.sram_table import access_pj
-from fiberscope.machines import find
-from fiberscope.report.document import Report
+from fiberscope.results.costs.bill import CHANNELS as MEMORY
+from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
+from fiberscope.results.costs.prices import TABLES_NM, TABLES_VOLTS
+from fiberscope.results.costs.scaling import energy_factor
+from fiberscope.results.report.document import Report
 from fiberscope.rtl.loop import compare
 from fiberscope.rtl.machine_area import CHANNELS, modules
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.power import accesses, tools
 from fiberscope.rtl.whole import composed
+from fiberscope.run.configure import settled
+from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
-from fiberscope.telling import Progress, nobody
 
 __all__ = ["Alike", "MachinePower", "Node", "Row", "measure_machine", "row_of", "said_of_machine", "told"]
 

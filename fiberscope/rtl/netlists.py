@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from fiberscope.costs.netlists import LIBRARY, SHIPPED, Netlist, call_of, read_netlists
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters, combinations
 from fiberscope.hw.rtl.tools.area import cells_of, library, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
-from fiberscope.report.files import make_folder, write_text
+from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, Netlist, call_of, read_netlists
+from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.rtl.choice import named, one_line
 
 __all__ = ["Module", "called", "module_of", "remake"]
@@ -32,7 +32,7 @@ class Module:
 
 
 def called(call: str) -> Module:
-    """The module of a call, as ``fiberscope.costs.netlists.call_of`` writes it.
+    """The module of a call, as ``fiberscope.results.costs.netlists.call_of`` writes it.
 
     Raises:
         InputError: there is no such block.

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
-from fiberscope.errors import InputError
-from fiberscope.machines import find
-from fiberscope.report.files import matrices
+from fiberscope.results.recording.waveform import Waveform
+from fiberscope.results.report.files import matrices
+from fiberscope.run.find_machine import find
 from fiberscope.sim import Kernel
-from fiberscope.waveform import Waveform
 
 __all__ = ["Loop", "machine", "verilog_of"]
 
@@ -31,7 +31,7 @@ def machine(name: str) -> Accelerator[Any]:
 
 def verilog_of(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
     """The files of Verilog that a machine's specification names for parts."""
-    from fiberscope.models.mapped.units import VerilogPart  # noqa: PLC0415  (most machines have no specification)
+    from fiberscope.models.from_spec.units import VerilogPart  # noqa: PLC0415  (most machines have no specification)
 
     own = machine(name).own.values()
     named = (str(one.path) for one in own if isinstance(one, VerilogPart) and one.part in blocks)

@@ -15,7 +15,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
@@ -28,7 +28,7 @@ from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import access_pj
 from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
-from fiberscope.report.files import write_text
+from fiberscope.results.report.files import write_text
 from fiberscope.rtl.loop import PYRTL, compare
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import Place

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.api import simulate
-from fiberscope.errors import FailedRunError, InputError
+from fiberscope.base.errors import FailedRunError, InputError
+from fiberscope.base.progress import Progress
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.exercise import Exercise
@@ -23,14 +23,14 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, read_order, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
-from fiberscope.report.document import Report
+from fiberscope.results.recording.waveform import Waveform
+from fiberscope.results.report.document import Report
 from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import Place, makers
 from fiberscope.rtl.units import units
+from fiberscope.run.api import simulate
 from fiberscope.sim import Component, SimulationError
 from fiberscope.sim.interrupt import on_interrupt
-from fiberscope.telling import Progress
-from fiberscope.waveform import Waveform
 
 __all__ = [
     "RESULTS",

@@ -14,7 +14,9 @@ from typing import cast
 from fiberscope.accelerators import names
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.machine import EVENT, Machine
-from fiberscope.errors import InputError
+from fiberscope.accelerators.problem_settings import configure
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import Progress, nobody
 from fiberscope.hw.memory.axi_rtl import AxiParameters, axi_module, with_axi
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
@@ -29,14 +31,12 @@ from fiberscope.hw.rtl.tools.hdl import find as find_simulator
 from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.hw.rtl.tools.verilator import Verilator
-from fiberscope.problem import configure
-from fiberscope.report.document import Report
-from fiberscope.report.files import write_text
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.files import write_text
 from fiberscope.rtl.order import Loop, machine
 from fiberscope.rtl.places import ALL, makers
 from fiberscope.rtl.runs import TOP, Recorder, Run, benched, made_folder, recorded, simulated, written
 from fiberscope.sim import Kernel
-from fiberscope.telling import Progress, nobody
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray
 

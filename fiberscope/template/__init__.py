@@ -1,1 +1,1 @@
-"""A machine of one's own: row-wise product, a row of A at a time in each processing element."""
+"""The machine that ``fiberscope new machine`` writes, and the function that writes it."""

@@ -10,9 +10,9 @@ import pytest
 
 from fiberscope import accelerators, cli
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.machines import is_machine
+from fiberscope.run.find_machine import is_machine
 
-TEMPLATE = Path(__file__).parents[2] / "fiberscope" / "template"
+TEMPLATE = Path(__file__).parents[2] / "fiberscope" / "template" / "row_wise"
 
 
 def test_an_accelerator_is_found_by_its_name() -> None:
@@ -76,7 +76,7 @@ def test_a_package_that_is_installed_brings_a_machine(
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     names = "mine = mine.machine\ngamma = mine.machine\nlost = mine.lost\n"
-    (facts / "entry_points.txt").write_text(f"[fiberscope.machines]\n{names}")
+    (facts / "entry_points.txt").write_text(f"[fiberscope.run.find_machine]\n{names}")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert accelerators.installed() == {"lost": "mine.lost", "mine": "mine.machine"}
     assert accelerators.find("mine").shipped == folder / "config.yaml"

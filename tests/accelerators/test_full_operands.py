@@ -9,7 +9,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope.accelerators import find
 from fiberscope.accelerators.full_operands import compressed, lies_dense
-from fiberscope.problem import configure
+from fiberscope.accelerators.problem_settings import configure
 
 SMALL = {
     "gamma": {"pe.count": 2, "fibercache.banks": 3},

@@ -16,7 +16,7 @@ from fiberscope.accelerators.request_check import checking
 from fiberscope.accelerators.testing import KERNELS, cycles
 from fiberscope.converters.recipes import sources
 from fiberscope.converters.variants import FIGURE_8, KINDS, VARIANTS, WIRES, instances, waits_for_host
-from fiberscope.report.difference import compare
+from fiberscope.results.report.difference import compare
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import check_accounting
 

@@ -7,7 +7,7 @@ import pytest
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.study.compare import published
+from fiberscope.explore.compare import published
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 SET = re.compile(r"--set ([\w.]+)=(\w+)")

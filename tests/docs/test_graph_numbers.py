@@ -6,7 +6,7 @@ import pytest
 
 from fiberscope.accelerators.graphicionado import ACCELERATOR
 from fiberscope.commands.design_tables import design_tables
-from fiberscope.study.speedups import designs, speedups
+from fiberscope.explore.speedups import designs, speedups
 
 PAGE = Path(__file__).parents[2] / "docs" / "graphicionado.md"
 

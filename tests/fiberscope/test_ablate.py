@@ -8,8 +8,8 @@ import pytest
 
 from fiberscope import accelerators, cli
 from fiberscope.accelerators import configuration
-from fiberscope.errors import InputError
-from fiberscope.study.ablate import ablate, ablations
+from fiberscope.base.errors import InputError
+from fiberscope.explore.ablate import ablate, ablations
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 WITH_TABLE = [

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.machines import find
+from fiberscope.explore.analytical_comparison import Analytical, analytical
+from fiberscope.explore.check import Check, check
 from fiberscope.models.analytic.phases import read_phases
-from fiberscope.report.parts import Operand
-from fiberscope.study.analytical import Analytical, analytical
-from fiberscope.study.check import Check, check
+from fiberscope.results.report.parts import Operand
+from fiberscope.run.find_machine import find
 
 FULL = "uniform:rows=32,cols=32,nonzeros=1024"
 MULTIPLIERS = {"gamma": 32, "extensor": 128, "outerspace": 256, "sigma": 128 * 128}

@@ -16,8 +16,8 @@ from scipy import sparse
 import fiberscope
 from fiberscope import Waveform, accelerators
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.report.document import Report
-from fiberscope.report.parts import CIRCUMSTANCES
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.workloads import from_scipy
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"

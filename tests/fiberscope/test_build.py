@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope import accelerators, built
-from fiberscope.accelerators.built import compiled
+from fiberscope import accelerators
+from fiberscope.accelerators.module_cache import compiled
 from fiberscope.cli import run
-from fiberscope.new import new_machine
+from fiberscope.compiler import user_modules
 from fiberscope.sim import mode
+from fiberscope.template.new import new_machine
 
 PART = """
 from fiberscope.hw.stream import STREAM
@@ -50,7 +51,7 @@ TYPES = (
     "cdef int _note(self, long now) except -1",
 )
 LOADED = (
-    "from fiberscope.parts import parse_parts\n"
+    "from fiberscope.accelerators.user_parts import parse_parts\n"
     "part = parse_parts(['x=my_part:Slow'])['x']\n"
     "print(type(part.__dict__['tick']).__name__, __import__('my_part').__file__)\n"
 )
@@ -119,7 +120,7 @@ def test_without_a_compiler_it_is_a_line(part: Path, capsys, monkeypatch: pytest
 def test_a_module_is_compiled_with_those_beside_it_that_it_imports(part: Path) -> None:
     part.with_name("other.py").write_text("from my_part import Slow\n\n\nclass Slower(Slow):\n    pass\n")
     part.with_name("apart.py").write_text("x = 1\n")
-    assert built.build(part.with_name("other.py")) == [part, part.with_name("other.py")]
+    assert user_modules.build(part.with_name("other.py")) == [part, part.with_name("other.py")]
 
 
 @compiled_only
@@ -127,7 +128,7 @@ def test_a_machine_is_compiled_with_its_parts_and_its_runs_take_them(
     part: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = new_machine("mine", part.parent)
-    assert built.build(folder) == [folder / "machine.py", folder / "parts.py"]
+    assert user_modules.build(folder) == [folder / "machine.py", folder / "parts.py"]
     assert ticks_of(folder) != "function"
     fast = fiberscope.simulate("./mine", SMALL, exact=True)
     monkeypatch.setattr(mode, "uncompiled_requested", lambda: True)

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from fiberscope import cli
-from fiberscope.states.document import ComponentStates, Domain, StateTimeline
-from fiberscope.states.files import StateFiles
-from fiberscope.study import check as study
-from fiberscope.study.check import check
-from fiberscope.study.meanwhile import Group
+from fiberscope.explore import check as study
+from fiberscope.explore.check import check
+from fiberscope.explore.stall_attribution import Group
+from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
+from fiberscope.results.recording.files import StateFiles
 
 OPERAND = "uniform:rows=60,cols=60,nonzeros=300"
 

@@ -101,6 +101,6 @@ def test_planted_a_traceback_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_arguments: object, **_options: object) -> None:
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr("fiberscope.api.simulate", broken)
+    monkeypatch.setattr("fiberscope.run.api.simulate", broken)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         check(["sim", "gamma", MATRIX])

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from fiberscope import accelerators, cli
-from fiberscope.api import simulate
-from fiberscope.errors import InputError
-from fiberscope.report.table import Table, replace_between
-from fiberscope.study.compare import Published, compare, published
+from fiberscope.base.errors import InputError
+from fiberscope.explore.compare import Published, compare, published
+from fiberscope.results.report.table import Table, replace_between
+from fiberscope.run.api import simulate
 from fiberscope.workloads import WorkloadError
 
 GIVEN_DATA = os.environ.get("FIBERSCOPE_DATA", "")
@@ -153,7 +153,7 @@ def test_a_matrix_that_is_drawn_has_the_mean_of_its_draws_and_their_range(
     known = published(accelerators.find(toy))
     draws = {"drawn": {"workload": "chung-lu:rows=9,cols=9,nonzeros=20", "count": 3}}
     drawn = Published.model_validate(known.model_dump() | {"draws": draws})
-    monkeypatch.setattr("fiberscope.study.compare.published", lambda _kind: drawn)
+    monkeypatch.setattr("fiberscope.explore.compare.published", lambda _kind: drawn)
     texts = drawn.draws["drawn"].workloads
     assert texts == [f"chung-lu:rows=9,cols=9,nonzeros=20,seed={seed}" for seed in (1, 2, 3)]
     assert drawn.matrices[0] == "drawn"

@@ -7,9 +7,9 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.report.difference import compare
-from fiberscope.report.document import Report
-from fiberscope.report.parts import TensorTraffic
+from fiberscope.results.report.difference import compare
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.parts import TensorTraffic
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=5"
 

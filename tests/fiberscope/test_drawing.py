@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope import accelerators, cli
-from fiberscope.drawing.graph import Box, Bundle, Graph
-from fiberscope.drawing.layout import HEIGHT, WIDTH, arranged
-from fiberscope.drawing.machine import drawn, families_of
-from fiberscope.drawing.svg import svg
+from fiberscope.results.drawing.graph import Box, Bundle, Graph
+from fiberscope.results.drawing.layout import HEIGHT, WIDTH, arranged
+from fiberscope.results.drawing.machine import drawn, families_of
+from fiberscope.results.drawing.svg import svg
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SVG = "{http://www.w3.org/2000/svg}"

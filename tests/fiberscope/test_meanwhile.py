@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from fiberscope.states.document import ComponentStates, Domain, StateTimeline
-from fiberscope.study.meanwhile import Group, meanwhile
+from fiberscope.explore.stall_attribution import Group, meanwhile
+from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
 
 CLOCKS = {
     "core": Domain(hertz="1000000000", base_ticks=2),

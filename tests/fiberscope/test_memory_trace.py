@@ -11,9 +11,9 @@ import pytest
 import fiberscope
 from fiberscope import InputError, UnwrittenFileError, cli
 from fiberscope.accelerators import find
+from fiberscope.accelerators.problem_settings import configure
 from fiberscope.hw.dram.replay import by_channel, read_trace, replay
 from fiberscope.hw.memory.protocol import READ
-from fiberscope.problem import configure
 from fiberscope.sim.kernel import Kernel
 
 MATRIX = "uniform:rows=120,cols=120,nonzeros=900,seed=3"
@@ -162,7 +162,7 @@ def test_a_disk_that_is_full_costs_the_trace_and_not_the_run(monkeypatch, tmp_pa
         def close(self):
             pass
 
-    monkeypatch.setattr("fiberscope.memory_trace.gzip.open", lambda *_arguments: Full())
+    monkeypatch.setattr("fiberscope.results.recording.memory_trace.gzip.open", lambda *_arguments: Full())
     with pytest.raises(UnwrittenFileError, match="No space left") as raised:
         run(tmp_path / "out.trace.gz")
     assert raised.value.report.complete

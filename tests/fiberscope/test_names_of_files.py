@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.report.files import write_bytes
+from fiberscope.base.text_encoding import spelt
+from fiberscope.results.report.files import write_bytes
 from fiberscope.sim.partial import partial, replacing
-from fiberscope.spelling import spelt
 
 ROOT = Path(__file__).parents[2]
 MATRIX = "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n2 3 4\n3 2 2\n"

@@ -10,7 +10,7 @@ import pytest
 
 import fiberscope
 from fiberscope.cli import run
-from fiberscope.new import TEMPLATE
+from fiberscope.template.new import TEMPLATE
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=100"
 

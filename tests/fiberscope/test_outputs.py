@@ -143,7 +143,7 @@ def test_a_disk_that_takes_no_report_does_not_keep_the_summary_back(
     def full(*_arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("fiberscope.report.files.os.replace", full)
+    monkeypatch.setattr("fiberscope.results.report.files.os.replace", full)
     assert cli.run(["sim", toy, SMALL, "--json", "out.json"]) == 2
     out, err = capsys.readouterr()
     assert err == "fiberscope: out.json: cannot write it: No space left on device\n"

@@ -7,7 +7,7 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.sim import SimulationError
 
@@ -120,4 +120,4 @@ def test_from_python_too(toy: str) -> None:
             "gamma", TINY[0], parts={"merger": lambda name, radix, stages: None}, pe__count=2, pe__radix=4
         )
     assert fiberscope.ablate(toy, TINY[0])[0].name == "as configured"
-    assert fiberscope.compare.__module__ == "fiberscope.study.compare"
+    assert fiberscope.compare.__module__ == "fiberscope.explore.compare"

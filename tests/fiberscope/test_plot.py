@@ -7,10 +7,10 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.report import pictures as plot
-from fiberscope.report.document import Report
-from fiberscope.report.families import families
-from fiberscope.report.parts import Occupancy
+from fiberscope.results.report import pictures as plot
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import families
+from fiberscope.results.report.parts import Occupancy
 
 pytest.importorskip("matplotlib")
 

@@ -9,9 +9,9 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.errors import InputError, VerificationError
-from fiberscope.report.difference import compare
-from fiberscope.report.document import Report
+from fiberscope.base.errors import InputError, VerificationError
+from fiberscope.results.report.difference import compare
+from fiberscope.results.report.document import Report
 from fiberscope.workloads import WorkloadError
 
 RING = "structured:rows=8,cols=8,n=2,m=4,seed=1"

@@ -10,9 +10,9 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.errors import InputError
-from fiberscope.report.document import Report
-from fiberscope.report.product import check_product, write_product
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.product import check_product, write_product
 from fiberscope.workloads import SparseTensor, load, load_tensor
 
 GIVEN = "uniform:rows=40,cols=40,nonzeros=200"

@@ -4,7 +4,7 @@ import pytest
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.study.compare import published
+from fiberscope.explore.compare import published
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope.errors import InputError
-from fiberscope.report.document import Report
-from fiberscope.report.files import check_writable
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.files import check_writable
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.costs.netlists import LIBRARY, LIBRARY_NM
-from fiberscope.costs.scaling import area_factor
+from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM
+from fiberscope.results.costs.scaling import area_factor
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from fiberscope import cli, solve
-from fiberscope.interrupts import terminations_interrupt
+from fiberscope import cli
+from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.models.graphs import execution
 from fiberscope.models.trace import evaluate
-from fiberscope.report import timeline
+from fiberscope.results.report import timeline
+from fiberscope.run import execute as run_execute
 
 ROOT = Path(__file__).parents[2]
 LONG = "uniform:rows=3000,cols=3000,nonzeros=60000,seed=1"  # some seconds
@@ -164,7 +165,7 @@ def test_every_machine_stops_within_a_second_and_leaves_its_report(
 ) -> None:
     sent: list[float] = []
     where = evaluate.Nest if command == "model" else timeline  # what ``solve`` and ``execution`` run by
-    assert execution.timeline is solve.timeline is timeline
+    assert execution.timeline is run_execute.timeline is timeline
     monkeypatch.setattr(where, "run", ticking(number, where.run, sent))
     out = tmp_path / "out.json"
     code = cli.run([*SIMULATIONS[command].split(), "-q", "--json", str(out)])
@@ -194,7 +195,7 @@ def test_rtl_that_is_interrupted_is_not_called_different(tmp_path: Path, monkeyp
 @pytest.mark.usefixtures("heeding")
 def test_a_sweep_stops_with_points_at_work(tmp_path: Path, monkeypatch, capsys) -> None:
     pytest.importorskip("distributed")
-    from fiberscope.sweeps import engine
+    from fiberscope.explore.sweeps import engine
 
     sent: list[float] = []
     run = engine._Execution

@@ -36,8 +36,8 @@ REST = {
 UNASKED = {
     "fiberscope.commands.sweep",
     "fiberscope.converters",
-    "fiberscope.models.energies",
-    "fiberscope.states.watch",
+    "fiberscope.results.costs.energies",
+    "fiberscope.results.recording.watch",
     "fiberscope.workloads.readers",
     "fiberscope.workloads.surrogate",
     "filelock",
@@ -98,7 +98,7 @@ def test_a_sweep_that_has_nothing_to_run_starts_no_dask(tmp_path: Path) -> None:
     sweep = ["sweep", "gamma", _RUN[2], "--set", "memory.format.A=bsr2", "--store", str(tmp_path), "--quiet"]
     for _ in range(2):  # a row that is refused, and one that the store has
         exit_code, modules = loaded_by(sweep)
-        assert "fiberscope.sweeps.api" in modules
+        assert "fiberscope.explore.sweeps.api" in modules
         assert {"dask", "distributed", "scipy.stats"} & modules == set()
     assert exit_code == 0
 

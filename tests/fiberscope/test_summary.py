@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 import fiberscope
-from fiberscope.report.document import Report
-from fiberscope.report.families import families
-from fiberscope.report.parts import Component
-from fiberscope.report.summary import show
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import families
+from fiberscope.results.report.parts import Component
+from fiberscope.results.report.summary import show
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
@@ -121,7 +121,7 @@ def test_the_bottleneck_in_a_sentence(
     toy: str, lanes: tuple[int, int], feeder: int, memory: float, sentence: str
 ) -> None:
     from fiberscope import accelerators
-    from fiberscope.report.families import bottleneck
+    from fiberscope.results.report.families import bottleneck
 
     parts = {
         f"toy.lane{number:02}.multiplier": component(busy, idle=100 - busy)
@@ -140,7 +140,7 @@ def test_the_bottleneck_in_a_sentence(
 )
 def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None:
     from fiberscope import accelerators
-    from fiberscope.report.families import bottleneck
+    from fiberscope.results.report.families import bottleneck
 
     parts = {"toy.lane00.multiplier": part, "toy.lane00.feeder": component(10, idle=90)}
     sentence = bottleneck(accelerators.find(toy), parts, 0.3)
@@ -149,7 +149,7 @@ def test_the_largest_loss_is_named(toy: str, part: Component, loss: str) -> None
 
 def test_the_machines_own_explanation_follows_a_loss_and_no_limit(toy: str) -> None:
     from fiberscope import accelerators
-    from fiberscope.report.families import bottleneck
+    from fiberscope.results.report.families import bottleneck
 
     parts = {"toy.lane00.multiplier": component(20, idle=80), "toy.lane00.feeder": component(10, idle=90)}
     explained = "The longest row takes 19 cycles."
@@ -174,7 +174,7 @@ def test_channels_that_always_hold_requests_are_probably_the_limit(
     toy: str, held: int, memory: float, sentence: str
 ) -> None:
     from fiberscope import accelerators
-    from fiberscope.report.families import bottleneck
+    from fiberscope.results.report.families import bottleneck
 
     kind = dataclasses.replace(accelerators.find(toy), limits=(), channels="memory.channel")
     parts = {

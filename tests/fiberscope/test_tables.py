@@ -7,10 +7,10 @@ import pytest
 
 from fiberscope import accelerators
 from fiberscope.accelerators import ConfigurationError
-from fiberscope.errors import InputError
-from fiberscope.study.ablate import ablations
-from fiberscope.study.compare import published
-from fiberscope.study.speedups import designs
+from fiberscope.base.errors import InputError
+from fiberscope.explore.ablate import ablations
+from fiberscope.explore.compare import published
+from fiberscope.explore.speedups import designs
 
 READERS = {"published.yaml": published, "designs.yaml": designs, "ablations.yaml": ablations}
 

@@ -13,9 +13,9 @@ import pytest
 
 import fiberscope
 from fiberscope.accelerators import configuration, find
-from fiberscope.report import timeline
-from fiberscope.report.parts import Timeline
-from fiberscope.report.timeline import Watch
+from fiberscope.results.report import timeline
+from fiberscope.results.report.parts import Timeline
+from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import Component, Kernel, mode
 from fiberscope.workloads import load
 

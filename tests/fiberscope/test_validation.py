@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fiberscope import accelerators, cli
-from fiberscope.commands.validation_tables import validation_tables
-from fiberscope.models.graphs.experiments import SIDES, TILED, Claim, Measured
-from fiberscope.study.sparseloop import sparseloop
-from fiberscope.study.validation import HERE, Held, Row, machine_rows, sam, validation
+from published.sam_experiments import SIDES, TILED, Claim, Measured
+from published.sparseloop import sparseloop
+from published.validation import HERE, Held, Row, machine_rows, sam, validation
+from published.validation_tables import validation_tables
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "validation.md"
@@ -123,7 +123,7 @@ def test_the_page_has_every_published_point_of_figure_15():
 def test_only_runs_with_published_cycles_are_rows(monkeypatch):
     runs = [Measured("12", "a", "ijk", 7), Measured("15", "b", "tiles", 90, published=100)]
     said = [Claim("12", "so", "7", holds=True)]
-    monkeypatch.setattr("fiberscope.study.validation.experiments", lambda _figures, _tell: (runs, said))
+    monkeypatch.setattr("published.validation.experiments", lambda _figures, _tell: (runs, said))
     rows, claims = sam(["sam"], print)
     assert [(one.run, one.published, one.ours, one.error) for one in rows] == [
         ("Fig. 15, b", 100, 90, pytest.approx(-0.1))

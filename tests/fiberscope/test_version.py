@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope.version import RELEASE, commit_of
-from fiberscope.version import version_of as said
+from fiberscope.base.version import RELEASE, commit_of
+from fiberscope.base.version import version_of as said
 
 ROOT = Path(fiberscope.__file__).parents[1]
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
@@ -26,7 +26,7 @@ def git(folder: Path, *words: str) -> str:
 def tree(tmp_path: Path) -> Path:
     """What is needed to build from, with nothing to compile, in a repository of one commit."""
     made = tmp_path / "tree"
-    for name in ("pyproject.toml", "README.md", "LICENSE", "fiberscope/version.py"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "fiberscope/base/version.py"):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, made / name)
     (made / "fiberscope" / "__init__.py").touch()

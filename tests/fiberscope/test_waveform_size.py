@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.api import Waveform
 from fiberscope.commands import waveform_size
 from fiberscope.commands.waveform_size import sized
+from fiberscope.run.api import Waveform
 from fiberscope.sim.partial import partial
 
 MIB = 1 << 20

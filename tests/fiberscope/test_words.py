@@ -2,8 +2,8 @@
 
 import pytest
 
-from fiberscope.errors import InputError
-from fiberscope.words import a_and_b, in_order
+from fiberscope.base.errors import InputError
+from fiberscope.base.operand_arguments import a_and_b, in_order
 
 
 @pytest.mark.parametrize(

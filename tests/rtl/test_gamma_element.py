@@ -10,7 +10,7 @@ from whole_matrices import SMALL, written
 from fiberscope import simulate
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.gamma import prefetcher_rtl, writer_rtl
-from fiberscope.errors import FailedRunError, InputError
+from fiberscope.base.errors import FailedRunError, InputError
 from fiberscope.hw.fibers import reader_rtl
 from fiberscope.hw.fibers.tasks_rtl import Elements
 from fiberscope.hw.memory.protocol import READ, WRITE

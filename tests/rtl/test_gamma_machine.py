@@ -6,7 +6,7 @@ import pytest
 from whole_matrices import SMALL, written
 
 from fiberscope.accelerators.gamma import whole_rtl
-from fiberscope.errors import FailedRunError, InputError
+from fiberscope.base.errors import FailedRunError, InputError
 from fiberscope.hw.rtl.kit import whole as kit
 from fiberscope.rtl.loop import PYRTL, compare
 from fiberscope.rtl.order import Loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from fiberscope.drawing.svg import box, sheet
+from fiberscope.results.drawing.svg import box, sheet
 from fiberscope.sim import Component
 from fiberscope.sim.component import Output, Port
 

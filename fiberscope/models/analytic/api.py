@@ -7,17 +7,17 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.evaluate import Evaluated, evaluate_many
 from fiberscope.models.analytic.inputs import Case, file_called, read_case
 from fiberscope.models.analytic.machines import check_machine, is_machine, machine_case
 from fiberscope.models.analytic.report import report
 from fiberscope.models.trace.api import roots_of as specified_roots
 from fiberscope.models.trace.source import find
-from fiberscope.provenance.made import Roots, given_settings, source
-from fiberscope.report.document import Report
-from fiberscope.report.host import Timing
-from fiberscope.report.parts import Asked
+from fiberscope.results.provenance.source_digest import Roots, given_settings, source
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.host import Timing
+from fiberscope.results.report.parts import Asked
 
 __all__ = ["analyze", "analyzed", "check", "evaluated", "roots_of"]
 

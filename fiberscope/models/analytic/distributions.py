@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.counted import Actual, Banded
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
-from fiberscope.models.energies import ActionEnergy, EnergyTable
+from fiberscope.results.costs.energies import ActionEnergy, EnergyTable
 
 __all__ = ["STORAGE_ACTIONS", "Energies"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fiberscope.accelerators.configuration import validated
 from fiberscope.accelerators.yaml_layer import Entry
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapping import Mapping
@@ -19,7 +19,7 @@ from fiberscope.models.analytic.read_mapping import read_mapping
 from fiberscope.models.analytic.read_problem import read_problem
 from fiberscope.models.analytic.schema import DirectiveSchema, OptimizationsSchema
 from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Place, read_files
-from fiberscope.models.energies import EnergyTable, default_table
+from fiberscope.results.costs.energies import EnergyTable, default_table
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["Case", "case_of", "designs", "file_called", "read_case", "read_options"]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
 from fiberscope.models.analytic.counted import Actual
 from fiberscope.models.analytic.density import Density
@@ -29,11 +29,11 @@ from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.specified_nest import Nest, nest_of
 from fiberscope.models.analytic.uniform import Uniform
-from fiberscope.models.energies import default_table
 from fiberscope.models.trace.api import UNBOUNDED, prepare, specified
 from fiberscope.models.trace.source import names
 from fiberscope.models.trace.specification import Component, Configuration, Specification
 from fiberscope.models.trace.specification import RankFormat as StoredRank
+from fiberscope.results.costs.energies import default_table
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.sparse import sparse
 

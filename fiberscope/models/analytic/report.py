@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from fiberscope.costs.bill import ENERGY_WITHOUT
 from fiberscope.models.analytic.actions import Access, FormatAccess
 from fiberscope.models.analytic.cost import LevelCost
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.evaluate import Evaluated
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
-from fiberscope.report import costs, parts
-from fiberscope.report import levels as level_parts
-from fiberscope.report.document import Report
-from fiberscope.report.frame import framed, verification, workload
-from fiberscope.report.host import Timing
+from fiberscope.results.costs.bill import ENERGY_WITHOUT
+from fiberscope.results.report import costs, parts
+from fiberscope.results.report import levels as level_parts
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.host import Timing
 
 __all__ = ["Levels", "bottleneck", "limits", "report"]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from fiberscope.models.energies import ComponentActions
+from fiberscope.results.costs.energies import ComponentActions
 
 __all__ = [
     "AttributesSchema",

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import prod
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.trace.specification import (
     Configuration,
     Einsum,

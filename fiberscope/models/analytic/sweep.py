@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.evaluate import evaluate_many
 from fiberscope.models.analytic.inputs import read_case
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
-from fiberscope.report.table import Table
+from fiberscope.results.report.table import Table
 from fiberscope.workloads.errors import nearest
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class DensitySweep:
         Raises:
             InputError: matplotlib is missing.
         """
-        from fiberscope.report.pictures import blank  # noqa: PLC0415  (matplotlib is an extra)
+        from fiberscope.results.report.pictures import blank  # noqa: PLC0415  (matplotlib is an extra)
 
         drawn = blank(f"{self.case} by the density of {self.tensor}", 3.2)
         there = [point for point in self.points if point.cycles is not None]

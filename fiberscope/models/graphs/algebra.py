@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Number, Split, Sum
 from fiberscope.workloads.expressions.points import Points

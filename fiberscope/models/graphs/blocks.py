@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.fibers.level import Level as Fibers
 from fiberscope.hw.streams.tokens import BV, CRD, REF, VAL
 from fiberscope.models.graphs.levels.compressed import CompressedLevel

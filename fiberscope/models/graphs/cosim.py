@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.wrapper import Part
 from fiberscope.hw.rtl.tools.area import Area, measure
 from fiberscope.hw.rtl.tools.hdl import Bench, run
@@ -24,8 +24,8 @@ from fiberscope.models.graphs.verilog import (
     write_verilog,
 )
 from fiberscope.models.graphs.write import write_gv
-from fiberscope.report.files import make_folder
-from fiberscope.report.table import Table
+from fiberscope.results.report.files import make_folder
+from fiberscope.results.report.table import Table
 
 __all__ = ["Cosimulated", "area_table", "cosimulated"]
 

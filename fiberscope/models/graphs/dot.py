@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NoReturn
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 
 __all__ = ["Digraph", "EdgeStatement", "NodeStatement", "Place", "parse"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fiberscope.drawing.graph import Box, Bundle
-from fiberscope.drawing.graph import Graph as Drawing
-from fiberscope.drawing.layout import arranged
-from fiberscope.drawing.svg import svg
 from fiberscope.models.graphs.expression import Unreadable, expressions_of
 from fiberscope.models.graphs.netlist import Graph
+from fiberscope.results.drawing.graph import Box, Bundle
+from fiberscope.results.drawing.graph import Graph as Drawing
+from fiberscope.results.drawing.layout import arranged
+from fiberscope.results.drawing.svg import svg
 
 __all__ = ["drawing_of", "svg_text"]
 

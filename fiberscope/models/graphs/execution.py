@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fiberscope.accelerators.configuration import layers, validated
-from fiberscope.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
-from fiberscope.memory_trace import tracing
+from fiberscope.base.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
+from fiberscope.base.progress import Progress, nobody
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import joined_tensor
 from fiberscope.models.graphs.deadlock import advice
@@ -31,16 +31,16 @@ from fiberscope.models.graphs.rewrites.joiners import chained_unions
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.graphs.write import gv_text
-from fiberscope.provenance.made import Roots, given_settings, operand_name, source
-from fiberscope.report import timeline
-from fiberscope.report.document import Report
-from fiberscope.report.host import Timing
-from fiberscope.report.parts import Asked, Source
-from fiberscope.report.timeline import Watch
+from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source
+from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.memory_trace import tracing
+from fiberscope.results.recording.waveform import Waveform, recording
+from fiberscope.results.report import timeline
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.host import Timing
+from fiberscope.results.report.parts import Asked, Source
+from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import BuildError, DeadlockError, Kernel, Run, SimulationError
-from fiberscope.states.files import StateFiles
-from fiberscope.telling import Progress, nobody
-from fiberscope.waveform import Waveform, recording
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.dot import Place
 
 __all__ = ["Faults"]

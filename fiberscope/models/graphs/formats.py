@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.levels import BY_LETTER, BY_NAME
 from fiberscope.models.graphs.levels.level import LevelFormat
 

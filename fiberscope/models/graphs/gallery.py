@@ -11,8 +11,8 @@ from fiberscope.models.graphs.compiler.kernels import KERNELS, Kernel
 from fiberscope.models.graphs.draw import svg_text
 from fiberscope.models.graphs.drawn import drawn
 from fiberscope.models.graphs.execution import run
-from fiberscope.report.document import Report
-from fiberscope.report.files import make_folder, write_text
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.files import make_folder, write_text
 
 __all__ = ["Shown", "shown", "write_gallery"]
 

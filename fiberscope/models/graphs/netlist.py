@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.dot import Place
 from fiberscope.models.graphs.formats import Format, format_of
 from fiberscope.models.graphs.levels import BY_NAME

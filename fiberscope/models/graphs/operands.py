@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import published
 from fiberscope.models.graphs.cut_tensors import cut_tensor
 from fiberscope.models.graphs.expression import Assignment, Unreadable, accesses_in, expressions_of

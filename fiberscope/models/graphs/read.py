@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.dot import Digraph, EdgeStatement, NodeStatement, parse
 from fiberscope.models.graphs.faults import Faults
 from fiberscope.models.graphs.formats import Format, format_of

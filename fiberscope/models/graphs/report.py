@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, cast
 
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.settings import GraphParameters
-from fiberscope.report import parts
-from fiberscope.report.collect import components_of
-from fiberscope.report.document import Report
-from fiberscope.report.frame import framed, verification, workload
-from fiberscope.report.host import Timing
-from fiberscope.report.timeline import Watch
+from fiberscope.results.report import parts
+from fiberscope.results.report.collect import components_of
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.host import Timing
+from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import Run
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison

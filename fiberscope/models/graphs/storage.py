@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.fibers.arrays import rounded_to
 from fiberscope.hw.value_type import ValueType
 from fiberscope.models.graphs.formats import Format

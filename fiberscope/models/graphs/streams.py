@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fiberscope.report.document import Report
-from fiberscope.report.table import Table
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.table import Table
 
 __all__ = ["StreamCount", "stream_counts", "streams_table"]
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw import streams as stream_blocks
 from fiberscope.hw.fibers import merge_rtl
 from fiberscope.hw.rtl.kit.arithmetic import carried_as
@@ -37,7 +37,7 @@ from fiberscope.models.graphs.execution import Prepared
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.graphs.settings import GraphParameters
-from fiberscope.report.files import write_text
+from fiberscope.results.report.files import write_text
 from fiberscope.sim import Component
 from fiberscope.sim.connect import End, Link
 

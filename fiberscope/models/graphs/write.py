@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.ports import Edge, PortFinder
-from fiberscope.report.files import write_text
+from fiberscope.results.report.files import write_text
 
 __all__ = ["gv_text", "write_gv"]
 

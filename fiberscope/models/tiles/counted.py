@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Prediction, Shape, cut_one
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Prediction, Shape, cut
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import Points, join, level_counts

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.workloads.expressions.expression import (
     Access,
     Equation,

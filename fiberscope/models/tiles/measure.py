@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import cut, pack_all
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.walk import Fetched, Overflow, walk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fiberscope.accelerators.machine import TileRoom
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import base_shape
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.options import Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.workloads.named_tensor import NamedTensor
 from fiberscope.workloads.opening import load_tensor

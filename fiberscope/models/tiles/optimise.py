@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Candidate, Scheme, Shape, base_shape
 from fiberscope.models.tiles.counted import Counted
 from fiberscope.models.tiles.fit import Fitter

@@ -8,7 +8,7 @@ import numpy as np
 
 from fiberscope.models.tiles.base import Scheme, cut_one
 from fiberscope.models.tiles.plan import Plan
-from fiberscope.report.pictures import LEAST, LEGEND, READ, WORK, WRITTEN, blank
+from fiberscope.results.report.pictures import LEAST, LEGEND, READ, WORK, WRITTEN, blank
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

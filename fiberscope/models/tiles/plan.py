@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Scheme, Shape, base_shape
 from fiberscope.models.tiles.baselines.drt import MICROTILE, PANEL, Dynamic, drt
 from fiberscope.models.tiles.baselines.squares import Square, Squares, swiftiles

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Candidate, Prediction, Scheme
 from fiberscope.models.tiles.baselines.drt import Dynamic
 from fiberscope.models.tiles.kernel import Kernel
@@ -15,8 +15,8 @@ from fiberscope.models.tiles.measure import Measured
 from fiberscope.models.tiles.plan import Plan
 from fiberscope.models.tiles.probability import corrs
 from fiberscope.models.tiles.statistics import Statistics, from_json, to_document
-from fiberscope.report.files import read_text
-from fiberscope.report.table import Table, percent
+from fiberscope.results.report.files import read_text
+from fiberscope.results.report.table import Table, percent
 
 __all__ = ["SCHEMA", "document", "read_statistics", "tables", "why"]
 

@@ -13,9 +13,10 @@ import numpy as np
 from fiberscope import accelerators
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError, validated
 from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.problem_settings import SECTION, ProblemMaker
 from fiberscope.accelerators.yaml_layer import Entry
-from fiberscope.errors import VerificationError
-from fiberscope.models.energies import default_table, read_table
+from fiberscope.base.errors import VerificationError
+from fiberscope.base.progress import Progress, nobody
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import energy
 from fiberscope.models.trace.evaluate import Outcome, run
@@ -36,12 +37,17 @@ from fiberscope.models.trace.report import Modelled, Solved, report
 from fiberscope.models.trace.source import Source as Found
 from fiberscope.models.trace.spacetime import Stamps, Watcher
 from fiberscope.models.trace.specification import Specification
-from fiberscope.problem import SECTION, ProblemMaker
-from fiberscope.provenance.made import Roots, given_settings, of_machine, operand_name, source
-from fiberscope.report.document import Report
-from fiberscope.report.host import Timing
-from fiberscope.report.parts import Asked, Source
-from fiberscope.telling import Progress, nobody
+from fiberscope.results.costs.energies import default_table, read_table
+from fiberscope.results.provenance.source_digest import (
+    Roots,
+    given_settings,
+    of_machine,
+    operand_name,
+    source,
+)
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.host import Timing
+from fiberscope.results.report.parts import Asked, Source
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.fibertree import FiberTree

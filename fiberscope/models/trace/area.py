@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from fiberscope.costs.bill import AREA_WITHOUT
-from fiberscope.costs.book import read_book
-from fiberscope.costs.prices import Part, part_of
 from fiberscope.models.trace.specification import Component, Specification
+from fiberscope.results.costs.bill import AREA_WITHOUT
+from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.prices import Part, part_of
 
 __all__ = ["areas_of"]
 

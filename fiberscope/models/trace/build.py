@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.trace.body import Body
 from fiberscope.models.trace.codes import BOTH, OPCODES
 from fiberscope.models.trace.coiteration import Coiteration, Pieces

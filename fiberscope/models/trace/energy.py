@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fiberscope.costs.bill import ENERGY_WITHOUT
-from fiberscope.models.energies import ActionEnergy, EnergyTable
 from fiberscope.models.trace.evaluate import EinsumRun
 from fiberscope.models.trace.specification import Component, Specification
+from fiberscope.results.costs.bill import ENERGY_WITHOUT
+from fiberscope.results.costs.energies import ActionEnergy, EnergyTable
 
 __all__ = ["Energy", "Spent", "energy"]
 

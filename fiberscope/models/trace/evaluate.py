@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.trace.build import Nest
 from fiberscope.models.trace.levels import stored, tree_of
 from fiberscope.models.trace.output import OutputRank

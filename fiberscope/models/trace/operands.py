@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fiberscope.errors import InputError
-from fiberscope.words import check_factors
+from fiberscope.base.errors import InputError
+from fiberscope.base.operand_arguments import check_factors
 from fiberscope.workloads import NamedTensor, Problem, Workload, draw, is_gemm, open_tensor
 from fiberscope.workloads.canonical import CsrArray, digest
 from fiberscope.workloads.errors import nearest

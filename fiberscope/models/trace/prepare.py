@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.trace.plan import Mapped, RankUse
 from fiberscope.models.trace.specification import (
     Flatten,

@@ -15,10 +15,10 @@ from fiberscope.models.trace.operands import Given, tensor_of
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
-from fiberscope.report import costs, parts
-from fiberscope.report.document import Report
-from fiberscope.report.frame import framed, verification, workload
-from fiberscope.report.host import Timing
+from fiberscope.results.report import costs, parts
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.host import Timing
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison

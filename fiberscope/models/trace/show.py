@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.trace.model import blocks, outside_of_space
 from fiberscope.models.trace.specification import (
     Einsum,
@@ -18,8 +18,8 @@ from fiberscope.models.trace.specification import (
     UniformOccupancy,
     UniformShape,
 )
-from fiberscope.report.document import Report
-from fiberscope.report.table import Table
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.table import Table
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import (
     Access,

@@ -12,7 +12,7 @@ from fiberscope.models.trace.evaluate import Attachment, Prepared
 from fiberscope.models.trace.instances import Work
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.specification import Configuration
-from fiberscope.report.pictures import blank
+from fiberscope.results.report.pictures import blank
 from fiberscope.workloads.canonical import Integers
 
 if TYPE_CHECKING:

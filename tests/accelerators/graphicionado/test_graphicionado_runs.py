@@ -11,9 +11,9 @@ from scipy import sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.graphicionado import ACCELERATOR
-from fiberscope.report import pictures
-from fiberscope.report.document import Report
-from fiberscope.study.speedups import designs, speedups
+from fiberscope.explore.speedups import designs, speedups
+from fiberscope.results.report import pictures
+from fiberscope.results.report.document import Report
 from fiberscope.workloads import WorkloadError
 
 GRAPH = "uniform:rows=120,cols=120,nonzeros=700,seed=3"

@@ -7,8 +7,8 @@ from outerspace_bench import configured
 
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace
 from fiberscope.accelerators.testing import cycles
+from fiberscope.explore.compare import published as reported_runs
 from fiberscope.sim import mode
-from fiberscope.study.compare import published as reported_runs
 
 NAMES = ("multiply", "add", "swap", "pairs", "nodes", "node_blocks", "rows_merged")
 COUNTS = {

@@ -18,8 +18,8 @@ from fiberscope.accelerators.sigma import ACCELERATOR
 from fiberscope.accelerators.sigma.packing import chunks, slices
 from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.accelerators.testing import cycles, run_to_end
+from fiberscope.explore.compare import published
 from fiberscope.sim import mode
-from fiberscope.study.compare import published
 from fiberscope.workloads import draw
 
 PUBLISHED = published(ACCELERATOR)

@@ -11,7 +11,7 @@ from fiberscope.accelerators.testing import MachineCase
 MACHINES = Path(__file__).parent.parent
 ROOT = MACHINES.parents[1]
 OWN = {
-    "row_wise": ROOT / "fiberscope" / "template",
+    "row_wise": ROOT / "fiberscope" / "template" / "row_wise",
     "matraptor": ROOT / "examples" / "matraptor",
 }  # folders with a case of their own
 

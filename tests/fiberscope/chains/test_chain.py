@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.chains.chain import Chain, Product
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
+from fiberscope.run.chains.chain import Chain, Product
 
 NAMES = st.sampled_from(["A", "X", "W", "R", "P_1"])
 

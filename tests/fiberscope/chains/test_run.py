@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from fiberscope.chains import run as chains_run
-from fiberscope.errors import InputError, VerificationError
-from fiberscope.report.document import Report
-from fiberscope.report.parts import CIRCUMSTANCES
+from fiberscope.base.errors import InputError, VerificationError
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.parts import CIRCUMSTANCES
+from fiberscope.run.chains import run as chains_run
 from fiberscope.workloads import WorkloadError
 
 GNN = "Y = A X; Z = Y W"
@@ -96,7 +96,7 @@ def test_what_comes_out_is_the_chain_of_random_matrices(seed: int, text: str) ->
     a, p, q = (
         sparse.csr_array(rng.integers(-2, 3, shape).astype(float)) for shape in ((9, 9), (7, 9), (9, 7))
     )
-    names = fiberscope.chains.chain.Chain.of(text).operands
+    names = fiberscope.run.chains.chain.Chain.of(text).operands
     report = fiberscope.simulate(
         "gamma", chain=text, tensors={k: v for k, v in zip("APQ", (a, p, q), strict=True) if k in names}
     )

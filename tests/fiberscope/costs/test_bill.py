@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.costs.bill import Counted, bill
-from fiberscope.costs.prices import Part, Prices
-from fiberscope.new import new_machine
-from fiberscope.report.costs import told
-from fiberscope.report.costs_table import costs_table
+from fiberscope.results.costs.bill import Counted, bill
+from fiberscope.results.costs.prices import Part, Prices
+from fiberscope.results.report.costs import told
+from fiberscope.results.report.costs_table import costs_table
+from fiberscope.template.new import new_machine
 
 WORKLOADS = {
     "gamma": "uniform:rows=30,cols=30,nonzeros=90",

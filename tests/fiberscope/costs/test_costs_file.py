@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.costs import netlists
-from fiberscope.costs.book import read_book
-from fiberscope.costs.prices import calls, priced
 from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
+from fiberscope.results.costs import netlists
+from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.prices import calls, priced
 
 HEAD = "technology: 45 nm\nvoltage: 0.9 V\n"
 PE = HEAD + "parts: {pe: {source: s, "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fiberscope import cli
-from fiberscope.costs.netlists import LIBRARY, SHIPPED, call_of, read_netlists
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
+from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, call_of, read_netlists
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 pytest.importorskip("pyosys", reason="Yosys is missing: pip install 'fiberscope[area]'")

@@ -11,7 +11,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.configuration import load
 from fiberscope.converters.mint import MINT
-from fiberscope.study.costs import Cost
+from published.costs import Cost
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 PAGE = Path(__file__).parents[3] / "docs" / "energy.md"
@@ -33,7 +33,7 @@ def test_an_area_is_that_of_the_machine_and_stands_on_the_page(capsys):
 
 
 def test_a_power_is_energy_over_time(monkeypatch):
-    from fiberscope.study import costs
+    from published import costs
 
     operands = ("uniform:rows=30,cols=30,nonzeros=90",)
     figure = costs.Figure(machine="gamma", what="power, W", published=2.0, operands=operands, source="nobody")
@@ -44,7 +44,7 @@ def test_a_power_is_energy_over_time(monkeypatch):
 
 
 def test_variants_of_a_converter_share_blocks_and_so_take_less():
-    from fiberscope.study.costs import costs
+    from published.costs import costs
 
     rows = costs(["mint"], load(MINT.configuration, MINT.shipped, name="mint"), lambda _what: None)
     assert [row.published for row in rows] == [0.95, 0.41, 0.23]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.costs.scaling import AREAS, ENERGIES, LIMITS, area_factor, energy_factor
+from fiberscope.results.costs.scaling import AREAS, ENERGIES, LIMITS, area_factor, energy_factor
 
 NODES = st.sampled_from(sorted(AREAS))
 SIZES = st.floats(*LIMITS)

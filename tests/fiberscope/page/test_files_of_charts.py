@@ -13,8 +13,8 @@ import pytest
 import fiberscope
 from fiberscope.page.document import page
 from fiberscope.page.run import run_data
-from fiberscope.report.document import Report
-from fiberscope.states.document import StateTimeline
+from fiberscope.results.recording.document import StateTimeline
+from fiberscope.results.report.document import Report
 
 Open = Callable[..., Any]
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300,seed=3"

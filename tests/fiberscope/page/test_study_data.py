@@ -15,11 +15,11 @@ from studies import BYTES, CLOCK, EVIL, MULTIPLIES, cycles, study, traffic
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.page import page, study_data
 from fiberscope.page.measures import carried
 from fiberscope.page.reports import side_by_side
-from fiberscope.store import Store
+from fiberscope.results.store import Store
 
 MOST_BYTES = 3_000_000  # of a page with 1,000 runs
 MOST_SECONDS = 10  # of the processor, for a store with 1e5 rows

@@ -11,8 +11,8 @@ pytest.importorskip("duckdb", reason="the extra 'sweep' is not installed")
 from studies import BYTES, EVIL, PES, SIZES, cycles, study, traffic
 
 from fiberscope.page import page, study_data
-from fiberscope.store import Store
-from fiberscope.store.columns import encoded
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import encoded
 
 Open = Callable[..., Any]
 SHOWN = "#count"

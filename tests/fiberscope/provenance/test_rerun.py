@@ -7,9 +7,9 @@ import pytest
 
 import fiberscope
 from fiberscope import accelerators, cli
-from fiberscope.report.difference import compare
-from fiberscope.report.document import Report
-from fiberscope.report.parts import CIRCUMSTANCES
+from fiberscope.results.report.difference import compare
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.parts import CIRCUMSTANCES
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 TALL = "uniform:rows=20,cols=15,nonzeros=40"

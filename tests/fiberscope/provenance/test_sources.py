@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rooms import ALLOWED
 
 import fiberscope
-from fiberscope.provenance.imports import Import, named
-from fiberscope.provenance.sources import sources
+from fiberscope.results.provenance.imports import Import, named
+from fiberscope.results.provenance.sources import sources
 from fiberscope.sim import mode
 
 ROOT = Path(fiberscope.__file__).parents[1]
@@ -168,14 +168,14 @@ def test_the_digest_is_that_of_the_content_wherever_it_lies(
 
 def test_what_a_process_has_imported_besides_changes_nothing() -> None:
     gamma = "fiberscope.accelerators.gamma"
-    asks = f"from fiberscope.provenance.sources import sources; print(sources([{gamma!r}]).digest)"
+    asks = f"from fiberscope.results.provenance.sources import sources; print(sources([{gamma!r}]).digest)"
     alone, beside = (
         subprocess.run(
             [sys.executable, "-c", before + asks], check=True, capture_output=True, text=True
         ).stdout
         for before in (
             "",
-            "import fiberscope.sweeps.child, fiberscope.models.trace.api, fiberscope.accelerators.sigma; ",
+            "import fiberscope.explore.sweeps.worker, fiberscope.models.trace.api, fiberscope.accelerators.sigma; ",
         )
     )
     assert alone == beside

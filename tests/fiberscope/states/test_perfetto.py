@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fiberscope
-from fiberscope.states.document import ComponentStates, StateTimeline, slices_of
+from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
 
 messages = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
 

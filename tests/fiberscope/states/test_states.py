@@ -10,11 +10,11 @@ import pytest
 import fiberscope
 from fiberscope.accelerators import configuration, find
 from fiberscope.models.graphs.execution import run as run_graph
-from fiberscope.report import timeline
+from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
+from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.watch import StateWatch
+from fiberscope.results.report import timeline
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
-from fiberscope.states.document import ComponentStates, StateTimeline, slices_of
-from fiberscope.states.files import StateFiles
-from fiberscope.states.watch import StateWatch
 from fiberscope.workloads import load
 
 MATRIX = "uniform:rows=40,cols=40,nonzeros=300,seed=3"
@@ -266,7 +266,7 @@ def test_what_cannot_be_is_refused(given, message, tmp_path, monkeypatch):
 
 
 def test_a_missing_library_is_named(monkeypatch, toy, tmp_path):
-    monkeypatch.setattr("fiberscope.states.perfetto.find_spec", lambda _name: None)
+    monkeypatch.setattr("fiberscope.results.recording.perfetto.find_spec", lambda _name: None)
     with pytest.raises(fiberscope.InputError, match=r"pip install 'fiberscope\[perfetto\]'"):
         fiberscope.simulate(toy, MATRIX, timeline=StateFiles(perfetto=tmp_path / "trace"))
 

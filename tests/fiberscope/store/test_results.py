@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("duckdb")
+from fiberscope.base.errors import InputError
 from fiberscope.commands.results import results
-from fiberscope.errors import InputError
-from fiberscope.store import Store
+from fiberscope.results.store import Store
 
 ODD = (
     "SELECT [1, 2] AS \":x: [b]\", DATE '2020-01-02' AS day, "

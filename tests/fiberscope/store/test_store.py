@@ -23,11 +23,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fiberscope
-from fiberscope.errors import InputError
-from fiberscope.interrupts import terminations_interrupt
-from fiberscope.store import Store, store
-from fiberscope.store.columns import FIXED, decoded, encoded, parameters, tabulated, unified
-from fiberscope.store.measures import measures
+from fiberscope.base.errors import InputError
+from fiberscope.base.interrupts import terminations_interrupt
+from fiberscope.results.store import Store, store
+from fiberscope.results.store.columns import FIXED, decoded, encoded, parameters, tabulated, unified
+from fiberscope.results.store.measures import measures
 
 
 def row(number: int, status: str = "done", **parameters: object) -> tuple[str, bytes]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fiberscope.store import Store
-from fiberscope.store.columns import FIXED, KEY, column_of
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import FIXED, KEY, column_of
 
 EVIL = "</script><img src=x onerror=document.title='broken'><!--"
 WORKLOADS = ("wiki-Vote", "p2p-Gnutella31", EVIL)

@@ -28,8 +28,8 @@ def scheduler(client: Any) -> str:
 def workers() -> Iterator[Any]:
     """The client of a real scheduler with two processes of workers."""
     pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
-    from fiberscope.sweeps.clusters import connected
-    from fiberscope.sweeps.where import Where
+    from fiberscope.explore.sweeps.clusters import connected
+    from fiberscope.explore.sweeps.executors import Where
 
     with connected(Where(workers=2)) as client:
         yield client

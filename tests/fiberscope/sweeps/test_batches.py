@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
 
-from fiberscope.sweeps.ending import DONE, Outcome
-from fiberscope.sweeps.plan import Task
-from fiberscope.sweeps.point import Point
-from fiberscope.sweeps.progress import BATCH_SECONDS, Progress, batches
+from fiberscope.explore.sweeps.plan import Task
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.progress import BATCH_SECONDS, Progress, batches
+from fiberscope.explore.sweeps.task_status import DONE, Outcome
 
 
 def task(number: int, seconds: float) -> Task:

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fiberscope.sweeps.clusters import connected
-from fiberscope.sweeps.where import Where
+from fiberscope.explore.sweeps.clusters import connected
+from fiberscope.explore.sweeps.executors import Where
 
 
 def test_workers_come_back_when_the_process_that_started_them_is_killed() -> None:
@@ -37,7 +37,7 @@ def test_a_sweep_that_is_killed_takes_its_workers_along_and_nothing_is_said(toy:
 
 DASK_JOBQUEUE = """
 import signal
-from fiberscope.sweeps.clusters import _dask_jobqueue
+from fiberscope.explore.sweeps.clusters import _dask_jobqueue
 before = signal.getsignal(signal.SIGINT)
 assert _dask_jobqueue().SLURMCluster is not None
 assert signal.getsignal(signal.SIGINT) is before

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fiberscope.sweeps.content import digest_of
+from fiberscope.explore.sweeps.content import digest_of
 
 
 @pytest.fixture

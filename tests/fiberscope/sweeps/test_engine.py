@@ -21,19 +21,21 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.errors import InputError
-from fiberscope.store import Store
-from fiberscope.store.columns import decoded
-from fiberscope.sweeps.engine import execute
-from fiberscope.sweeps.plan import planned
-from fiberscope.sweeps.point import Point
-from fiberscope.sweeps.progress import Progress
-from fiberscope.sweeps.runner import _CHILD, Limits
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.engine import execute
+from fiberscope.explore.sweeps.plan import planned
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.progress import Progress
+from fiberscope.explore.sweeps.runner import _CHILD, Limits
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import decoded
 
 ROOT = Path(__file__).parents[3]
 SLOW = "uniform:rows=30,cols=30,nonzeros=100"  # the toy, in Python, takes some hundredths of a second
 FORKS = multiprocessing.get_context("forkserver")  # sweeps that have imported already what they need
-FORKS.set_forkserver_preload(["pytest", "rich.console", "fiberscope.sweeps.api", "fiberscope.store.query"])
+FORKS.set_forkserver_preload(
+    ["pytest", "rich.console", "fiberscope.explore.sweeps.api", "fiberscope.results.store.query"]
+)
 
 
 def test_a_sweep_gives_what_single_runs_give(scheduler: str, small: str, tmp_path: Path) -> None:
@@ -133,7 +135,7 @@ def test_a_retry_that_is_ended_at_once_leaves_the_rows_of_what_had_failed(
     def interrupted(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fiberscope.sweeps.engine.execute", interrupted)
+    monkeypatch.setattr("fiberscope.explore.sweeps.engine.execute", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fiberscope.sweep(toy, "uniform:rows=9,cols=9,nonzeros=20", retry=True, **given)
     assert dict(zip(before["digest"], before["status"], strict=True)) == dict(
@@ -163,10 +165,8 @@ def test_a_point_that_takes_too_long_or_too_much_has_its_row(
 def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
     scheduler: str, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    child = (
-        "import runpy, time; time.sleep(2); runpy.run_module('fiberscope.sweeps.child', run_name='__main__')"
-    )
-    monkeypatch.setattr("fiberscope.sweeps.runner._CHILD", [sys.executable, "-c", child])
+    child = "import runpy, time; time.sleep(2); runpy.run_module('fiberscope.explore.sweeps.worker', run_name='__main__')"
+    monkeypatch.setattr("fiberscope.explore.sweeps.runner._CHILD", [sys.executable, "-c", child])
     mine = altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL")
     frame = fiberscope.sweep(
         mine,
@@ -213,7 +213,7 @@ def altered(toy: str, folder: Path, old: str, new: str) -> str:
 def test_a_death_of_a_worker_gives_back_what_is_unfinished_of_its_batch_and_costs_who_ran(
     workers: Any, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fiberscope.sweeps.engine.DEATHS", 2)
+    monkeypatch.setattr("fiberscope.explore.sweeps.engine.DEATHS", 2)
     runs = f"""open("{tmp_path}/runs", "a").write(f"{{parameters.lane.pause}}\\n")
         if parameters.lane.pause == 3:
             os.kill(os.getppid(), signal.SIGKILL)
@@ -269,7 +269,7 @@ def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others
 
 
 def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> None:
-    monkeypatch.setattr("fiberscope.sweeps.clusters.PATIENCE", "1s")
+    monkeypatch.setattr("fiberscope.explore.sweeps.clusters.PATIENCE", "1s")
     with pytest.raises(InputError, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"):
         fiberscope.sweep("gamma", small, scheduler="tcp://127.0.0.1:1", quiet=True)
 
@@ -277,7 +277,7 @@ def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> 
 def test_points_wait_for_workers_that_are_still_to_come(
     scheduler: str, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fiberscope.sweeps.engine.threads", lambda _client: 0)
+    monkeypatch.setattr("fiberscope.explore.sweeps.engine.threads", lambda _client: 0)
     frame = fiberscope.sweep("gamma", small, grid={"pe.count": [1, 2, 3]}, scheduler=scheduler, quiet=True)
     assert list(frame["status"]) == ["done"] * 3
 

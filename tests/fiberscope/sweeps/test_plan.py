@@ -8,11 +8,11 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope.accelerators import ConfigurationError
-from fiberscope.errors import InputError
-from fiberscope.sweeps import plan
-from fiberscope.sweeps.plan import Task, planned
-from fiberscope.sweeps.point import Point, run_of
-from fiberscope.sweeps.study import read_study
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps import plan
+from fiberscope.explore.sweeps.plan import Task, planned
+from fiberscope.explore.sweeps.point import Point, run_of
+from fiberscope.explore.sweeps.study import read_study
 from fiberscope.workloads import WorkloadError
 
 MATRIX = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n2 2 {}\n"
@@ -66,9 +66,9 @@ def test_another_version_is_the_same_point_and_another_schema_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = task().digest
-    monkeypatch.setattr("fiberscope.sweeps.plan.__version__", "99")
+    monkeypatch.setattr("fiberscope.explore.sweeps.plan.__version__", "99")
     assert task().digest == before
-    monkeypatch.setattr("fiberscope.sweeps.plan.SCHEMA", "fiberscope-report-9")
+    monkeypatch.setattr("fiberscope.explore.sweeps.plan.SCHEMA", "fiberscope-report-9")
     assert task().digest != before
 
 

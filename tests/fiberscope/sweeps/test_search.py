@@ -9,17 +9,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fiberscope.accelerators import ConfigurationError
-from fiberscope.errors import InputError
-from fiberscope.provenance.made import Roots
-from fiberscope.store import Store
-from fiberscope.store.columns import encoded
-from fiberscope.sweeps.ending import Outcome
-from fiberscope.sweeps.plan import Task
-from fiberscope.sweeps.point import Point
-from fiberscope.sweeps.runner import Limits
-from fiberscope.sweeps.search import Goal, Limit, Search, read_space
-from fiberscope.sweeps.search_shown import drawn, front
-from fiberscope.sweeps.where import Where
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.plan import Task
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
+from fiberscope.explore.sweeps.search_shown import drawn, front
+from fiberscope.explore.sweeps.task_status import Outcome
+from fiberscope.results.provenance.source_digest import Roots
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import encoded
 
 SPACE = "pe.count: {from: 1, to: 3}\nfibercache.ways: [8, 16]\n"
 GOALS = [Goal("cycles"), Goal("pe_count * fibercache_ways")]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fiberscope.sweeps.space import Range, Sample, combined
+from fiberscope.explore.sweeps.space import Range, Sample, combined
 
 SHARES = st.integers(0, 2**20 - 1).map(lambda parts: parts / 2**20)  # floats are slow to draw
 WHOLE = st.integers(1, 10**6)

@@ -8,9 +8,9 @@ import pytest
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.errors import InputError
-from fiberscope.sweeps.suite import Ran, Suite, workloads_of
-from fiberscope.sweeps.suite_shown import drawn, failures, table
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.suite import Ran, Suite, workloads_of
+from fiberscope.explore.sweeps.suite_shown import drawn, failures, table
 
 ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonzeros=90"
 WRONG = "uniform:rows=20,cols=30,nonzeros=60"

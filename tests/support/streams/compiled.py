@@ -3,7 +3,7 @@
 import numpy as np
 from streams.dense_evaluation import evaluated
 
-from fiberscope.errors import DeadlockedRunError
+from fiberscope.base.errors import DeadlockedRunError
 from fiberscope.models.graphs import graph_from_text, gv_text
 from fiberscope.models.graphs.execution import Course, _Runs, configured, prepare
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.api import evaluated
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
@@ -17,8 +17,8 @@ from fiberscope.models.analytic.mapper.space import Space
 from fiberscope.models.analytic.mapper.walks import WALKS, guided
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
 from fiberscope.models.analytic.report import report
-from fiberscope.report.document import Report
-from fiberscope.report.host import Timing
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.host import Timing
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["SEARCHES", "Best", "constraints_of", "find"]

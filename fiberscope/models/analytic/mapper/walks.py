@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import installing
 from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapper.search import Outcome, evaluate
 from fiberscope.models.analytic.mapper.space import Space, Whole
 from fiberscope.models.analytic.mapping import Mappings
-from fiberscope.telling import installing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

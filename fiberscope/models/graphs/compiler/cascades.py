@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.language import OPERATORS, computed
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.sums import with_sums
@@ -18,7 +18,7 @@ from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph, Stream
 from fiberscope.models.trace.specification import Einsum, Specification, Split
-from fiberscope.report.document import Report
+from fiberscope.results.report.document import Report
 from fiberscope.workloads.expressions import expression as einsums
 from fiberscope.workloads.expressions.expression import Access
 

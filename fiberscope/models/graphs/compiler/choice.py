@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.front import NOT_SPLIT, notation_of, notation_of_text
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.orders import Orders
@@ -21,7 +21,7 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.splits import Splits, cut_variables
 from fiberscope.models.graphs.storage import store
-from fiberscope.report.table import Table
+from fiberscope.results.report.table import Table
 from fiberscope.workloads.expressions.expression import Access, accesses
 from fiberscope.workloads.tensor import SparseTensor
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import NoReturn
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.workloads.expressions.expression import (
     Access,

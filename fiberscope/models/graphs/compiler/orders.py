@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.notation import TensorPath
 from fiberscope.models.graphs.compiler.sums import variables_of
 from fiberscope.workloads.expressions.expression import Call, Expression, Sum

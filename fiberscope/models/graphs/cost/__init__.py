@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.cost.estimate import Estimate, Inestimable, estimate
 from fiberscope.models.graphs.cost.statistics import TensorStatistics, statistics_of
 from fiberscope.models.graphs.execution import Prepared

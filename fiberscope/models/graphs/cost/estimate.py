@@ -10,7 +10,7 @@ from fiberscope.models.graphs.cost.expected import Expected
 from fiberscope.models.graphs.cost.statistics import LevelStatistics, TensorStatistics
 from fiberscope.models.graphs.nests import Nests, in_order, nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
-from fiberscope.report.table import Table
+from fiberscope.results.report.table import Table
 
 __all__ = ["Estimate", "Inestimable", "Walk", "cost_line", "cost_table", "estimate"]
 

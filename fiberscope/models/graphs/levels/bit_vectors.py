@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.streams.bits import PART, words_of
 from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zero
 from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of

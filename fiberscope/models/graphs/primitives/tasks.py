@@ -1,6 +1,6 @@
 """Nodes of machines that are built from a specification: where loops are cut, and what merges fibers.
 
-A graph that has one runs as such a machine alone (``fiberscope.models.mapped``): its blocks behind the cut
+A graph that has one runs as such a machine alone (``fiberscope.models.from_spec``): its blocks behind the cut
 are there as often as there are instances.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.primitives.primitive import ANY, CRD, REF, VAL, Port, Primitive
 
 if TYPE_CHECKING:

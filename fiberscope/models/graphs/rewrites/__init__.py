@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.rewrites.common import common_scanners
 from fiberscope.models.graphs.rewrites.droppers import dead_droppers

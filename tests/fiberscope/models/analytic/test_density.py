@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.counted import Actual, Banded, Counted
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.distributions import density

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 import fiberscope
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.counted import Actual
 
 TILES = {"pe.tile": 4, "K1": 16, "M1": 8, "N1": 32}

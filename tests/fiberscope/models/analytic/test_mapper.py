@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope import cli
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.evaluate import Design, evaluate_many
 from fiberscope.models.analytic.inputs import read_case
 from fiberscope.models.analytic.mapper.api import constraints_of, find

@@ -14,7 +14,7 @@ from fiberscope import cli
 from fiberscope.models.analytic.api import analyze
 from fiberscope.models.analytic.inputs import designs
 from fiberscope.models.analytic.lanes import share_of_steps
-from fiberscope.study.sparseloop import DESIGNS, sparseloop
+from published.sparseloop import DESIGNS, sparseloop
 
 
 @pytest.mark.parametrize("name", designs())

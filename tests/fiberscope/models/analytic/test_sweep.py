@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.inputs import read_case
-from fiberscope.report.table import Table
+from fiberscope.results.report.table import Table
 
 SWEPT = [0.01, 0.1015625, 0.5]
 
@@ -62,7 +62,7 @@ def test_a_report_in_a_notebook_has_the_table_of_each_level() -> None:
 
 def test_a_picture_of_levels() -> None:
     pytest.importorskip("matplotlib")
-    from fiberscope.report.pictures import figure
+    from fiberscope.results.report.pictures import figure
 
     report = fiberscope.analyze("matmul")
     cycles, energies, *_ = figure(report).axes

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from changed_designs import UNIFORM, design, skipped
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.api import analyze
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.evaluate import evaluate_many

@@ -13,7 +13,7 @@ from streams.kernels import Kernel as OneKernel
 from streams.random_expressions import RandomExpression
 from streams.random_graphs import RandomGraph
 
-from fiberscope.errors import FailedRunError, InputError
+from fiberscope.base.errors import FailedRunError, InputError
 from fiberscope.hw.streams.ahead import AheadKernel
 from fiberscope.models.graphs import machine, run
 from fiberscope.models.graphs.compiler.lower import lower

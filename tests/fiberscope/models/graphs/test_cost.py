@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streams.random_graphs import RandomGraph
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, read_gv, run
 from fiberscope.models.graphs.compiler.choice import candidates_of_text
 from fiberscope.models.graphs.cost import estimated, statistics_of

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streams.public_graphs import compiled, public_text
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of

@@ -11,10 +11,9 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.errors import DeadlockedRunError, InputError, VerificationError
+from fiberscope.base.errors import DeadlockedRunError, InputError, VerificationError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.deadlock import least_depth
-from fiberscope.models.graphs.experiments import SIDES, TILED, experiments, tiled_product
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -26,6 +25,7 @@ from fiberscope.models.graphs.storage import store
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
+from published.sam_experiments import SIDES, TILED, experiments, tiled_product
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 B = np.array([[1.0, 0, 2], [0, 0, 0], [0, 3, 4]])

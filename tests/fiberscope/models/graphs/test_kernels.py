@@ -7,7 +7,7 @@ from streams.compiled import dense, results_of
 from streams.dense_evaluation import evaluated
 from streams.kernels import KERNELS, Kernel, orders_of
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.sums import factored

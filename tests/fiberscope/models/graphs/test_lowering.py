@@ -6,7 +6,7 @@ import pytest
 from streams.compiled import assert_computes
 from streams.random_expressions import RandomExpression
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.lower import lower
 
 FEW, MANY = 60, 10_000

@@ -7,7 +7,7 @@ import pytest
 from streams.compiled import assert_computes
 from streams.random_expressions import RandomExpression
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.lower import lower

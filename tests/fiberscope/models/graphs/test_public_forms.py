@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import Graph, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of

@@ -11,7 +11,7 @@ from streams.public_graphs import compiled, public_text
 from streams.random_expressions import RandomExpression
 from streams.random_graphs import RandomGraph
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import Graph, compile_expression, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.lower import lower

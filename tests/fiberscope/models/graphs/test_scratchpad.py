@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.execution import run
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.errors import InputError, VerificationError
+from fiberscope.base.errors import InputError, VerificationError
 from fiberscope.models.graphs import compile_expression, machine, run
 from fiberscope.models.graphs.storage import of_type
 

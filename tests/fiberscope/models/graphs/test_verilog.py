@@ -10,7 +10,7 @@ pytest.importorskip("pyrtl")
 
 
 from fiberscope import cli
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit import arithmetic
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build

@@ -12,7 +12,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.models.mapped.machine import MappedMachine
+from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.workloads import WorkloadError
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"

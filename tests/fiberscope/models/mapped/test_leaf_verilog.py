@@ -15,13 +15,13 @@ from mapped_runs import built
 
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.streams import merged_sums_rtl, way_slots_rtl
+from fiberscope.models.from_spec.verilog import leaf_verilog
 from fiberscope.models.graphs.transcript import of_module
-from fiberscope.models.mapped.verilog import leaf_verilog
 from fiberscope.workloads.fibertree import FiberTree
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.operands import load_operands
 

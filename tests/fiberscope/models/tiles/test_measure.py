@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiling import examples, leaves
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles import measure as meter
 from fiberscope.models.tiles import walk
 from fiberscope.models.tiles.kernel import Kernel

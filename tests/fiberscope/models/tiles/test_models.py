@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tiling import examples, families
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.counted import Counted
 from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiling import examples
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Candidate, Prediction, base_shape, capacity_of, cut, pack_one
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel

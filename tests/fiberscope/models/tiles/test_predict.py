@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiling import examples
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.counted import Counted
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure

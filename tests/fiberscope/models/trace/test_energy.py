@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.models.energies import ActionEnergy, EnergyTable, default_table, read_table
 from fiberscope.models.trace.api import model
 from fiberscope.models.trace.energy import energy
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.load import load
 from fiberscope.models.trace.model import Model
+from fiberscope.results.costs.energies import ActionEnergy, EnergyTable, default_table, read_table
 from fiberscope.workloads.fibertree import FiberTree
 
 ERT = """ERT:

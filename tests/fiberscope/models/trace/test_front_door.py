@@ -10,7 +10,7 @@ from scipy import io, sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.models.trace.api import prepare
-from fiberscope.report.document import Report
+from fiberscope.results.report.document import Report
 
 ROOT = Path(__file__).parents[4]
 ORACLES = ROOT / "tests" / "oracles" / "teaal"

@@ -12,7 +12,7 @@ from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
-from fiberscope.models.energies import default_table
+from fiberscope.results.costs.energies import default_table
 
 DRAWN = 16
 LEVELS, DIMENSIONS = 3, 3

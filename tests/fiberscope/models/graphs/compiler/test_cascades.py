@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from scipy import sparse
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import graph_from_text, gv_text, run
 from fiberscope.models.graphs.compiler.cascades import additions_of, graph_of_cascade
 from fiberscope.models.graphs.expression import expressions_of

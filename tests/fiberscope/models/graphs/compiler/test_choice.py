@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.compiler.choice import candidates, candidates_of_text
 from fiberscope.models.graphs.compiler.language import parse

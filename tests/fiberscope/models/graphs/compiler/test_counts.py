@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.compiler.counts import primitive_counts
 from fiberscope.models.graphs.compiler.front import notation_of_text

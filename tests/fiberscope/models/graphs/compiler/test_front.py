@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression
 from fiberscope.models.graphs.compiler.front import notation_of_text
 from fiberscope.models.graphs.compiler.language import parse

@@ -10,7 +10,7 @@ from streams.dense_evaluation import evaluated
 from streams.kernels import KERNELS
 
 from fiberscope import cli
-from fiberscope.errors import InputError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, graph_from_text, gv_text, read_gv, run
 from fiberscope.models.graphs.compiler.front import notation_of
 from fiberscope.models.graphs.compiler.language import parse

@@ -7,7 +7,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.models.mapped.build import graphs_of
+from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.trace.specification import Component, Format, RankFormat, StorageBinding
 from fiberscope.workloads.expressions.expression import Take, operators_of
 

@@ -5,10 +5,10 @@ from collections import Counter
 import yaml
 from pydantic import create_model
 
+from fiberscope.models.from_spec.build import graphs_of
+from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
-from fiberscope.models.mapped.build import graphs_of
-from fiberscope.models.mapped.machine import MappedMachine
-from fiberscope.models.mapped.settings import SHIPPED, MappedParameters
 from fiberscope.models.trace.evaluate import run
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.options import Effects

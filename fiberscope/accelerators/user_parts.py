@@ -1,0 +1,119 @@
+"""Blocks of the user's own in the place of an accelerator's: named on a command line, and made with care."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.accelerators.module_cache import used
+from fiberscope.base.errors import InputError
+from fiberscope.sim import Component, SimulationError
+from fiberscope.workloads.errors import nearest
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.composition import PartFactory
+
+__all__ = ["checked", "origin", "parse_parts"]
+
+
+def parse_parts(given: Sequence[str]) -> dict[str, PartFactory]:
+    """The parts of a command line, each written ``name=module:Class``; modules of the current folder too.
+
+    Raises:
+        InputError: one that is not written so, that cannot be imported, or is given twice.
+    """
+    parts: dict[str, PartFactory] = {}
+    for text in given:
+        name, _, place = text.partition("=")
+        module, _, attribute = place.partition(":")
+        if not (name and module and attribute):
+            raise InputError(
+                f"--part {text}: write it as name=module:Class, for example merger=my_blocks:MyMerger"
+            )
+        if name in parts:
+            raise InputError(f"--part {text}: {name} is given twice; leave one out")
+        parts[name] = _load(text, module, attribute)
+    return parts
+
+
+def _load(text: str, module: str, attribute: str) -> PartFactory:
+    try:
+        with _current_folder(), used():
+            loaded = importlib.import_module(module)
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
+        raise InputError(f"--part {text}: cannot import {module}: {_fault(error)}") from error
+    found = getattr(loaded, attribute, None)
+    if not callable(found):
+        classes = [name for name, value in vars(loaded).items() if inspect.isclass(value)]
+        advice = nearest(attribute, classes) if classes else "it has no classes"
+        raise InputError(f"--part {text}: {module} has no class {attribute}; {advice}")
+    factory: PartFactory = found
+    return factory
+
+
+def _fault(error: BaseException) -> str:
+    """What an error in a user's code says, and where that is."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    line = "" if "importlib" in where.filename else f" ({where.filename}:{where.lineno})"
+    return f"{type(error).__name__}: {error}{line}"
+
+
+@contextmanager
+def _current_folder() -> Iterator[None]:
+    """Find modules in the current folder too, after all others."""
+    here = str(Path.cwd())
+    sys.path.append(here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
+
+
+def checked(parts: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
+    """The same, but that one which does not make a component is the user's to mend, in a line."""
+    return {name: _checked(name, make) for name, make in parts.items()}
+
+
+def _checked(part: str, make: PartFactory) -> PartFactory:
+    def make_one(*arguments: object, **options: object) -> Component:
+        fault = _misfit(make, arguments, options)
+        if fault:
+            raise InputError(f"the part {part}: {origin(make)} is not made as the machine makes it: {fault}")
+        try:
+            made: object = make(*arguments, **options)
+        except SimulationError:  # what the machine refuses
+            raise
+        except Exception as error:
+            raise InputError(f"the part {part}: {origin(make)} cannot be made: {_fault(error)}") from error
+        if not isinstance(made, Component):
+            raise InputError(
+                f"the part {part}: {origin(make)} made {made!r}, which is no fiberscope.sim.Component"
+            )
+        return made
+
+    return make_one
+
+
+def _misfit(make: PartFactory, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+    """What is wrong with these arguments, as Python says it; empty if they fit or nothing tells."""
+    try:
+        signature = inspect.signature(make)
+    except (TypeError, ValueError):
+        return ""
+    try:
+        signature.bind(*arguments, **options)
+    except TypeError as error:
+        return str(error)
+    return ""
+
+
+def origin(make: PartFactory) -> str:
+    """Where a part is from: its module and name."""
+    name = getattr(make, "__qualname__", type(make).__qualname__)
+    return f"{make.__module__}.{name}"

@@ -1,0 +1,83 @@
+"""Operands, and graphs, in the words of a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from fiberscope.base.errors import InputError
+
+__all__ = ["a_and_b", "check_factors", "file_of_graph", "in_order", "operands_of"]
+
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<tensor>.*)", re.DOTALL)
+
+
+def check_factors(factors: Sequence[object]) -> None:
+    """Refuse more operands in order than a product has.
+
+    Raises:
+        InputError: there are more than two.
+    """
+    if len(factors) > 2:
+        raise InputError(f"{len(factors)} operands in order; A and B are two, give more by name: C=c.mtx")
+
+
+def a_and_b(words: Sequence[str]) -> tuple[str, str | None]:
+    """The operands of a product, in order or by name; no B where it is A again.
+
+    Raises:
+        InputError: more than two in order, a name that is not A's or B's, or no A; or as of ``operands_of``.
+    """
+    a, *b = in_order(words, "AB")
+    check_factors([a, *b])
+    return a, b[0] if b else None
+
+
+def in_order(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The operands of these names, each given in its order or by name; the last ones may be left out.
+
+    More than there are names for stay as they are, for who counts them.
+
+    Raises:
+        InputError: a name that is none of these, one that is given twice or left out before others; or as of
+            ``operands_of``.
+    """
+    factors, named = operands_of(words)
+    given = dict(zip(names, factors, strict=False))
+    for name in named:
+        if name not in names:
+            raise InputError(f"{name}={named[name]}: the operands here are {' and '.join(names)}")
+        if name in given:
+            raise InputError(f"{name} is given twice, in order and by name; leave one out")
+    given |= named
+    for name in names[: max(1, len(given))]:
+        if name not in given:
+            raise InputError(f"there is no {name}; give {name}=MATRIX")
+    return [given[name] for name in names if name in given] + factors[len(names) :]
+
+
+def file_of_graph(source: str) -> Path | None:
+    """The file that a graph is read from; None of an expression, from which it is compiled."""
+    path = Path(source)
+    return None if "=" in source and not path.is_file() else path
+
+
+def operands_of(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Operands without a name in their order, and those by name, ``NAME=TENSOR``.
+
+    Raises:
+        InputError: a name that is given twice, or without a tensor.
+    """
+    plain, named = [], dict[str, str]()
+    for word in words:
+        match = _NAMED.fullmatch(word)
+        if match is None:
+            plain.append(word)
+            continue
+        if not match["tensor"]:
+            raise InputError(f"{word} names no tensor; write {word}TENSOR, as in {word}wiki-Vote")
+        if match["name"] in named:
+            raise InputError(f"{match['name']} is given twice; leave one out")
+        named[match["name"]] = match["tensor"]
+    return plain, named

@@ -1,0 +1,340 @@
+"""What a module declares to the compiler, and the text of that."""
+
+from __future__ import annotations
+
+import ast
+
+from fiberscope.compiler import hand
+from fiberscope.compiler.hand import Declarations, Declared, Function
+from fiberscope.compiler.methods import method, signature, typed_locals
+from fiberscope.compiler.modules import Module, Modules
+from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, bare, is_class
+
+
+class Generator:
+    """Declarations of the modules that one finds; each is worked out once.
+
+    Args:
+        modules: the modules.
+    """
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self._declared: dict[tuple[str, str], Declared] = {}
+        self._adopted: dict[tuple[str, str], tuple[Module, str]] = {}
+        self._by_hand: dict[str, Declarations] = {}
+
+    def compiled(self, module: Module, name: str) -> bool:
+        """Whether a class of a module is compiled."""
+        if module.by_hand:
+            return name in self.read(module).classes
+        node = module.classes.get(name)
+        return module.compiled and node is not None and self._can_be(module, node)
+
+    def read(self, module: Module) -> Declarations:
+        """What stands in the ``.pxd`` beside a module."""
+        if module.name not in self._by_hand:
+            self._by_hand[module.name] = hand.read(module.pxd.read_text())
+        return self._by_hand[module.name]
+
+    def _can_be(self, module: Module, node: ast.ClassDef) -> bool:
+        """A plain class: without decorators, derived from nothing or from a compiled one."""
+        if node.decorator_list or node.keywords or OBJECT in module.said(node).words:
+            return False
+        if not node.bases:
+            return True
+        base = node.bases[0]
+        place = self.modules.origin(module, base.id) if isinstance(base, ast.Name) else None
+        return len(node.bases) == 1 and place is not None and self.compiled(*place)
+
+    def module(self, module: Module) -> Declarations:
+        """All that a module declares."""
+        types = Types(self.modules, module, self)
+        found = Declarations()
+        for name in module.classes:
+            if self.compiled(module, name):
+                found.classes[name] = self.declared(module, name)
+                for item in module.classes[name].body:
+                    if isinstance(item, ast.FunctionDef) and item.name in found.classes[name].methods:
+                        function = found.classes[name].methods[item.name]
+                        function.locals = typed_locals(types, item, found.classes[name].known)
+        for name, node in module.functions.items():
+            if kinds := module.said(node).words & {"cdef", "cpdef"}:
+                function = signature(types, node, kinds.pop(), module.said(node).words)
+                function.locals = typed_locals(types, node, {})
+                found.functions[name] = function
+        found.numbers = self._numbers(module, found)
+        return found
+
+    def declared(self, module: Module, name: str) -> Declared:
+        """A compiled class of a module."""
+        if module.by_hand:
+            return self.read(module).classes[name]
+        if (module.name, name) not in self._declared:
+            node = module.classes[name]
+            found = Declared(self._base(module, name), "final" in module.said(node).words)
+            self._declared[module.name, name] = (
+                found  # so far as it is known, to classes that name one another
+            )
+            self._declare(module, node, found)
+        return self._declared[module.name, name]
+
+    def chain(self, module: Module, name: str) -> list[tuple[Module, Declared]]:
+        """A class and those that it is derived from, with the modules that they are in, the nearest first."""
+        declared = self.declared(module, name)
+        place = self.place(module, declared.base) if declared.base else None
+        return [(module, declared), *(self.chain(*place) if place else [])]
+
+    def place(self, module: Module, name: str) -> tuple[Module, str] | None:
+        """Where a compiled class is defined that a module knows by its name."""
+        place = self.modules.origin(module, name) or self._adopted.get((module.name, name))
+        if place is None:  # a comment may name what the modules of its classes' bases know
+            bases = [
+                base.id
+                for node in module.classes.values()
+                for base in node.bases
+                if isinstance(base, ast.Name)
+            ]
+            above = [self.modules.origin(module, base) for base in bases]
+            found = [self.place(base[0], name) for base in above if base and base[0] is not module]
+            return next(filter(None, found), None)
+        return place if self.compiled(*place) else None
+
+    def adopt(self, module: Module, place: tuple[Module, str]) -> bool:
+        """Have a module know a class that it does not import; whether it can, under no other's name."""
+        if self.modules.origin(module, place[1]) is None:
+            self._adopted.setdefault((module.name, place[1]), place)
+        known = self.place(module, place[1])
+        return known is not None and known[0] is place[0]
+
+    def _base(self, module: Module, name: str) -> str | None:
+        bases = module.classes[name].bases
+        return bases[0].id if bases and isinstance(bases[0], ast.Name) else None
+
+    def _declare(self, module: Module, node: ast.ClassDef, found: Declared) -> None:
+        types = Types(self.modules, module, self)
+        above = [declared for _, declared in self.chain(module, node.name)[1:]]
+        known = found.known
+        for base in reversed(above):
+            known |= base.known
+            known |= {f"self.{name}": bare(ctype) for name, ctype in base.attributes.items()}
+        if "open" in module.said(node).words:
+            found.attributes["__dict__"] = "dict"
+        inherited = {name for base in above for name in base.attributes}
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef):
+                known[f"self.{item.name}()"] = types.of(item.returns)
+        for base in above:
+            known |= {f"self.{name}()": made.returns for name, made in base.methods.items() if made.returns}
+        own = attributes(types, node, known)
+        found.attributes |= {name: ctype for name, ctype in own.items() if name not in inherited}
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef):
+                made = self._method(types, item, above)
+                if made:
+                    found.methods[item.name] = made
+                else:  # of what Python gives nothing is known
+                    known[f"self.{item.name}()"] = OBJECT
+
+    def _method(self, types: Types, node: ast.FunctionDef, above: list[Declared]) -> Function | None:
+        """A method; one that a class above has too is as there."""
+        over = next((base.methods[node.name] for base in above if node.name in base.methods), None)
+        if over is None:
+            return method(types, node)
+        return Function(over.kind, over.returns, over.arguments, over.raises)
+
+    def _numbers(self, module: Module, found: Declarations) -> dict[str, str]:
+        """Constants that its compiled bodies use."""
+        used: set[str] = set()
+        for name in (*found.classes, *found.functions):
+            node = module.classes.get(name) or module.functions[name]
+            for part in node.body if isinstance(node, ast.ClassDef) else [node]:
+                if isinstance(part, ast.FunctionDef):
+                    used |= {item.id for item in ast.walk(part) if isinstance(item, ast.Name)}
+        return {name: ctype for name in sorted(used) if (ctype := self._number(module, name))}
+
+    def _number(self, module: Module, name: str) -> str:
+        if not name.strip("_").isupper():
+            return ""
+        if said := module.number_said(name):
+            return "" if said == OBJECT else said
+        kind = type(self.modules.number(module, ast.Name(name, ast.Load())))
+        return {int: "long", float: "double"}.get(kind, "")
+
+
+def attributes(types: Types, node: ast.ClassDef, known: dict[str, str]) -> dict[str, str]:
+    """The attributes of a class with their C types, also noted in ``known``, as ``self.name``."""
+    found: dict[str, str] = {}
+    for item in node.body:
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is None:
+            found[item.target.id] = _annotated(types, item, known)
+    methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
+    for item in sorted(methods, key=lambda method: method.name != "__init__"):
+        _from_body(types, item, found, known, arguments(types, item))
+    return found
+
+
+def arguments(types: Types, function: ast.FunctionDef) -> dict[str, str]:
+    """What is known of a function's arguments: C types, classes, what their lists hold."""
+    known: dict[str, str] = {}
+    for item in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        if item.annotation is not None:
+            note(types, known, item.arg, types.of(item.annotation), item.annotation)
+            known[f"class {item.arg}"] = ast.unparse(item.annotation).split(" ")[0]
+    return known
+
+
+def _annotated(types: Types, item: ast.AnnAssign, known: dict[str, str]) -> str:
+    said = types.module.said(item)
+    name = ast.unparse(item.target)
+    seen, ctype = _seen(said.type_of(name) or "")
+    ctype = ctype or types.of(item.annotation)
+    note(types, known, f"self.{name}", ctype, item.annotation)
+    return f"{PUBLIC if seen is None else seen}{ctype}"
+
+
+def note(types: Types, known: dict[str, str], name: str, ctype: str, annotation: ast.expr | None) -> None:
+    """Note what is known of an attribute: its C type, that of its elements, its class."""
+    known[name] = ctype
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in ("list", "Sequence"):
+        element = types.of(annotation.slice)
+        if element != OBJECT:
+            known[f"element {name}"] = element
+
+
+def _from_body(
+    types: Types, item: ast.FunctionDef, found: dict[str, str], known: dict[str, str], local: dict[str, str]
+) -> None:
+    for part in ast.walk(item):
+        if isinstance(part, ast.AnnAssign) and part.value is not None:
+            _assign(types, part, part.target, part.value, found, known, local)
+        if not isinstance(part, ast.Assign):
+            continue
+        for target in part.targets:
+            for one, value in _pairs(target, part.value):
+                _assign(types, part, one, value, found, known, local)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """What is given values, each with its own: of several what they are taken from has one each."""
+    if not isinstance(target, ast.Tuple):
+        return [(target, value)]
+    if isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False))
+    each = value.elt if isinstance(value, ast.GeneratorExp) else ast.Subscript(value, ast.Constant(0))
+    return [(one, each) for one in target.elts]
+
+
+def _assign(
+    types: Types,
+    statement: ast.Assign | ast.AnnAssign,
+    target: ast.expr,
+    value: ast.expr,
+    found: dict[str, str],
+    known: dict[str, str],
+    local: dict[str, str],
+) -> None:
+    """One target is given a value: what that says of it, unless more was known."""
+    name, said = ast.unparse(target), types.module.said(statement)
+    own = target.attr if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" else ""
+    if (not own and not isinstance(target, ast.Name)) or (own and name in known and own not in said.types):
+        return
+    annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
+    seen, ctype = _seen(said.type_of(own or name) or "")
+    if not ctype:
+        ctype = types.of(annotation) if annotation is not None else types.given(value, known | local)
+    note(types, known if own else local, name, ctype, annotation)
+    for what in ("class", "element"):
+        if own and (held := local.get(f"{what} {ast.unparse(value)}")) is not None:
+            known[f"{what} {name}"] = held
+    if own:
+        default = HIDDEN if own.startswith("_") else READONLY
+        found[own] = f"{default if seen is None else seen}{ctype}"
+
+
+def _seen(ctype: str) -> tuple[str | None, str]:
+    """Who may see an attribute, if that is said, and its C type."""
+    for word, seen in (("public", PUBLIC), ("readonly", READONLY), ("hidden", HIDDEN)):
+        if ctype == word or ctype.startswith(f"{word} "):
+            return seen, ctype.removeprefix(word).strip()
+    return None, ctype
+
+
+def declarations(modules: Modules, module: Module) -> str:
+    """The text of a module's ``.pxd``."""
+    generator = Generator(modules)
+    return text(generator, module, generator.module(module))
+
+
+def text(generator: Generator, module: Module, found: Declarations) -> str:
+    """Declarations as the compiler reads them."""
+    parts = ["cimport cython", *_cimports(generator, module, found)]
+    parts += _of_numbers(generator, module, found.numbers)
+    for name, declared in found.classes.items():
+        parts += ["", *(["@cython.final"] if declared.final else [])]
+        parts.append(f"cdef class {name}{f'({declared.base})' if declared.base else ''}:")
+        body = [f"cdef {ctype} {item}" for item, ctype in declared.attributes.items()]
+        for item, function in declared.methods.items():
+            body += _function(function, item, True)
+        parts += [f"    {line}" for line in body or ["pass"]]
+    for name, function in found.functions.items():
+        parts += ["", *_function(function, name, False)]
+    return "\n".join(parts) + "\n"
+
+
+def _of_numbers(generator: Generator, module: Module, numbers: dict[str, str]) -> list[str]:
+    """Constants: literals in C where the value is known, to which the module may assign it all the same."""
+    parts = []
+    for name, ctype in numbers.items():
+        value = generator.modules.number(module, ast.Name(name, ast.Load()))
+        if type(value) is int and ctype == "long":
+            macro = f"{module.name.replace('.', '_')}_{name}"
+            parts += ["cdef extern from *:", '    """', f"    #define {macro} ((long){{{value}}})", '    """']
+            parts += [f'    long {name} "{macro}"']
+        else:
+            parts.append(f"cdef {ctype} {name}")
+    return parts
+
+
+def _function(function: Function, name: str, owner: bool) -> list[str]:
+    local = ", ".join(f'{item}="{ctype}"' for item, ctype in function.locals.items())
+    return [*([f"@cython.locals({local})"] if local else []), function.text(name, owner)]
+
+
+def _cimports(generator: Generator, module: Module, found: Declarations) -> list[str]:
+    """Classes that declarations name, and the functions of compiled modules that are imported."""
+    needed = _named(found) - set(found.classes)
+    lines = []
+    for name in sorted(needed):
+        if place := generator.place(module, name):
+            lines.append(f"from {place[0].name} cimport {place[1]}")
+    for name, (above, there) in module.imported.items():
+        alias = f" as {name}" if name != there else ""
+        whole = generator.modules.named(f"{above}.{there}")
+        if whole is not None and _functions(generator, whole):
+            lines.append(f"from {above} cimport {there}{alias}")
+        origin = generator.modules.origin(module, name)
+        if origin and origin[0] is not module and origin[1] in _functions(generator, origin[0]):
+            lines.append(f"from {origin[0].name} cimport {origin[1]}{alias}")
+    return sorted(set(lines))
+
+
+def _functions(generator: Generator, module: Module) -> dict[str, Function] | set[str]:
+    if module.by_hand:
+        return generator.read(module).functions
+    if not module.compiled:
+        return set()
+    return {name for name, node in module.functions.items() if module.said(node).words & {"cdef", "cpdef"}}
+
+
+def _named(found: Declarations) -> set[str]:
+    """The compiled classes that declarations name."""
+    ctypes = {function.returns for function in found.functions.values()}
+    functions = list(found.functions.values())
+    for declared in found.classes.values():
+        functions += declared.methods.values()
+        ctypes |= {bare(ctype) for ctype in declared.attributes.values()} | {declared.base or "object"}
+    for function in functions:
+        ctypes |= {function.returns or OBJECT, *function.locals.values()}
+        ctypes |= {argument.split(" ")[0] for argument in function.arguments}
+    return {ctype for ctype in ctypes if ctype and is_class(ctype)}

@@ -1,0 +1,143 @@
+"""Functions and methods as C has them, from annotations and a comment at the head.
+
+A method with an underscore is C's (``cdef``), one without for Python as well (``cpdef``), one that hands on
+what C has no type for is Python's. Where that is not so, or where it never raises, a comment on the ``def``
+says it: ``# C: cdef``, ``# C: cpdef``, ``# C: def``, ``# C: noexcept``, ``# C: inline``, or several, with
+commas between; there ``name=ctype`` gives an argument, or a local name, a C type that its annotation cannot
+say, and ``return=ctype`` what it returns.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from fiberscope.compiler.hand import Function
+from fiberscope.compiler.types import OBJECT, Types
+
+HOOKS = {
+    "elaborate",
+    "sample",
+    "counters",
+    "signals",
+    "attach",
+    "fetch",
+}  # called by Python, when built or reported on
+RAISES = {
+    "void": "except *",
+    "int": "except -1",
+    "bint": "except -1",
+    "long": "except? -2",
+    "double": "except? -1",
+    "unsigned long": "except? -1",
+}
+ROUNDS = 3  # so far a local name's type is followed from name to name
+
+
+def method(types: Types, node: ast.FunctionDef) -> Function | None:
+    """A method, None if it is Python's."""
+    words = types.module.said(node).words
+    if node.decorator_list or node.name.startswith("__") or "def" in words:
+        return None
+    private = node.name.startswith("_")
+    if not words & {"cdef", "cpdef"} and not private and not _is_for_both(types, node):
+        return None
+    kind = next(iter(words & {"cdef", "cpdef"}), "cdef" if private else "cpdef")
+    return signature(types, node, kind, words)
+
+
+def _is_for_both(types: Types, node: ast.FunctionDef) -> bool:
+    nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
+    return node.name not in HOOKS and (nothing or types.of(node.returns) != OBJECT)
+
+
+def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -> Function:
+    """The C of a function whose kind is known."""
+    returns = types.module.said(node).types.get("return") or returned(types, node, words)
+    raises = RAISES.get(returns, "")  # an object that is none says it by itself
+    if "noexcept" in words:
+        raises = "noexcept"
+    given = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
+    optional = list(given)[len(given) - len(node.args.defaults) :]
+    said = types.module.said(node)
+    ctypes = {name: said.types.get(name) or types.of(argument.annotation) for name, argument in given.items()}
+    arguments = tuple(
+        f"{'' if ctype == OBJECT else ctype + ' '}{name}{'=*' if name in optional else ''}"
+        for name, ctype in ctypes.items()
+    )
+    return Function(kind, returns, arguments, raises, "inline" in words)
+
+
+def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
+    """The C type that a function returns."""
+    nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
+    if nothing:
+        return "void" if "noexcept" in words or _leaves_early(node) else "int"
+    found = types.of(node.returns)
+    return "" if found == OBJECT else found
+
+
+def _leaves_early(node: ast.FunctionDef) -> bool:
+    """Whether it has a return without a value, which C allows in no function that has one."""
+    return any(isinstance(part, ast.Return) and part.value is None for part in ast.walk(node))
+
+
+def typed_locals(types: Types, node: ast.FunctionDef, known: dict[str, str]) -> dict[str, str]:
+    """C types of local names: as annotated, else of all that they are given, where that is one type."""
+    said = types.module.said(node).types
+    arguments = {
+        item.arg: said.get(item.arg) or types.of(item.annotation)
+        for item in node.args.args
+        if item.arg != "self"
+    }
+    annotated = {name: ctype for name, ctype in said.items() if name not in (*arguments, "return")}
+    given: dict[str, list[ast.expr]] = {}
+    for part in ast.walk(node):
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            ctype = types.module.said(part).type_of(part.target.id)
+            annotated[part.target.id] = ctype or types.of(part.annotation)
+        for target, value in _givens(part):
+            if isinstance(target, ast.Name):
+                if isinstance(part, ast.stmt) and (ctype := types.module.said(part).type_of(target.id)):
+                    annotated[target.id] = ctype
+                given.setdefault(target.id, []).append(value)
+    known = known | arguments
+    found: dict[str, str] = {}
+    types.for_locals = True
+    for _ in range(ROUNDS):  # one name is given another's value
+        for name, values in given.items():
+            if name not in arguments and name not in annotated:
+                ctype = _common({types.given(value, known | annotated | found) for value in values})
+                found[name] = OBJECT if ctype.endswith("]") else ctype  # an array may be used as numpy's
+    types.for_locals = False
+    return {name: ctype for name, ctype in (found | annotated).items() if ctype != OBJECT}
+
+
+def _givens(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+    """What a statement gives to names, as pairs of target and value."""
+    if isinstance(part, ast.For):
+        counts = isinstance(part.iter, ast.Call) and ast.unparse(part.iter.func) == "range"
+        if isinstance(part.target, ast.Tuple):
+            return [(item, ast.Constant(...)) for item in part.target.elts]
+        return [(part.target, ast.Constant(0) if counts else ast.Subscript(part.iter, ast.Constant(0)))]
+    if isinstance(part, ast.AugAssign):
+        return [(part.target, ast.BinOp(part.target, part.op, part.value))]
+    if isinstance(part, ast.NamedExpr):
+        return [(part.target, part.value)]
+    if not isinstance(part, ast.Assign):
+        return []
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    for target in part.targets:
+        if not isinstance(target, ast.Tuple):
+            pairs.append((target, part.value))
+        elif isinstance(part.value, ast.Tuple):
+            pairs += zip(target.elts, part.value.elts, strict=False)
+        else:
+            pairs += [(item, ast.Constant(...)) for item in target.elts]
+    return pairs
+
+
+def _common(ctypes: set[str]) -> str:
+    """The C type that holds all of these."""
+    if ctypes == {"bint", "long"}:
+        return "long"
+    return ctypes.pop() if len(ctypes) == 1 else OBJECT

@@ -1,0 +1,230 @@
+"""Modules as the generator sees them: their syntax, what they import, their constants; none is run."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+MARK = "# cython: infer_types=True"  # the first line of a module that the build compiles
+
+
+WRITTEN = "# Written by fiberscope.compiler from "  # begins what is
+SAYS = "# C: "  # begins a comment for the generator
+# Of methods and classes; other words are C types.
+WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
+
+
+class UnsupportedError(ValueError):
+    """What cannot be said in C types; its text is one line with the place."""
+
+
+@dataclass
+class Said:
+    """What a comment says: words, and C types of names."""
+
+    words: set[str]
+    types: dict[str, str]
+
+    def type_of(self, name: str) -> str | None:
+        """The C type that it gives a name: that of the name, or of all."""
+        return self.types.get(name) or next((word for word in self.words if word not in WORDS), None)
+
+
+class Module:
+    """One Python file.
+
+    Args:
+        name: as it is imported.
+        path: the file.
+        compiled: whether it is compiled whatever its first line says.
+    """
+
+    def __init__(self, name: str, path: Path, compiled: bool = False) -> None:
+        self.name = name
+        self.path = path
+        self.text = path.read_text()
+        try:
+            self.tree = ast.parse(self.text)
+        except SyntaxError as error:
+            raise UnsupportedError(f"{path}:{error.lineno}: {error.msg}") from error
+        self.pxd = path.with_suffix(".pxd")
+        self.compiled = compiled or self.text.startswith(MARK)
+
+    @cached_property
+    def by_hand(self) -> bool:
+        """Whether its C types stand beside it and were not written by ``fiberscope.compiler``."""
+        return self.pxd.is_file() and not self.pxd.read_text().startswith(WRITTEN)
+
+    @cached_property
+    def _said(self) -> dict[int, list[str]]:
+        """What comments for the compiler say, by line."""
+        tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
+        comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
+        return {
+            line: [word.strip() for word in re.split("[;#]", comment.split(SAYS)[1])[0].split(",")]
+            for line, comment in comments.items()
+            if SAYS in comment
+        }
+
+    def said(self, node: ast.stmt) -> Said:
+        """What the comment at a statement, or at the head of one with a body, says to the compiler."""
+        head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
+        words = [
+            word
+            for line in range(node.lineno, max(head, node.lineno) + 1)
+            for word in self._said.get(line, ())
+        ]
+        named = dict(word.split("=", 1) for word in words if "=" in word)
+        return Said({word for word in words if "=" not in word}, named)
+
+    @cached_property
+    def imported(self) -> dict[str, tuple[str, str]]:
+        """The names that it imports from modules, as the module and the name there."""
+        found: dict[str, tuple[str, str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ImportFrom):
+                module = self.absolute(node)
+                found |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
+        return found
+
+    def absolute(self, node: ast.ImportFrom) -> str:
+        """The module that a statement imports from, by its full name."""
+        above = self.name.split(".")[: -node.level] if node.level else []
+        return ".".join([*above, *filter(None, [node.module])])
+
+    @cached_property
+    def classes(self) -> dict[str, ast.ClassDef]:
+        """Its classes."""
+        return {node.name: node for node in self.tree.body if isinstance(node, ast.ClassDef)}
+
+    @cached_property
+    def functions(self) -> dict[str, ast.FunctionDef]:
+        """Its functions."""
+        return {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
+
+    @cached_property
+    def assigned(self) -> dict[str, ast.expr | None]:
+        """Names that it gives values to, each with the expression, None for one of several."""
+        found: dict[str, ast.expr | None] = {}
+        for node in self.tree.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                found[node.target.id] = node.value
+            if not isinstance(node, ast.Assign):
+                continue
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found[target.id] = node.value
+                elif isinstance(target, ast.Tuple):
+                    found |= _unpacked(target, node.value)
+        return found
+
+    def number_said(self, name: str) -> str | None:
+        """The C type that a comment gives a number of the module."""
+        for node in self.tree.body:
+            if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
+                return self.said(node).type_of(name)
+            if isinstance(node, ast.Assign | ast.ImportFrom) and name in self.said(node).types:
+                return self.said(node).types[name]
+        return None
+
+
+def _unpacked(target: ast.Tuple, value: ast.expr) -> dict[str, ast.expr | None]:
+    names = [item.id for item in target.elts if isinstance(item, ast.Name)]
+    if isinstance(value, ast.Tuple):
+        return dict(zip(names, value.elts, strict=False))
+    whole = isinstance(value, ast.Call) and ast.unparse(value.func) == "range"
+    return {name: ast.Constant(place) if whole else None for place, name in enumerate(names)}
+
+
+class Modules:
+    """Finds modules by name, below folders.
+
+    Args:
+        roots: folders that packages and modules lie in, the first that has one counting.
+        compiled: files that are compiled besides those whose first line says so.
+        packages: folders that are packages under other names than their own.
+    """
+
+    def __init__(
+        self,
+        roots: Iterable[Path],
+        compiled: Iterable[Path] = (),
+        packages: Mapping[str, Path] | None = None,
+    ) -> None:
+        self.roots = list(roots)
+        self.packages = dict(packages or {})
+        self.forced = {path.resolve() for path in compiled}
+        self._known: dict[str, Module | None] = {}
+
+    def named(self, name: str) -> Module | None:
+        """The module of this name, None where it is none of ours."""
+        if name not in self._known:
+            self._known[name] = self._find(name)
+        return self._known[name]
+
+    def _find(self, name: str) -> Module | None:
+        top, *within = name.split(".")
+        if top in self.packages:
+            return self._in(self.packages[top], name, within)
+        return next(filter(None, (self._in(root, name, [top, *within]) for root in self.roots)), None)
+
+    def _in(self, folder: Path, name: str, within: Iterable[str]) -> Module | None:
+        inner = folder.joinpath(*within)
+        for path in (inner.with_suffix(".py"), inner / "__init__.py"):
+            if path.is_file():
+                return Module(name, path, path.resolve() in self.forced)
+        return None
+
+    def origin(self, module: Module, name: str) -> tuple[Module, str] | None:
+        """Where a name that a module uses is defined, through modules that pass it on."""
+        if name in module.classes or name in module.functions or name in module.assigned:
+            return module, name
+        if name not in module.imported:
+            return None
+        place, there = module.imported[name]
+        above = self.named(place)
+        return None if above is None or above is module else self.origin(above, there)
+
+    def number(self, module: Module, node: ast.expr | None) -> int | float | None:
+        """The number that an expression of constants has, None if it has none."""
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            return node.value  # type: ignore[return-value]
+        if isinstance(node, ast.Name):
+            place = self.origin(module, node.id)
+            return self.number(place[0], place[0].assigned.get(place[1])) if place else None
+        if isinstance(node, ast.UnaryOp | ast.BinOp):
+            parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.operand,)
+            numbers = [self.number(module, part) for part in parts]
+            if None not in numbers:
+                return _worked_out(node, numbers)  # type: ignore[arg-type]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and len(node.args) == 1:
+            return self._length(module, node.args[0])
+        return None
+
+    def _length(self, module: Module, node: ast.expr) -> int | None:
+        if isinstance(node, ast.Name):
+            place = self.origin(module, node.id)
+            node = (place and place[0].assigned.get(place[1])) or node
+        return len(node.elts) if isinstance(node, ast.Tuple | ast.List) else None
+
+
+def _worked_out(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> int | float | None:
+    parts = [ast.Constant(number) for number in numbers]
+    whole = (
+        ast.BinOp(parts[0], node.op, parts[1])
+        if isinstance(node, ast.BinOp)
+        else ast.UnaryOp(node.op, parts[0])
+    )
+    try:
+        found = eval(
+            compile(ast.Expression(ast.fix_missing_locations(ast.copy_location(whole, node))), "", "eval")
+        )
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+    return found if type(found) in (int, float) else None

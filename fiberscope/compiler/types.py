@@ -1,0 +1,261 @@
+"""The C type of an annotation, and of an expression that an attribute is first given."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.compiler.modules import Module, Modules
+
+if TYPE_CHECKING:
+    from fiberscope.compiler.declared import Generator
+    from fiberscope.compiler.hand import Declared
+
+OBJECT = "object"
+PLAIN = {
+    "int": "long",
+    "bool": "bint",
+    "float": "double",
+    "list": "list",
+    "dict": "dict",
+    "tuple": "tuple",
+    "set": "set",
+}
+DTYPES = {
+    "int64": "long", "float64": "double", "int32": "int", "int16": "short", "int8": "signed char",
+    "uint8": "unsigned char", "uint64": "unsigned long", "uint16": "unsigned short", "uint32": "unsigned int",
+}  # fmt: skip
+CALLS = {
+    "len": "long", "int": "long", "bool": "bint", "any": "bint", "all": "bint", "isinstance": "bint",
+    "callable": "bint", "list": "list", "sorted": "list", "dict": "dict", "bytearray": "unsigned char[::1]",
+}  # fmt: skip
+_SELF_EVIDENT = {
+    ast.Compare: "bint", ast.List: "list", ast.ListComp: "list", ast.Dict: "dict", ast.DictComp: "dict",
+}  # fmt: skip
+HIDDEN, READONLY, PUBLIC = "", "readonly ", "public "
+CODES = {
+    "q": "long", "l": "long", "d": "double", "h": "short", "b": "signed char", "B": "unsigned char",
+    "i": "int", "Q": "unsigned long", "H": "unsigned short", "I": "unsigned int",
+}  # fmt: skip
+
+
+def is_class(ctype: str) -> bool:
+    """Whether it is the name of a compiled class."""
+    return ctype[0].isupper()
+
+
+def bare(ctype: str) -> str:
+    """The C type of an attribute without who may see it."""
+    return ctype.removeprefix(READONLY).removeprefix(PUBLIC)
+
+
+class Types:
+    """C types within a module, and the classes that they are named after.
+
+    Args:
+        modules: where those are.
+        generator: knows the compiled classes.
+    """
+
+    def __init__(self, modules: Modules, module: Module, generator: Generator) -> None:
+        self.modules = modules
+        self.module = module
+        self.generator = generator
+        self.for_locals = False  # of which a Python function's integer, perhaps too long for C, is none
+        self._handlers: tuple[tuple[Any, Any], ...] = (
+            (ast.Constant, self._constant),
+            (ast.Subscript, self._subscript),
+            (ast.Name | ast.Attribute, self._named),
+            (ast.UnaryOp, self._unary),
+            (ast.BoolOp | ast.IfExp, self._choice),
+            (ast.BinOp, self._worked_out),
+            (ast.Call, self._called),
+        )
+
+    def of(self, annotation: ast.expr | None, module: Module | None = None) -> str:
+        """The C type of an annotation, ``object`` for all that C has none for."""
+        module = module or self.module
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            annotation = ast.parse(annotation.value, mode="eval").body
+        if isinstance(annotation, ast.BinOp):
+            return self._optional(annotation, module)
+        if isinstance(annotation, ast.Subscript):
+            annotation = annotation.value
+        if not isinstance(annotation, ast.Name):
+            return OBJECT
+        if annotation.id in PLAIN:
+            return PLAIN[annotation.id]
+        return self.compiled_class(annotation.id, module)
+
+    def _optional(self, annotation: ast.BinOp, module: Module) -> str:
+        parts = [annotation.left, annotation.right]
+        left = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
+        found = self.of(left[0], module) if len(left) == 1 else OBJECT
+        return found if is_class(found) or found in ("list", "dict", "tuple") else OBJECT
+
+    def compiled_class(self, name: str, module: Module) -> str:
+        """The name of a compiled class, ``object`` of any other."""
+        place = self.generator.place(module, name)
+        if place is None or module is self.module:
+            return OBJECT if place is None else name
+        return place[1] if self.generator.adopt(self.module, place) else OBJECT
+
+    def given(self, value: ast.expr, known: dict[str, str]) -> str:
+        """The C type of an expression.
+
+        Args:
+            value: the expression.
+            known: C types of the names in it, and of ``self``'s attributes as ``self.name``.
+        """
+        found = _SELF_EVIDENT.get(type(value))
+        if found:
+            return found
+        if isinstance(value, ast.Attribute) and value.attr == "data":
+            return self.given(value.value, known)
+        for kinds, handled in self._handlers:
+            if isinstance(value, kinds):
+                return str(handled(value, known))
+        return OBJECT
+
+    def _constant(self, value: ast.Constant, _: dict[str, str]) -> str:
+        return {bool: "bint", int: "long", float: "double"}.get(type(value.value), OBJECT)
+
+    def _subscript(self, value: ast.Subscript, known: dict[str, str]) -> str:
+        return OBJECT if isinstance(value.slice, ast.Slice) else self.element(value.value, known)
+
+    def _unary(self, value: ast.UnaryOp, known: dict[str, str]) -> str:
+        return "bint" if isinstance(value.op, ast.Not) else self.given(value.operand, known)
+
+    def _choice(self, value: ast.BoolOp | ast.IfExp, known: dict[str, str]) -> str:
+        parts = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
+        kinds = {self.given(part, known) for part in parts}
+        return kinds.pop() if len(kinds) == 1 else OBJECT
+
+    def _named(self, value: ast.Name | ast.Attribute, known: dict[str, str]) -> str:
+        text = ast.unparse(value)
+        if text in known:
+            return known[text]
+        if isinstance(value, ast.Name):
+            number = self.modules.number(self.module, value)
+            return {int: "long", float: "double"}.get(type(number), OBJECT)
+        return self._attribute(value, known)
+
+    def element(self, holder: ast.expr, known: dict[str, str]) -> str:
+        """The C type of what a list or an array holds."""
+        ctype = self.given(holder, known)
+        if ctype.endswith("[::1]"):
+            kind = ctype.removesuffix("[::1]").removeprefix("const ")
+            return kind if kind in ("double", "unsigned long") else "long"
+        return known.get(f"element {ast.unparse(holder)}", OBJECT)
+
+    def _chain(self, ctype: str) -> list[tuple[Module, Declared]]:
+        """A compiled class that the module knows, and those above it, with the modules that they are in."""
+        place = self.generator.place(self.module, ctype) if is_class(ctype) else None
+        return self.generator.chain(*place) if place else []
+
+    def _here(self, ctype: str, module: Module) -> str:
+        """What a C type of another module is in this one."""
+        return self.compiled_class(ctype, module) if is_class(ctype) else ctype
+
+    def _attribute(self, value: ast.Attribute, known: dict[str, str]) -> str:
+        """Of something's attribute: what its class, a plain one of this project perhaps, has it as."""
+        for module, declared in self._chain(self.given(value.value, known)):
+            if value.attr in declared.attributes:
+                return self._here(bare(declared.attributes[value.attr]), module)
+        holder = known.get(f"class {ast.unparse(value.value)}")
+        place = self.modules.origin(self.module, holder) if holder else None
+        while place and place[1] in place[0].classes:
+            module, node = place[0], place[0].classes[place[1]]
+            for item in node.body:
+                if isinstance(item, ast.AnnAssign) and ast.unparse(item.target) == value.attr:
+                    return self.of(item.annotation, module)
+                if isinstance(item, ast.FunctionDef) and item.name == value.attr and item.decorator_list:
+                    return self.of(item.returns, module)
+            base = node.bases[0] if node.bases else None
+            place = self.modules.origin(module, base.id) if isinstance(base, ast.Name) else None
+        return OBJECT
+
+    def _worked_out(self, value: ast.BinOp, known: dict[str, str]) -> str:
+        if isinstance(value.op, ast.Mult) and isinstance(value.left, ast.Call | ast.List):
+            left = self.given(value.left, known)
+            if left not in ("long", "double"):
+                return left
+        kinds = {self.given(value.left, known), self.given(value.right, known)} - {"bint"}
+        if isinstance(value.op, ast.Div):
+            return "double" if kinds <= {"long", "double"} else OBJECT
+        if "unsigned long" in kinds:  # the compiler knows best, and has no sign by mistake
+            return OBJECT
+        return "long" if kinds == {"long"} else "double" if kinds <= {"long", "double"} else OBJECT
+
+    def _called(self, value: ast.Call, known: dict[str, str]) -> str:
+        name = ast.unparse(value.func)
+        if name in CALLS:
+            return OBJECT if self.for_locals and name == "int" else CALLS[name]
+        if name in ("min", "max", "sum", "abs"):
+            return self._least(value, known)
+        if name.startswith("np."):
+            return _of_numpy(value)
+        if name == "array" or name.endswith(".cast"):
+            code = value.args[0] if value.args else None
+            kind = CODES.get(str(code.value)) if isinstance(code, ast.Constant) else None
+            return f"{kind}[::1]" if kind else OBJECT
+        if isinstance(value.func, ast.Name):
+            return self._returned(value.func.id)
+        return self._method(value.func, known) if isinstance(value.func, ast.Attribute) else OBJECT
+
+    def _method(self, function: ast.Attribute, known: dict[str, str]) -> str:
+        """Of what a method gives."""
+        if function.attr == "bit_length":
+            return "long"
+        if f"{ast.unparse(function)}()" in known:
+            return known[f"{ast.unparse(function)}()"]
+        holder = ast.unparse(function.value)
+        if holder in self.module.imported:
+            above = self.modules.named(".".join(self.module.imported[holder]))
+            node = above.functions.get(function.attr) if above else None
+            return self._of_function(above, node) if above and node else OBJECT
+        for module, declared in self._chain(self.given(function.value, known)):
+            if function.attr in declared.methods:
+                return self._here(declared.methods[function.attr].returns or OBJECT, module)
+        return OBJECT
+
+    def _least(self, value: ast.Call, known: dict[str, str]) -> str:
+        if len(value.args) == 1:
+            return "long" if ast.unparse(value.func) == "sum" else OBJECT
+        kinds = {self.given(part, known) for part in value.args}
+        return kinds.pop() if len(kinds) == 1 else OBJECT
+
+    def _returned(self, name: str) -> str:
+        """Of what a function gives, or a class."""
+        place = self.modules.origin(self.module, name)
+        if place and place[1] in place[0].functions:
+            function = place[0].functions[place[1]]
+            return self.returned_array(function) or self._of_function(place[0], function)
+        return self.compiled_class(name, self.module)
+
+    def _of_function(self, module: Module, function: ast.FunctionDef) -> str:
+        """Of what a function gives, by its annotation; its comment where it is C's."""
+        said = module.said(function)
+        if self.for_locals and not said.words & {"cdef", "cpdef"}:
+            found = self.of(function.returns, module)
+            return OBJECT if found == "long" else found
+        return said.types.get("return") or self.of(function.returns, module)
+
+    def returned_array(self, function: ast.FunctionDef) -> str:
+        """The C type of the array that a function returns, nothing if it returns none."""
+        for node in ast.walk(function):
+            if isinstance(node, ast.Return) and node.value is not None:
+                found = self.given(node.value, {})
+                return found if found.endswith("]") else ""
+        return ""
+
+
+def _of_numpy(value: ast.Call) -> str:
+    """Of an array that numpy makes, by its type of elements."""
+    name = ast.unparse(value.func).removeprefix("np.")
+    if name not in ("zeros", "ones", "empty", "full", "array", "asarray", "arange", "frombuffer"):
+        return OBJECT
+    for part in (*value.args, *(keyword.value for keyword in value.keywords)):
+        if (kind := ast.unparse(part).removeprefix("np.")) in DTYPES:
+            return f"{DTYPES[kind]}[::1]"
+    return "double[::1]" if name in ("zeros", "ones", "empty") else OBJECT

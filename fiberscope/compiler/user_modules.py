@@ -1,0 +1,204 @@
+"""Compiles modules of a user's own into the cache, by their sources and the version, where runs find them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from fiberscope.accelerators.module_cache import SUFFIX, digest, library, note, room
+from fiberscope.accelerators.own import file_of, package_name
+from fiberscope.base.errors import InputError
+from fiberscope.base.version import __version__
+from fiberscope.compiler.compiler import lacking
+from fiberscope.compiler.declared import declarations as declared
+from fiberscope.compiler.files import compiled_modules
+from fiberscope.compiler.modules import Module, Modules, UnsupportedError
+from fiberscope.compiler.needed import needed
+
+__all__ = ["build", "declarations"]
+
+_LIBRARY = Path(__file__).parents[2]  # the folder that fiberscope is imported from
+# Cython's own word on what it cannot compile, with its place.
+_FAULT = re.compile(r"^(\S+\.(?:py|pxd)):(\d+):\d+: (?!.*(?:warning|performance hint))(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """Files of a user's own, as they are imported.
+
+    Args:
+        root: the folder that they lie below.
+        files: these.
+        package: that the folder itself is, of a machine; else empty.
+    """
+
+    root: Path
+    files: Sequence[Path]
+    package: str = ""
+
+    @cached_property
+    def modules(self) -> Modules:
+        """What finds them and ours by name."""
+        packages = {self.package: self.root} if self.package else {}
+        return Modules([self.root, _LIBRARY], self.files, packages)
+
+    def place(self, file: Path) -> Path:
+        """A file's place below the folder that packages lie in."""
+        return self.package / file.relative_to(self.root)
+
+    def name(self, file: Path) -> str:
+        """What a file is imported by."""
+        return ".".join(self.place(file).with_suffix("").parts)
+
+    def typed(self) -> dict[Path, str]:
+        """The C types of those that are compiled, by file."""
+        found = compiled_modules(self.modules, map(self.name, self.files))
+        return {module.path: _typed(self.modules, module) for module in found}
+
+
+def declarations(path: Path) -> dict[Path, str]:
+    """The C types of the modules of a machine, a file or a folder, by file.
+
+    Raises:
+        InputError: there are none, or what they say has no form in C.
+    """
+    with _refusing():
+        return _sources(path).typed()
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except UnsupportedError as error:
+        raise InputError(str(error)) from error
+
+
+def _typed(modules: Modules, module: Module) -> str:
+    return module.pxd.read_text() if module.by_hand else declared(modules, module)
+
+
+def _sources(path: Path) -> _Sources:
+    """A machine's file or one of parts, with those beside it that it imports; or all files of a folder."""
+    path = file_of(path.resolve())
+    if path.is_file() and path.suffix == ".py":
+        machine = "ACCELERATOR" in Module(path.stem, path).assigned
+        package = package_name(path.parent) if machine else ""
+        alone = _Sources(path.parent if machine else _root(path.parent), [path], package)
+        return replace(alone, files=_imported(alone))
+    found = sorted(path.rglob("*.py"))
+    if not found:
+        wrong = (
+            "there are no Python files in it" if path.is_dir() else "there is no such Python file or folder"
+        )
+        raise InputError(f"{path}: {wrong}")
+    return _Sources(_root(path), [file for file in found if file.name != "__init__.py"])
+
+
+def _root(folder: Path) -> Path:
+    """The folder that the packages lie in of which one is a folder."""
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _imported(alone: _Sources) -> list[Path]:
+    """A file and those beside it that it imports, and that these do."""
+    found = list(alone.files)
+    for file in found:
+        module = alone.modules.named(alone.name(file))
+        names = {name for name, _ in module.imported.values()} if module else set()
+        others = (alone.modules.named(name) for name in sorted(names))
+        beside = [one.path for one in others if one and one.path.parent == file.parent]
+        found += [one for one in beside if one not in found]
+    return found
+
+
+def build(path: Path) -> list[Path]:
+    """Compile the modules of a machine, a file or a folder; returns their files.
+
+    Raises:
+        InputError: something is missing to compile with, or in the sources.
+    """
+    if fault := _lacking():
+        raise InputError(fault)
+    with _refusing():
+        sources = _sources(path)
+        typed = sources.typed()
+    made = _room(sources, typed)
+    if not all(_place(made, sources, file).is_file() for file in typed):
+        _compile(made, sources, typed)
+    kept = {str(file): digest(file) for file in typed}
+    for file in typed:
+        note(file).parent.mkdir(parents=True, exist_ok=True)
+        module = {"name": sources.name(file), "module": str(_place(made, sources, file))}
+        note(file).write_text(json.dumps({**module, "library": library(), "sources": kept}))
+    return list(typed)
+
+
+def _lacking() -> str | None:
+    for compiler in ("Cython", "setuptools"):
+        if importlib.util.find_spec(compiler) is None:
+            return f"build needs {compiler}: pip install {compiler}"
+    return lacking()
+
+
+def _room(sources: _Sources, typed: dict[Path, str]) -> Path:
+    """The folder in the cache for these sources, by what they hold."""
+    parts = [
+        __version__,
+        SUFFIX,
+        library(),
+        *(f"{sources.place(file)} {digest(file)}" for file in sorted(typed)),
+    ]
+    return room() / hashlib.sha256("\n".join([*parts, *typed.values()]).encode()).hexdigest()
+
+
+def _place(made: Path, sources: _Sources, file: Path) -> Path:
+    return made / sources.place(file).with_suffix(SUFFIX)
+
+
+def _use_needed(sources: _Sources, typed: dict[Path, str]) -> None:
+    """Import what these need of Fiberscope: a checkout compiles it then, and has its C types."""
+    for module in needed(sources.modules, map(sources.name, typed)):
+        if module.name.startswith("fiberscope."):
+            importlib.import_module(module.name)
+
+
+def _compile(made: Path, sources: _Sources, typed: dict[Path, str]) -> None:
+    """Compile copies of the sources, and have the folder under its name only when it is whole."""
+    _use_needed(sources, typed)
+    making = made.with_suffix(".partial")
+    shutil.rmtree(making, ignore_errors=True)
+    for file, text in typed.items():
+        copy = making / sources.place(file)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
+        copy.with_suffix(".pxd").write_text(text)
+        for package in copy.relative_to(making).parents[:-1]:
+            (making / package / "__init__.py").touch()
+    names = [str(sources.place(file)) for file in typed]
+    command = [sys.executable, "-m", "fiberscope.compiler.compile", str(making), str(_LIBRARY), *names]
+    done = subprocess.run(command, cwd=_LIBRARY, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(_fault(done.stdout + done.stderr, sources))
+    shutil.rmtree(made, ignore_errors=True)
+    making.rename(made)
+
+
+def _fault(said: str, sources: _Sources) -> str:
+    """The first thing that the compiler found wrong, in a line, at its place in the user's own file."""
+    if match := _FAULT.search(said):
+        return f"{sources.root / match[1].removeprefix(f'{sources.package}/')}:{match[2]}: {match[3]}"
+    return f"compiling failed: {said.strip().splitlines()[-1] if said.strip() else 'nothing was said'}"

@@ -1,0 +1,1 @@
+"""Many runs: sweeps, searches, suites, and the comparison, check and ablation of machines."""

@@ -1,0 +1,104 @@
+"""The bottleneck study: what a run gains when one part of the machine is made ideal, or loses without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.base.errors import InputError
+from fiberscope.explore.tables import read_table, run
+from fiberscope.run.arguments import check_types
+from fiberscope.run.find_machine import find
+
+__all__ = ["Ablation", "Outcome", "ablate", "ablations"]
+
+AS_CONFIGURED = "as configured"
+ALL = "all together"
+
+
+class Ablation(BaseModel):
+    """One part made ideal, or a mechanism taken away: by which settings, and what the difference tells."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    settings: dict[str, str | int] = Field(min_length=1)
+    tells: str = Field(min_length=1)
+    takes_away: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Cycles of one run; ``saved`` against the run as configured, ``share`` of its cycles."""
+
+    name: str
+    cycles: int
+    saved: int
+    share: float
+    tells: str
+
+
+def ablations(kind: Accelerator[Any]) -> list[Ablation]:
+    """The table of a machine.
+
+    Raises:
+        InputError: it has none, or the file is not as it should be.
+    """
+    path = kind.folder / "ablations.yaml"
+    if not path.is_file():
+        raise InputError(f"{kind.name} cannot be taken apart yet; its folder has no ablations.yaml")
+    rows = read_table(path, list[Ablation], kind.name)
+    together = {key: value for row in rows if not row.takes_away for key, value in row.settings.items()}
+    return [*rows, Ablation(name=ALL, settings=together, tells="what the rest of the machine needs")]
+
+
+def ablate(
+    accelerator: str | Accelerator[Any],
+    matrix: object,
+    b: object = None,
+    *,
+    settings: Mapping[str, object] | None = None,
+    parts: Mapping[str, PartFactory] | None = None,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> list[Outcome]:
+    """Run as configured, with each part made ideal or taken away, and with all that are made ideal.
+
+    Args:
+        accelerator: its name, or a descriptor of one's own.
+        matrix, b: the operands, as ``simulate`` takes them.
+        settings: parameters of the run as configured.
+        parts: blocks of one's own, as ``simulate`` takes them.
+        tell: called with the name of each run that begins.
+
+    Raises:
+        InputError: the machine has no table of ablations.
+    """
+    check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
+    kind = find(accelerator) if isinstance(accelerator, str) else accelerator
+    rows = ablations(kind)
+    base = _cycles(kind, matrix, b, settings, parts, None, tell)
+    outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "")]
+    for row in rows:
+        cycles = _cycles(kind, matrix, b, settings, parts, row, tell)
+        saved = base - cycles
+        outcomes.append(Outcome(row.name, cycles, saved, saved / base if base else 0.0, row.tells))
+    return outcomes
+
+
+def _cycles(
+    kind: Accelerator[Any],
+    matrix: object,
+    b: object,
+    settings: Mapping[str, object] | None,
+    parts: Mapping[str, PartFactory] | None,
+    row: Ablation | None,
+    tell: Callable[[str], None],
+) -> int:
+    tell(row.name if row else AS_CONFIGURED)
+    ideal = row.settings if row else {}
+    return run(kind, matrix, b, settings={**(settings or {}), **ideal}, parts=parts).cycles

@@ -1,0 +1,130 @@
+"""The analytical model beside a run: what statistics of the operands say of its cycles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fiberscope.base.errors import InputError
+from fiberscope.models.analytic.api import evaluated
+from fiberscope.models.analytic.inputs import Case
+from fiberscope.models.analytic.phases import read_phases
+from fiberscope.models.analytic.read_problem import LARGEST
+from fiberscope.models.analytic.report import limits
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.numbers import leaves
+
+__all__ = ["FILE", "Analytical", "Phase", "analytical"]
+
+FILE = "analytic.yaml"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One of the nests that follow one another.
+
+    Args:
+        name: of the phase.
+        cycles: that it takes.
+        computes: operations that are done.
+        limit: what sets the cycles: a level, or what computes.
+    """
+
+    name: str
+    cycles: int
+    computes: int
+    limit: str
+
+
+@dataclass(frozen=True)
+class Analytical:
+    """A run by the analytical model.
+
+    Args:
+        phases: its nests; none if the model says nothing of the run.
+        without: what of the machine no nest says, or why there are none.
+    """
+
+    phases: tuple[Phase, ...]
+    without: tuple[str, ...]
+
+    @property
+    def cycles(self) -> int:
+        """Of all phases."""
+        return sum(one.cycles for one in self.phases)
+
+    @property
+    def limits(self) -> str:
+        """What limits each phase."""
+        alone = len(self.phases) == 1
+        return ", ".join(one.limit if alone else f"{one.limit} in {one.name}" for one in self.phases)
+
+
+def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Analytical | None:
+    """What the nests of a machine say of a run; None if it has none.
+
+    Args:
+        machine: what messages call it.
+        folder: of the machine, with an ``analytic.yaml`` if it has nests.
+        event: the run, of whose operands the model is told shapes and numbers of nonzeros.
+        trace: of its specification, with the machine's parameters in base units and the sizes of tiles.
+
+    Raises:
+        ConfigurationError: the file says what cannot be.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    operands = event.workload.operands
+    if not all(one.nonzeros for one in operands):
+        return Analytical((), ("an operand has no nonzeros",))
+    if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # bounds are a little larger
+        return Analytical((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
+    symbols = trace.config["symbols"]
+    known = {**leaves(trace.config), **symbols, **_problem(event, symbols)}
+    phases = read_phases(path, f"{machine}/{FILE}", known)
+    try:
+        return Analytical(tuple(_phase(name, *cases) for name, cases in phases.cases.items()), phases.without)
+    except InputError as fault:
+        return Analytical((), (str(fault),))
+
+
+def _phase(name: str, case: Case, *others: Case) -> Phase:
+    """The first of the cases whose mapping can be had.
+
+    Raises:
+        InputError: none can be.
+    """
+    try:
+        found = evaluated(case)
+    except InputError:
+        if others:
+            return _phase(name, *others)
+        raise
+    computes = round(float(found.counts.computes.actual[0]))
+    return Phase(name, math.ceil(float(found.cycles[0])), computes, next(iter(limits(found))))
+
+
+def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:
+    """The kind of the problem; of a product its sizes and nonzeros.
+
+    Those of A and B are counted; Z has those of the mean product, and Z1 those that are there whenever a tile
+    of Z is written, in the mean: after each tile of K, if there are several of M; else after the last.
+    """
+    kind: dict[str, object] = {"problem.kind": event.problem.kind if event.problem else ""}
+    a, *others = event.workload.operands
+    b = others[0] if others else a
+    if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0]:
+        return kind
+    (rows, shared), columns = a.shape, b.shape[1]
+    met = a.nonzeros / (rows * shared) * (b.nonzeros / (shared * columns))
+
+    def nonzeros(part: float) -> float:
+        return float(rows * columns * (1.0 - (1.0 - met) ** (shared * part)))
+
+    sizes = {"M": rows, "K": shared, "N": columns, "A": a.nonzeros, "B": b.nonzeros, "Z": nonzeros(1.0)}
+    times = -(-shared // tiles["K1"]) if rows > tiles.get("M1", rows) else 1
+    sizes["Z1"] = sum(nonzeros((done + 1) / times) for done in range(times)) / times
+    return kind | sizes

@@ -1,0 +1,314 @@
+"""The same problem by components and by loops: counts that must be equal, traffic, and the bound on time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.problem_settings import configure
+from fiberscope.base.errors import InputError
+from fiberscope.base.interrupts import finished
+from fiberscope.explore import tables
+from fiberscope.explore.analytical_comparison import Analytical, analytical
+from fiberscope.explore.stall_attribution import Group, meanwhile
+from fiberscope.explore.tables import read_table
+from fiberscope.models import from_spec
+from fiberscope.models.from_spec.settings import is_own
+from fiberscope.models.from_spec.units import shared
+from fiberscope.models.trace.api import model, specified
+from fiberscope.results.recording.document import StateTimeline
+from fiberscope.results.recording.files import KeptStates, StateFiles
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import members
+from fiberscope.run.find_machine import find, specification_of
+from fiberscope.sim.names import family_name
+
+__all__ = ["Check", "Row", "check"]
+
+# A run with some settings, watched if there are files.
+_Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
+FILE = "check.yaml"
+OF_SPECIFICATIONS = Path(from_spec.__file__).parent
+UNEXPLAINED = "while there is no work for it, and none of these works: unexplained"
+LINES = "lines of other bytes; instances that fetch for themselves"
+
+
+class _Rule(BaseModel):
+    """One line of a machine's ``check.yaml``: sums that are equal, or why they may not be."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    tensor: str = ""
+    event: tuple[str, ...]
+    trace: tuple[str, ...]
+    unless: str = ""
+
+
+class _Rung(BaseModel):
+    """What costs time in a machine, and the settings that have it cost none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    part: str
+    settings: dict[str, str | int]
+
+
+class _Rules(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    counts: tuple[_Rule, ...]
+    traffic: tuple[_Rule, ...]
+    designs: dict[str, str] = {}  # by the parameter ``design``, where there is one: its specification
+    beyond: dict[str, str] = {}  # components of the trace that take longer than the machine's, and why
+    ladder: tuple[_Rung, ...] = ()  # each beside those before it
+    # Of each phase the families that may bound it; the machine's workers if there is none.
+    phases: tuple[tuple[str, ...], ...] = ()
+    meanwhile: tuple[Group, ...] = ()  # what may work while the busiest of them does not
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: a count, or bytes of a tensor.
+
+    Args:
+        name: of what is counted.
+        event, trace: how much the two fidelities count.
+        unless: why they may differ; empty where they must not.
+    """
+
+    name: str
+    event: int
+    trace: int
+    unless: str
+
+    @property
+    def right(self) -> bool:
+        """Whether they are equal, or may differ."""
+        return self.event == self.trace or bool(self.unless)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Two runs side by side.
+
+    Args:
+        event, trace: their reports.
+        counts, traffic: the comparisons.
+        bound: seconds that something of the machine takes, by the trace.
+        beyond: components that the bound leaves out as they take longer than the machine's, and why.
+        analytical: the run by statistics of its operands; None if the machine has no nests of loops.
+        parts: of the machine's cycles by where they go, which add up to all; empty if that was not asked for.
+    """
+
+    event: Report
+    trace: Report
+    counts: tuple[Row, ...]
+    traffic: tuple[Row, ...]
+    bound: float
+    beyond: Mapping[str, str]
+    analytical: Analytical | None
+    parts: Mapping[str, int]
+
+    @property
+    def bound_holds(self) -> bool:
+        """Whether the machine takes at least as long as the trace says that something must."""
+        return self.event.seconds >= self.bound
+
+    @property
+    def right(self) -> bool:
+        """Whether all that must be so is."""
+        return self.bound_holds and all(row.right for row in self.counts)
+
+    def document(self) -> dict[str, object]:
+        """What was compared and where the cycles go, as plain data; times are in seconds."""
+        told = self.analytical
+        return {
+            "accelerator": self.event.accelerator,
+            "right": self.right,
+            "cycles": self.event.cycles,
+            "seconds": self.event.seconds,
+            "bound_seconds": self.bound,
+            "beyond": dict(self.beyond),
+            "counts": [asdict(row) for row in self.counts],
+            "traffic_bytes": [asdict(row) for row in self.traffic],
+            "analytical": told and {**asdict(told), "cycles": told.cycles, "limits": told.limits},
+            "parts": dict(self.parts),
+        }
+
+
+def check(
+    accelerator: str,
+    a: object = None,
+    b: object = None,
+    *,
+    tensors: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    exact: bool = False,
+    explain: bool = False,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Check:
+    """Solve a problem on the machine and by its specification; the arguments are ``simulate``'s.
+
+    Args:
+        accelerator, a, b, tensors, settings, exact, progress: as there.
+        explain: run the machine again for each rung of its ladder, and say where its cycles go.
+
+    Raises:
+        InputError: the accelerator does not say what is to be compared, or specifies no such design.
+        KeyboardInterrupt: a run was interrupted.
+    """
+    kind, built = find(accelerator), specification_of(accelerator)
+    rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
+    specification = built or _specification(accelerator, kind, rules, settings or {})
+    given: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
+    event = tables.run(accelerator, a, b, **given)
+    factors = [one for one in (a, b) if one is not None]
+    of_trace = {
+        key: one for key, one in (settings or {}).items() if not (built and is_own(key, kind.configuration))
+    }
+    trace = finished(model(specification, *factors, **{**given, "settings": of_trace}))
+    beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
+
+    def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
+        of_run = {**given, "settings": {**(settings or {}), **changed}, "timeline": states}
+        return tables.run(accelerator, a, b, **of_run)
+
+    phases = rules.phases or ((kind.workers,),)
+    parts = _explained(event, phases, rules, run) if explain else {}
+    traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
+    return Check(
+        event,
+        trace,
+        tuple(_row(rule, event.operations, _counts(trace)) for rule in rules.counts),
+        tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if built else rules.traffic)),
+        _bound(trace, beyond),
+        beyond,
+        None if built else analytical(accelerator, kind.folder, event, trace),
+        parts,
+    )
+
+
+def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[str, str]:
+    """What the machine of a specification does in other steps, or not at all."""
+    reasons = {
+        "Merger": "the trace counts a step for each list too",
+        "Sequencer": "a cut deals one task a cycle",
+        "DRAM": "the trace's lines are other bytes",
+        "Cache": "its banks are as many as its instances ask for",
+        "Buffet": "it is beside the block that it serves, an element a cycle",
+    }
+    read = specified(specification, settings)
+    parts = [part for one in read.configurations.values() for part in one.components.values()]
+    found = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
+    return found | dict.fromkeys(shared(read), "an instance has one for each of an Einsum's operations")
+
+
+def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
+    """Where a run's cycles go: what the rungs take off, and of the last of them what the machine does."""
+    groups = [group.families for group in rules.meanwhile]
+    states = KeptStates(families={family for several in (*phases, *groups) for family in several})
+    saved, last = _climbed(event, rules.ladder, run, states)
+    return {**_parts(phases, last, states.kept[0], rules.meanwhile), **saved}
+
+
+def _climbed(
+    event: Report, ladder: Sequence[_Rung], run: _Runner, states: StateFiles
+) -> tuple[dict[str, int], Report]:
+    """What each rung takes off a run's cycles, and the run in which all of them are, which is watched."""
+    if not ladder:
+        return {}, run({}, states)
+    saved: dict[str, int] = {}
+    settings: dict[str, object] = {}
+    for rung in ladder:
+        settings |= rung.settings
+        next_run = run(settings, states if rung is ladder[-1] else None)
+        saved[rung.part] = event.cycles - next_run.cycles
+        event = next_run
+    return saved, event
+
+
+def _parts(
+    phases: Sequence[Sequence[str]], last: Report, seen: StateTimeline, groups: Sequence[Group]
+) -> dict[str, int]:
+    """Where the cycles of a run go, in whole cycles that add up to all of them.
+
+    Args:
+        phases: one after the other, of each the families that may bound it: the one with the busiest member.
+        last: the run.
+        seen: what its components did over time.
+        groups: what may work while the busiest does not.
+    """
+    parts: dict[str, int] = {}
+    workers: list[str] = []
+    for phase in phases:
+        worker = max(_named(phase, last.components), key=lambda name: last.components[name].busy)
+        family, most = family_name(worker), last.components[worker].busy
+        found = members(family, last.components)
+        mean = sum(one.busy for one in found) // len(found)
+        parts[f"{family} works, on average"] = mean
+        parts[f"and the busiest {family} longer: imbalance"] = most - mean
+        workers.append(worker)
+    parts |= meanwhile(seen, workers, groups)
+    return {**parts, UNEXPLAINED: last.cycles - sum(parts.values())}
+
+
+def _named(families: Container[str], components: Iterable[str]) -> list[str]:
+    return [name for name in components if family_name(name) in families]
+
+
+def _specification(
+    accelerator: str, kind: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]
+) -> str:
+    """The specification that is of the machine as it is configured."""
+    if not rules.designs:
+        return accelerator
+    design = str(getattr(configure(kind, None, settings)[0], "design", ""))
+    if design not in rules.designs:
+        known = " and ".join(rules.designs)
+        raise InputError(f"{kind.name} has no specification of the design {design}; it has those of {known}")
+    return rules.designs[design]
+
+
+def _bound(trace: Report, beyond: Container[str]) -> float:
+    """Seconds of what takes longest in each block, but for some components."""
+    assert trace.teaal is not None
+    seconds, einsums = 0.0, trace.teaal.by_einsum
+    for block in trace.teaal.metrics["blocks"]:
+        times: dict[str, float] = {}
+        for component, told in [item for name in block for item in einsums[name].items()]:
+            if component not in beyond:
+                times[component] = times.get(component, 0.0) + told["time"]
+        seconds += max(times.values(), default=0.0)
+    return seconds
+
+
+def _rules(path: Path, accelerator: str) -> _Rules:
+    if not path.is_file():
+        raise InputError(f"{accelerator} has no {FILE} that says what its two models should agree on")
+    return read_table(path, _Rules, accelerator)
+
+
+def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Row:
+    return Row(rule.name or rule.tensor, _sum(rule.event, event), _sum(rule.trace, trace), rule.unless)
+
+
+def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:
+    return sum(counts.get(name, 0) for name in names)
+
+
+def _counts(trace: Report) -> dict[str, int]:
+    """Operations by name, elements by Einsum, bodies by Einsum and loop, and rounds."""
+    assert trace.teaal is not None
+    bodies: Mapping[str, Mapping[str, Any]] = trace.teaal.bodies
+    of_loops = {f"{name}.{rank}": count for name, told in bodies.items() for rank, count in told.items()}
+    return {**trace.operations, **trace.teaal.elements, **of_loops, "rounds": trace.teaal.rounds}
+
+
+def _bytes(report: Report) -> dict[str, int]:
+    return {name: part.moved_bytes for name, part in report.traffic.items()}

@@ -1,0 +1,134 @@
+"""Designs of one machine beside one another: how much faster each is than the first, on several problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.explore.tables import found_workload, read_table, run
+from fiberscope.results.report.document import Report
+
+__all__ = ["Beside", "Designs", "Ratio", "designs", "has_designs", "speedups"]
+
+FILE = "designs.yaml"
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Ratio(_Row):
+    """What one source says of how much faster a design is than another; ``value`` as it has it."""
+
+    design: str
+    over: str
+    what: str = Field(min_length=1)
+    value: str = Field(min_length=1)
+    source: str = Field(min_length=20)
+
+
+class Designs(_Row):
+    """The designs of a machine by their settings, the first of which the others are compared with.
+
+    ``problems`` are those that each workload is run with, by name; ``workloads`` what is run, each with the
+    names of its problems.
+    """
+
+    designs: dict[str, dict[str, str | int]] = Field(min_length=2)
+    problems: dict[str, dict[str, str | int]] = Field(min_length=1)
+    workloads: dict[str, tuple[str, ...]] = Field(min_length=1)
+    published: tuple[Ratio, ...] = ()
+
+
+@dataclass(frozen=True)
+class Beside:
+    """One problem on one workload: its iterations, and by design cycles and edges visited in a nanosecond."""
+
+    workload: str
+    source: str
+    problem: str
+    iterations: int
+    edges_per_ns: Mapping[str, float]
+    cycles: Mapping[str, int]
+
+    @property
+    def speedups(self) -> dict[str, float]:
+        """How many times as fast as the first design each is."""
+        first = next(iter(self.cycles.values()))
+        return {name: first / cycles for name, cycles in self.cycles.items()}
+
+
+def has_designs(kind: Accelerator[Any]) -> bool:
+    """Whether a machine has designs to be laid side by side."""
+    return _path(kind).is_file()
+
+
+def _path(kind: Accelerator[Any]) -> Path:
+    return kind.folder / FILE
+
+
+def designs(kind: Accelerator[Any]) -> Designs:
+    """The table of a machine.
+
+    Raises:
+        InputError: the file is not as it should be.
+    """
+    return read_table(_path(kind), Designs, kind.name)
+
+
+def speedups(
+    kind: Accelerator[Any],
+    workloads: Sequence[str] = (),
+    *,
+    settings: Mapping[str, object] | None = None,
+    parts: Mapping[str, PartFactory] | None = None,
+    tell: Callable[[str], None] = lambda _line: None,
+) -> list[Beside]:
+    """Run every problem on every workload with all designs.
+
+    Args:
+        kind: the machine.
+        workloads: some of those in its table, or any other, which is run with all problems; by default all of
+            the table that are at hand.
+        settings: parameters over those of the designs.
+        parts: blocks of one's own, as ``simulate`` takes them.
+        tell: called with a line about each run that begins, and each workload left out.
+
+    Raises:
+        WorkloadError: a workload asked for by name is not at hand; no surrogate stands in for it, as the
+            tails of those of graphs were chosen to bring published means about.
+    """
+    table, found = designs(kind), []
+    for name in workloads or table.workloads:
+        workload = found_workload(name, surrogates=False, demanded=bool(workloads), tell=tell)
+        for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
+            reports = {}
+            for design, chosen in table.designs.items():
+                tell(f"{name}, {problem}, {design}")
+                given = {**chosen, **table.problems[problem], **(settings or {})}
+                reports[design] = run(kind, workload, settings=given, parts=parts)
+            found.append(_beside(name, problem, reports))
+    return found
+
+
+def _beside(name: str, problem: str, reports: Mapping[str, Report]) -> Beside:
+    first = next(iter(reports.values()))
+    return Beside(
+        workload=name,
+        source=first.workload.source,
+        problem=problem,
+        iterations=len(first.iterations),
+        edges_per_ns={design: _edges(report) for design, report in reports.items()},
+        cycles={design: report.cycles for design, report in reports.items()},
+    )
+
+
+def _edges(report: Report) -> float:
+    """Edges visited in a nanosecond."""
+    return report.operations["edges"] / (report.seconds * 1e9)

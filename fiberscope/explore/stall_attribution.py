@@ -1,0 +1,106 @@
+"""What works in the cycles in which a machine's busiest worker does not: whom it waits for, fill and drain.
+
+Of a run that was watched. In order, each group of families takes those cycles in which one of its components
+is busy, of those that no group before it has taken. Where the worker waits at a port, a component counts that
+it shares with others or has for itself; not one within another of several alike, as another PE has. Where it
+has nothing to do at all, every one counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict
+
+from fiberscope.results.recording.document import StateTimeline
+from fiberscope.sim.names import family_name
+
+__all__ = ["Group", "meanwhile"]
+
+Cycles = npt.NDArray[np.int64]  # by interval
+
+
+class Group(BaseModel):
+    """Families of components, and what it is that takes time while they work."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    part: str
+    families: tuple[str, ...]
+
+
+def meanwhile(seen: StateTimeline, workers: Sequence[str], groups: Sequence[Group]) -> dict[str, int]:
+    """Cycles by what works in them while none of the workers does; of waits those in which nothing does, too.
+
+    Within an interval of several cycles nothing is said to have been at the same time as long as it may have
+    been one after the other.
+
+    Args:
+        seen: the states over time of the workers and of all components in the groups.
+        workers: the busiest component of each of a machine's phases.
+        groups: in order.
+    """
+    rest = _lengths(seen)
+    for worker in workers:
+        rest = np.maximum(rest - _spent(seen, worker, "busy"), 0)
+    others = [name for name in seen.components if name not in workers]
+    used = {group.part: np.zeros_like(rest) for group in groups}
+    found: dict[str, int] = {}
+
+    def share_out(cycles: Cycles, names: Sequence[str], when: str) -> Cycles:
+        for group in groups:
+            now = np.minimum(cycles, np.maximum(_busiest(seen, names, group) - used[group.part], 0))
+            used[group.part] += now
+            cycles = cycles - now
+            if now.any():
+                found[f"{when}: {group.part}"] = int(now.sum())
+        return cycles
+
+    for worker in workers:
+        waits = np.minimum(_stalled(seen, worker), rest)
+        rest -= waits
+        near = [name for name in others if not _elsewhere(name, worker)]
+        when = f"while that {family_name(worker)} waits"
+        found[f"{when}: unexplained"] = int(share_out(waits, near, when).sum())
+    share_out(rest, others, "while there is no work for it")
+    return found
+
+
+def _busiest(seen: StateTimeline, names: Sequence[str], group: Group) -> Cycles:
+    """The cycles in which the busiest of these components that are in the group is busy, by interval."""
+    busy = [_spent(seen, name, "busy") for name in names if family_name(name) in group.families]
+    busiest: Cycles = np.max([np.zeros_like(_lengths(seen)), *busy], axis=0)
+    return busiest
+
+
+def _elsewhere(name: str, worker: str) -> bool:
+    """Whether a component is, or is within, another of several alike than the worker is or is within."""
+    for one, other in zip(name.split("."), worker.split("."), strict=False):
+        if one != other:
+            return family_name(one) == family_name(other)
+    return False
+
+
+def _lengths(seen: StateTimeline) -> Cycles:
+    """The cycles of each interval."""
+    ends = np.arange(1, seen.intervals + 1, dtype=np.int64) * seen.interval
+    return np.diff(np.minimum(ends, seen.end - seen.start), prepend=0)
+
+
+def _stalled(seen: StateTimeline, name: str) -> Cycles:
+    """The cycles that a component waits at a port, by interval."""
+    ports = [state for state in seen.components[name].states if state not in ("busy", "idle")]
+    return sum((_spent(seen, name, port) for port in ports), np.zeros(seen.intervals, dtype=np.int64))
+
+
+def _spent(seen: StateTimeline, name: str, state: str) -> Cycles:
+    """Cycles of the first clock in which, or in part of which, a component is in a state, by interval."""
+    one = seen.components[name]
+    first = next(iter(seen.clocks.values())).base_ticks
+    ticks = (
+        np.array(one.states.get(state, [0] * seen.intervals), dtype=np.int64)
+        * seen.clocks[one.clock].base_ticks
+    )
+    return -(-ticks // first)

@@ -1,0 +1,228 @@
+"""Sweeps from Python: ``fiberscope.sweep("gamma", ["wiki-Vote"], grid={"pe.count": [8, 16, 32, 64]})``."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.plan import Task, planned
+from fiberscope.explore.sweeps.progress import Progress, batches, shown
+from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.statuses import REFUSED
+from fiberscope.explore.sweeps.study import Study, StudyKeys, read_study, study_of
+from fiberscope.explore.sweeps.task_status import DONE, ended
+from fiberscope.results.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Swept", "is_study", "limits_of", "made_study", "run_study", "sweep"]
+
+
+def sweep(
+    accelerator: str | Path | list[str],
+    workloads: str | Sequence[str] = (),
+    *,
+    store: str | Path | None = None,
+    scheduler: str | None = None,
+    slurm: str | Path | None = None,
+    pbs: str | Path | None = None,
+    workers: int | None = None,
+    retry: bool = False,
+    quiet: bool = False,
+    **study: Unpack[StudyKeys],
+) -> pd.DataFrame:
+    """Run all points of a study that its store does not have, on all cores or on a cluster.
+
+    Args:
+        accelerator: its name, or several; or the path of a study (``study.yaml``).
+        workloads: of each run one, as ``simulate`` takes names: A, or ``"A B"``, or ``"NAME=TENSOR ..."``.
+        store: the folder of the results, or an address as ``s3://bucket/study``; without one they are in
+            what is returned alone.
+        scheduler: the address of a Dask scheduler whose workers are to run.
+        slurm, pbs: the YAML file of a batch system's jobs.
+        workers: on this computer, a core each by default.
+        retry: run points again that failed.
+        quiet: no progress.
+        study: ``grid``, ``points``, ``settings`` and the other keys of a study, see ``StudyKeys``; beside a
+            file they take its keys' places.
+
+    Returns:
+        A row a point, in their order, with all columns of a store but the report.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be.
+    """
+    where = Where(scheduler, _path(slurm), _path(pbs), workers)
+    made = made_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
+    with _address(made.store) as address:
+        swept = run_study(made, address, where, retry=retry, quiet=quiet)
+        return swept.frame()
+
+
+def _path(given: str | Path | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def made_study(
+    accelerator: str | Path | list[str], workloads: str | Sequence[str], keys: Mapping[str, Any]
+) -> Study:
+    """The study of a file with keys in the place of its own, or of keys alone.
+
+    Raises:
+        ConfigurationError, InputError: as of ``sweep``.
+    """
+    given = dict(keys)
+    alone = isinstance(workloads, str) or not isinstance(workloads, Sequence)
+    several = [workloads] if alone else list(workloads)
+    for workload in several:
+        if not isinstance(workload, str):
+            fix = "save it, as in scipy.sparse.save_npz('a.npz', a), and give the file's name"
+            raise InputError(f"a workload of a sweep is a text, not a {type(workload).__name__}; {fix}")
+    if several:
+        given["workloads"] = several
+    if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
+        return read_study(Path(accelerator), given)
+    given["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
+    return study_of(given)
+
+
+def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
+    """Whether it names the file of a study, and not what a command runs."""
+    return str(accelerator).endswith((".yaml", ".yml")) and "command" not in keys
+
+
+@contextmanager
+def _address(given: str | None) -> Iterator[str]:
+    """That of the store that was given, or of a folder that goes again."""
+    if given is not None:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
+        yield folder
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What became of a sweep.
+
+    Args:
+        store: that has the rows.
+        digests: of its points.
+        had: how many of them the store had before.
+        statuses: of the others, how often each.
+        others: rows of the same machines that the store has of other sources.
+    """
+
+    store: Store
+    digests: Sequence[str]
+    had: int
+    statuses: Mapping[str, int]
+    others: int
+
+    @property
+    def failed(self) -> int:
+        """Points that were run now and not done."""
+        return sum(self.statuses.values()) - self.statuses.get(DONE, 0)
+
+    def failures(self, most: int) -> list[str]:
+        """A line for each of the first of its points that failed, now or before."""
+        told = "accelerator, workload, settings, status, reason"
+        rows = self.store.table(f"SELECT digest, {told} FROM runs WHERE status <> '{DONE}'").to_pylist()
+        ours = [row for row in rows if row["digest"] in set(self.digests)]
+        lines = [f"{_given(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
+        return lines + ([f"and {len(ours) - most:,} more"] if len(ours) > most else [])
+
+    def frame(self) -> pd.DataFrame:
+        """The rows of its points, in their order, with all columns but the report."""
+        rows = self.store.frame().set_index("digest")
+        return rows.loc[list(self.digests)].reset_index()
+
+
+def _given(row: Mapping[str, str]) -> str:
+    settings = " ".join(f"{key}={value}" for key, value in json.loads(row["settings"]).items())
+    return " ".join(filter(None, (row["accelerator"], row["workload"], settings)))
+
+
+def run_study(
+    study: Study, address: str | Path, where: Where, *, retry: bool = False, quiet: bool = False
+) -> Swept:
+    """Run the points of a study that a store does not have.
+
+    Args:
+        study: the points, and what each may take.
+        address: of the store, which is made when all that can never be has been refused.
+        where: it is run.
+        retry: run those of its points again that failed.
+        quiet: show no progress.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: as of ``sweep``.
+    """
+    tasks = planned(study.sweep())
+    store = Store(address, make=True)
+    have = store.digests() - (_failures(store) if retry else set())
+    new = [task for task in tasks if task.digest not in have]
+    progress = Progress(new)
+    with shown(progress, quiet):
+        _keep_refused(new, store, progress)
+        run([task for task in new if not task.refused], store, where, limits_of(study), progress)
+    return Swept(
+        store,
+        [task.digest for task in tasks],
+        len(tasks) - len(new),
+        progress.statuses,
+        _of_others(store, tasks),
+    )
+
+
+def limits_of(study: Study) -> Limits:
+    """What a point of a study may take."""
+    return Limits(study.timeout, study.memory)
+
+
+def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progress: Progress) -> None:
+    """Run tasks; what comes of them is in the parts of the store then, even if interrupted."""
+    if not tasks:
+        return
+    from fiberscope.explore.sweeps.clusters import connected  # noqa: PLC0415  (Dask takes seconds, and here is what it is for)
+    from fiberscope.explore.sweeps.engine import execute  # noqa: PLC0415  (as above)
+
+    try:
+        with connected(where) as client:
+            execute(client, batches(tasks, progress), store, limits, progress)
+    finally:
+        store.gather()
+
+
+def _keep_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> None:
+    """Give those their rows that there is nothing to run of."""
+    for task in (task for task in tasks if task.refused):
+        outcome = ended(asdict(task), REFUSED, task.row["reason"])
+        store.add(task.digest, outcome.content)
+        progress.ended(task, outcome)
+
+
+def _of_others(store: Store, tasks: Iterable[Task]) -> int:
+    """Rows of what tasks run, by other sources than theirs."""
+    ran = {(task.point.command, task.point.accelerator) for task in tasks}
+    ours = {task.row["source"] for task in tasks} | {""}  # nothing ran
+    rows = store.table(
+        "SELECT command, accelerator, source, count(*) AS rows FROM runs GROUP BY ALL"
+    ).to_pylist()
+    return sum(
+        row["rows"]
+        for row in rows
+        if (row["command"], row["accelerator"]) in ran and row["source"] not in ours
+    )
+
+
+def _failures(store: Store) -> set[str]:
+    return set(store.table(f"SELECT digest FROM runs WHERE status <> '{DONE}'")["digest"].to_pylist())

@@ -1,0 +1,86 @@
+"""What a point is made of, by content: digests of files, generators in full, and how large it is."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from fiberscope.base.errors import InputError
+from fiberscope.workloads import file_of, is_gemm, load, lookup, names
+from fiberscope.workloads.array_file import named_array
+from fiberscope.workloads.spec import behind, described, is_spec, view_in
+
+__all__ = ["digest_of", "digest_of_file", "size_of"]
+
+BYTES_A_NONZERO = 10  # of a file, about; for the time that is left
+
+
+def digest_of(operand: str, exact: bool) -> str:
+    """What tells the content of an operand from any other: of a file its bytes, of a generator its words.
+
+    Of a view these are the words and those of what it reads, of an array of a file its name too.
+
+    Raises:
+        WorkloadError: there is no such operand, or it cannot be had ``exact``.
+        InputError: a file that cannot be read.
+    """
+    if view_in(operand):
+        head, of = behind(operand)
+        return f"{head}of={digest_of(of, exact)}"
+    if (place := named_array(operand)) is not None:
+        return f"{digest_of_file(Path(place[0]))}:{place[1]}"
+    path = Path(operand)
+    if path.is_dir():
+        return _digest("".join(f"{file.name} {digest_of_file(file)}\n" for file in sorted(path.iterdir())))
+    file = file_of(operand)
+    if file is not None:
+        return digest_of_file(file)
+    if _is_drawn(operand):
+        return operand
+    return described(operand) if is_spec(operand) else _loaded(operand, exact)
+
+
+def _is_drawn(operand: str) -> bool:
+    """Whether a command draws it of its words alone."""
+    number = re.fullmatch(r"[-+0-9.eE]+", operand)
+    return bool(number) or is_gemm(operand) or operand.startswith(("ones", "sam-"))
+
+
+def digest_of_file(path: Path) -> str:
+    """The sha256 of its bytes."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or '').lower()}") from error
+    return _hashed(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=1024)
+def _hashed(path: Path, _written: int, _size: int) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or '').lower()}") from error
+
+
+@lru_cache(maxsize=1024)
+def _loaded(operand: str, exact: bool) -> str:
+    return load(operand, exact=exact).digest
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def size_of(operand: str) -> float:
+    """About how many nonzeros an operand has, before it is loaded."""
+    told = re.search(r"(?:nonzeros|edges)=(\d+)", operand)
+    if told:
+        return float(told[1])
+    if operand in names():
+        return float(lookup(operand).nonzeros)
+    file = file_of(operand)
+    return file.stat().st_size / BYTES_A_NONZERO if file is not None and file.is_file() else 1.0

@@ -1,0 +1,176 @@
+"""What is to be run: points with their digests and the part of their rows that is known beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from fiberscope import __version__
+from fiberscope.accelerators.errors import ConfigurationError, ConflictError
+from fiberscope.accelerators.quantities import in_base_units
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.content import digest_of, size_of
+from fiberscope.explore.sweeps.point import Point, kind_of, operands, run_of
+from fiberscope.explore.sweeps.statuses import REFUSED
+from fiberscope.results.provenance.source_digest import Roots
+from fiberscope.results.report.parts import SCHEMA
+from fiberscope.workloads.errors import WorkloadError
+
+__all__ = ["Settling", "Task", "planned"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point that can be run, or that is refused already.
+
+    Args:
+        point: what is run.
+        row: columns that are known before it runs; ``status`` where it is not run at all.
+        parameters: those that were given, by dotted key, as they are used, quantities in base units.
+        size: of its operands, about, in nonzeros.
+    """
+
+    point: Point
+    row: dict[str, Any]
+    parameters: dict[str, object]
+    size: float
+
+    @property
+    def digest(self) -> str:
+        """What it is found by in a store."""
+        return str(self.row["digest"])
+
+    @property
+    def refused(self) -> bool:
+        """Whether there is nothing to run."""
+        return "status" in self.row
+
+
+def planned(points: Iterable[Point], settle: Settling | None = None) -> list[Task]:
+    """The tasks of points, each once.
+
+    Args:
+        points: of what is to be run.
+        settle: where points are planned a few at a time, what is known of those before; else of none.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be. One
+            whose values are at odds with one another is a task that is refused.
+    """
+    tasks: dict[str, Task] = {}
+    settle = settle or Settling()
+    for point in points:
+        task = _task(point, settle)
+        tasks.setdefault(task.digest, task)
+    return list(tasks.values())
+
+
+class Settled(NamedTuple):
+    """What is known of a point before it runs: its parameters as used, the digest of its sources.
+
+    One that is ``refused``, with the reason, has its parameters as they were given, and no sources.
+    """
+
+    parameters: dict[str, object]
+    source: str
+    refused: str
+
+
+class Settling:
+    """Settles parameters, once for all workloads: a machine takes a millisecond to check its own.
+
+    Sources are gone through once too, which takes tens of milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Settled] = {}
+        self._digest_of = cache(_source)
+
+    def __call__(self, point: Point, settings: str) -> Settled:
+        """The parameters of a point, by which sources it runs, and why it cannot be."""
+        own = point.workload if point.command == "analyze" else bool(point.workload)
+        key = json.dumps([point.command, point.accelerator, own, settings, point.config])
+        if key not in self._known:
+            self._known[key] = self._settled(point)
+        return self._known[key]
+
+    def _settled(self, point: Point) -> Settled:
+        try:
+            run = run_of(point)
+            return Settled(run.settled(), self._digest_of(run.roots()), "")
+        except ConflictError as error:
+            return Settled(dict(point.settings), "", " ".join(str(error).split()))
+
+
+def _task(point: Point, settle: Settling) -> Task:
+    settings = json.dumps(dict(point.settings), default=str)
+    with _told_of(point, "command"):
+        kind_of(point)
+    with _told_of(point, "workload"):
+        content, size = _content(point.workload, point.exact)
+    with _told_of(point, "accelerator"):
+        settled = settle(point, settings)
+    failed = {"status": REFUSED, "reason": settled.refused} if settled.refused else {}
+    used = _written(
+        settled.parameters
+    )  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
+    given = (point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA)
+    read = {key: in_base_units(value) for key, value in settled.parameters.items()}
+    row = {
+        "digest": _digest(json.dumps(given)),
+        "command": point.command,
+        "accelerator": point.accelerator,
+        "workload": point.workload,
+        "version": __version__,
+        "source": settled.source,
+        "workload_digest": _digest(json.dumps(content)),
+        "config_digest": _digest(used),
+        "config": _written(read),
+        "settings": settings,
+        **failed,
+    }
+    point = replace(point, places={})  # who runs it needs none
+    return Task(point, row, {key: read[key] for key in point.settings}, size)
+
+
+@contextmanager
+def _told_of(point: Point, part: str) -> Iterator[None]:
+    """Say where a file names what is refused, unless that is told already."""
+    try:
+        yield
+    except ConflictError:  # of values, which is a row
+        raise
+    except (ConfigurationError, InputError, WorkloadError) as error:
+        own = point.config is not None and str(error).startswith(point.config)
+        place = point.places.get("config" if own else part)
+        if not place or str(error).startswith(tuple(filter(None, point.places.values()))):
+            raise
+        raise InputError(f"{place}: {error}") from error
+
+
+def _written(config: Mapping[str, object]) -> str:
+    return json.dumps(config, default=str, sort_keys=True)
+
+
+@lru_cache(maxsize=4096)
+def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
+    """The digests of a workload's operands, their names before them, and their size."""
+    plain, named = operands(workload)
+    digests = (
+        *(digest_of(operand, exact) for operand in plain),
+        *(f"{name}={digest_of(operand, exact)}" for name, operand in named.items()),
+    )
+    return digests, sum(map(size_of, (*plain, *named.values()))) or 1.0  # of none: all are alike
+
+
+def _source(roots: Roots) -> str:
+    return roots.sources().digest
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,85 @@
+"""A point of a sweep: one run, as plain data that goes to any process of any computer."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.base.errors import InputError
+from fiberscope.base.operand_arguments import operands_of
+from fiberscope.run.request import RUNS, Run
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["Point", "kind_of", "operands", "run_of"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run.
+
+    Args:
+        command: that it is of: ``sim``, ``model``, ``analyze``, ``convert`` or ``graph``.
+        accelerator: what runs, in words: an accelerator, a specification, files of the analytical model, the
+            formats of a conversion, a graph.
+        workload: on what, in words: A, A and B, or ``NAME=TENSOR`` for each.
+        settings: parameters by dotted key.
+        config: a YAML file of parameters below them.
+        exact: refuse surrogates.
+        places: where a file says what, as ``study.yaml:3:9``: by key of a study, and by dotted key.
+    """
+
+    command: str
+    accelerator: str
+    workload: str
+    settings: Mapping[str, object] = field(default_factory=dict)
+    config: str | None = None
+    exact: bool = False
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def document(self) -> dict[str, Any]:
+        """The point as JSON has it."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """What tells it from others."""
+        given = ", ".join(f"{key}={value}" for key, value in self.settings.items())
+        return " ".join(filter(None, (self.accelerator, self.workload, given)))
+
+
+def operands(workload: str) -> tuple[list[str], dict[str, str]]:
+    """The operands of a workload: those without a name in their order, and the others by name.
+
+    Raises:
+        InputError: a quote that is not closed; or as of ``operands_of``.
+    """
+    try:
+        words = shlex.split(workload)
+    except ValueError as error:
+        raise InputError(f"{workload}: {str(error).lower()}; quote names with blanks") from error
+    return operands_of(words)
+
+
+def kind_of(point: Point) -> Callable[..., Run]:
+    """What makes the run of a point.
+
+    Raises:
+        InputError: there is no command of that name.
+    """
+    if point.command not in RUNS:
+        raise InputError(f"no command {point.command} ends in a report; {nearest(point.command, RUNS)}")
+    return RUNS[point.command]
+
+
+def run_of(point: Point) -> Run:
+    """The run of a point; its settings say where a file gives them.
+
+    Raises:
+        InputError: it is none.
+    """
+    factors, tensors = operands(point.workload)
+    origins = {key: point.places.get(key) or "settings" for key in point.settings}
+    entries = {key: Entry(value, origins[key]) for key, value in point.settings.items()}
+    return kind_of(point)(point.accelerator, factors, tensors, entries, point.config, point.exact)

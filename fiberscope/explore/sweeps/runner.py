@@ -1,0 +1,141 @@
+"""What a Dask worker does with a batch: it has a process of its own run it point by point, and outlives that.
+
+A point that takes too long is ended with its process, and so is one that brings its process down; the next
+one gets a new process. Where points behave one process runs all of them, and imports once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fiberscope.explore.sweeps.statuses import REFUSED, STALE
+
+if TYPE_CHECKING:
+    from fiberscope.explore.sweeps.task_status import Outcome
+
+__all__ = ["ENDED", "Limits", "run_batch"]
+
+ENDED = "point-ended"
+
+_CHILD = [sys.executable, "-m", "fiberscope.explore.sweeps.worker"]
+_HERE = threading.local()  # a Dask worker may have several threads
+
+
+class Limits(NamedTuple):
+    """What a point may take; None: whatever there is."""
+
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) -> None:
+    """Run tasks one after the other, and tell of each as it ends.
+
+    Args:
+        batch: of each the fields of a ``plan.Task``.
+        limits: what each may take.
+        topic: of the events, whose action is ``ENDED``; each has a digest and the fields of an ``Outcome``.
+    """
+    from distributed import get_worker  # noqa: PLC0415  (who gives the points has no need of it)
+
+    worker = get_worker()
+    for task in batch:
+        outcome = _run(task, limits)
+        worker.log_event(topic, {"action": ENDED, "digest": task["row"]["digest"], "outcome": tuple(outcome)})
+
+
+def _run(task: Mapping[str, Any], limits: Limits) -> Outcome:
+    """Run a task in the process that this thread has for it."""
+    from fiberscope.explore.sweeps.task_status import ended  # noqa: PLC0415  (the sweep itself reads this file)
+
+    began = time.perf_counter()
+    try:
+        came = _child().ask(task, limits)
+        if came.status == STALE:  # a new process has what is there now
+            _child().end()
+            _HERE.child = None
+            came = _child().ask(task, limits)
+        return came._replace(status=REFUSED) if came.status == STALE else came
+    except _GoneError as gone:
+        _HERE.child = None
+        return ended(task, gone.status, str(gone), time.perf_counter() - began)
+
+
+def _child() -> _Child:
+    child: _Child | None = getattr(_HERE, "child", None)
+    if child is None:
+        child = _HERE.child = _Child()
+    return child
+
+
+class _GoneError(Exception):
+    """The process of a point is no more; ``status`` says how the point ended."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        self.status = status
+        super().__init__(reason)
+
+
+class _Child:
+    """A process that runs tasks, one at a time."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads would take others' cores
+        self._process = subprocess.Popen(
+            _CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._answers.readline()  # it is ready: what it imports takes nothing of a point's time
+
+    def ask(self, task: Mapping[str, Any], limits: Limits) -> Outcome:
+        """The outcome of a task.
+
+        Raises:
+            _GoneError: there is none, and no process any more.
+        """
+        request = {"task": task, "memory_bytes": limits.memory_bytes}
+        try:
+            self._requests.write(json.dumps(request).encode() + b"\n")
+            self._requests.flush()
+        except BrokenPipeError:
+            raise self._died(limits) from None
+        if not self._answers_within(limits.seconds):
+            self.end()
+            raise _GoneError("timeout", f"took more than {limits.seconds:g} s")
+        return self._outcome(limits)
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+    def _answers_within(self, seconds: float | None) -> bool:
+        waiting = select.poll()
+        waiting.register(self._answers, select.POLLIN)
+        return bool(waiting.poll(None if seconds is None else seconds * 1000))
+
+    def _outcome(self, limits: Limits) -> Outcome:
+        from fiberscope.explore.sweeps.task_status import Outcome  # noqa: PLC0415
+
+        line = self._answers.readline()
+        told: dict[str, Any] = json.loads(line) if line else {"length": -1}
+        content = self._answers.read(told["length"]) if line else b""
+        if len(content) != told["length"]:
+            raise self._died(limits)
+        return Outcome(told["status"], told["seconds"], content)
+
+    def _died(self, limits: Limits) -> _GoneError:
+        code = self._process.wait()
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        within = f", with {limits.memory_bytes:,} bytes of memory" if limits.memory_bytes is not None else ""
+        return _GoneError("crashed", f"its process ended by {how}{within}")

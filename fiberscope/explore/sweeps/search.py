@@ -1,0 +1,386 @@
+"""The search for the best points by some measures, by optuna; what it has learnt is in the store alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any, Literal
+
+import duckdb
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial, Trial, TrialState
+from pydantic import RootModel
+
+from fiberscope.accelerators.yaml_document import read_document
+from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.clusters import connected
+from fiberscope.explore.sweeps.engine import execute
+from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.plan import Settling, Task, planned
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.progress import Progress, shown, single
+from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.space import Range, Span
+from fiberscope.explore.sweeps.task_status import DONE, Outcome
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import Row, decoded, tabulated
+
+__all__ = ["Goal", "Limit", "Measured", "Search", "read_space"]
+
+IN_VAIN = 100  # suggestions in a row that were run before
+LEAST = 1e-300  # by which a limit with < is exceeded where both sides are equal
+_LIMIT = re.compile(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)")
+
+
+class _Space(RootModel[dict[str, Span]]):
+    """Spans by parameter."""
+
+
+def read_space(path: Path, point: Point) -> dict[str, Span]:
+    """The spans of a file, by parameter.
+
+    Args:
+        path: of the file.
+        point: whose parameters they are.
+
+    Raises:
+        ConfigurationError, InputError: it cannot be read, or is not as it should be, or has a value that can
+            never be; with line and column.
+    """
+    document = read_document(path)
+    space = checked(_Space, document).root
+    if not space:
+        raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
+    settle = Settling()
+    for key, span in space.items():
+        place = document.place((key,))
+        for value in (span.low, span.high) if isinstance(span, Range) else span:
+            one = replace(point, settings={**point.settings, key: value}, places={key: place})
+            planned([one], settle)
+        try:
+            _distribution(key, span)
+        except (InputError, ValueError) as error:
+            raise InputError(f"{place}: {error}") from error
+    return space
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A measure, a column of the store or SQL of several, that is to be small, or large."""
+
+    measure: str
+    largest: bool = False
+
+    @property
+    def direction(self) -> Literal["minimize", "maximize"]:
+        """As optuna has it."""
+        return "maximize" if self.largest else "minimize"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a design is subject to.
+
+    Args:
+        text: as it was given.
+        excess: by how much it is exceeded, as SQL: above 0 it is not kept.
+    """
+
+    text: str
+    excess: str
+
+    @classmethod
+    def of(cls, text: str) -> Limit:
+        """The limit of a text as ``area_um2 < 40e6``: two measures, with ``<``, ``<=``, ``>`` or ``>=``.
+
+        Raises:
+            InputError: it is none.
+        """
+        found = _LIMIT.fullmatch(text)
+        if not found:
+            raise InputError(f"{text}: is no limit; write it as 'area_um2 < 40e6'")
+        left, sign, right = found.groups()
+        over = f"({left}) - ({right})" if sign[0] == "<" else f"({right}) - ({left})"
+        return cls(text, over if sign[1:] else f"CASE WHEN {over} = 0 THEN {LEAST} ELSE {over} END")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a design measures: a value a goal, and by how much each limit is exceeded, 0 or less where not."""
+
+    values: Sequence[float]
+    excess: Sequence[float]
+
+
+@dataclass
+class _Design:
+    """One that is being run: its trial, and the rows of its points that have come to their end."""
+
+    trial: Trial
+    digests: tuple[str, ...]
+    rows: dict[str, Mapping[str, Any]]
+
+
+class Search:
+    """A search for the best designs of a space.
+
+    Args:
+        points: what is the same for all designs, a point a workload.
+        space: what is not, by parameter.
+        goals: of the search, one or several; of several workloads a goal is the geometric mean.
+        store: for the results; those it has of this search count, so that it goes on where it was ended.
+        count: of designs to be run, those that were before among them.
+        limits: that a design has to keep, on every workload.
+        seed: of what is suggested.
+
+    Raises:
+        InputError: a goal or a space that cannot be searched by.
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Point],
+        space: Mapping[str, Span],
+        goals: Sequence[Goal],
+        store: Store,
+        count: int,
+        limits: Sequence[Limit] = (),
+        seed: int = 0,
+    ) -> None:
+        self.points, self.goals, self.store, self.count, self.limits = points, goals, store, count, limits
+        self.distributions = {key: _distribution(key, span) for key, span in space.items()}
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._study = optuna.create_study(
+            directions=[goal.direction for goal in goals],
+            sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
+        )
+        self._known: dict[tuple[str, ...], Measured | None] = {}  # by the digests; None of those that failed
+        self._running: dict[str, _Design] = {}  # by digest
+        self._settle = Settling()  # a design that was run is suggested again and again
+        self._remember(space)
+
+    def run(self, where: Where, limits: Limits, quiet: bool = False) -> None:
+        """Run designs until there are as many as wanted, or nothing new is suggested."""
+        left = self.count - len(self._known)
+        if left <= 0:
+            return
+        first = planned(self.points, self._settle)  # a mistake is told before anything starts
+        self._progress = Progress(first * left)
+        try:
+            with connected(where) as client, shown(self._progress, quiet):
+                execute(client, single(self._suggested(left)), self.store, limits, self)
+        finally:
+            self.store.gather()
+
+    def best(self) -> list[tuple[dict[str, Any], list[float]]]:
+        """The designs that no other one beats in all measures: what they are and what they measure."""
+        front = self._study.best_trials
+        unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
+        return sorted(unique.values(), key=lambda found: found[1])
+
+    def designs(self, *measures: str) -> list[tuple[list[float], bool]]:
+        """Of every design that was done other measures, and whether it keeps all limits.
+
+        Raises:
+            InputError: a measure that is none.
+        """
+        goals = [Goal(measure) for measure in measures]
+        done = [(digests, found) for digests, found in self._known.items() if found is not None]
+        wanted = {digest for digests, _found in done for digest in digests}
+        by_digest = {row["digest"]: row for row in self._rows(f"digest IN ({_literals(wanted)})")}
+        return [
+            (
+                list(self._measured([by_digest[each] for each in digests], goals).values),
+                all(excess <= 0 for excess in found.excess),
+            )
+            for digests, found in done
+        ]
+
+    def working(self, workers: int) -> None:
+        """As ``engine.Watcher``."""
+        self._progress.working(workers)
+
+    def ended(self, task: Task, outcome: Outcome) -> None:
+        """As ``engine.Watcher``: optuna learns of a design when all its points have ended."""
+        self._progress.ended(task, outcome)
+        design = self._running.pop(task.digest)
+        design.rows[task.digest] = dict(decoded(outcome.content).values)
+        if len(design.rows) == len(design.digests):
+            measured = self._outcome([design.rows[digest] for digest in design.digests])
+            self._known[design.digests] = measured
+            self._tell(design.trial, measured)
+
+    def _suggested(self, count: int) -> Iterator[Task]:
+        """Tasks of designs that have not been run, as optuna suggests them."""
+        for _ in range(count):
+            for _ in range(IN_VAIN):
+                trial = self._study.ask(self.distributions)
+                tasks = self._tasks(trial.params)
+                digests = tuple(task.digest for task in tasks)
+                if digests not in self._known and self._running.keys().isdisjoint(digests):
+                    design = _Design(trial, digests, {})
+                    self._running |= dict.fromkeys(digests, design)
+                    yield from tasks
+                    break
+                self._tell(trial, self._known.get(digests))
+            else:
+                return
+
+    def _tasks(self, values: Mapping[str, object]) -> list[Task]:
+        """Those of a design, one a workload."""
+        points = [replace(point, settings={**point.settings, **values}) for point in self.points]
+        return planned(points, self._settle)
+
+    def _tell(self, trial: Trial, measured: Measured | None) -> None:
+        if measured is None:
+            self._study.tell(trial, state=TrialState.FAIL)
+            return
+        for limit, excess in self._constraints(measured).items():
+            trial.set_constraint(limit, excess)
+        self._study.tell(trial, list(measured.values))
+
+    def _remember(self, space: Mapping[str, Span]) -> None:
+        """Learn what the store has of this search, by the sources as they are."""
+        alike: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+        first, samples = self.points[0], planned(self._samples(space), self._settle)
+        sources = {str(task.row["source"]) for task in samples}
+        ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
+        workloads = _literals(point.workload for point in self.points)
+        for row in self._rows(f"{ran} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"):
+            alike[row["settings"]][row["workload"]] = row
+        for settings, by_workload in alike.items():
+            rows = [by_workload[each.workload] for each in self.points if each.workload in by_workload]
+            trial = self._trial(json.loads(settings), rows) if len(rows) == len(self.points) else None
+            if trial is not None:
+                self._study.add_trial(trial)
+
+    def _rows(self, where: str) -> list[dict[str, Any]]:
+        """Rows of the store."""
+        asked = f"SELECT * EXCLUDE (report) FROM runs WHERE {where}"
+        found: list[dict[str, Any]] = self.store.table(asked).to_pylist()
+        return found
+
+    def _samples(self, space: Mapping[str, Span]) -> Iterator[Point]:
+        """Points of all sources that those of the space can have: what runs may depend on a parameter."""
+        for point in self.points:
+            yield point
+            for key, span in space.items():
+                for value in () if isinstance(span, Range) else span:
+                    yield replace(point, settings={**point.settings, key: value})
+
+    def _trial(self, settings: dict[str, Any], rows: Sequence[Mapping[str, Any]]) -> FrozenTrial | None:
+        """The trial that rows of a design are, if it is of this search; it is known from then on."""
+        given = self.points[0].settings
+        base = {key: value for key, value in settings.items() if key not in self.distributions}
+        if base != dict(given) or len(settings) != len(base) + len(self.distributions):
+            return None
+        measured = self._outcome(rows)
+        try:
+            trial = optuna.trial.create_trial(
+                params={key: settings[key] for key in self.distributions},
+                distributions=self.distributions,
+                values=None if measured is None else list(measured.values),
+                state=TrialState.FAIL if measured is None else TrialState.COMPLETE,
+                constraints=None if measured is None else self._constraints(measured),
+            )
+        except ValueError:  # outside of the space, as it is now
+            return None
+        self._known[tuple(row["digest"] for row in rows)] = measured
+        return trial
+
+    def _constraints(self, measured: Measured) -> dict[str, float]:
+        """As optuna has them: above 0 is not kept."""
+        return {limit.text: excess for limit, excess in zip(self.limits, measured.excess, strict=True)}
+
+    def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> Measured | None:
+        """What a design measures by its rows, one a workload; nothing where one has failed."""
+        if any(row["status"] != DONE for row in rows):
+            return None
+        return self._measured(rows, self.goals, self.limits)
+
+    def _measured(
+        self, rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], limits: Sequence[Limit] = ()
+    ) -> Measured:
+        """Values of rows of one design.
+
+        Raises:
+            InputError: a measure that is none, or that is not known of what was run.
+        """
+        asked = [goal.measure for goal in goals] + [limit.excess for limit in limits]
+        found = _asked(rows, asked)
+        told = [goal.measure for goal in goals] + [limit.text for limit in limits]
+        for measure, numbers in zip(told, found, strict=True):
+            if any(number is None or isnan(number) for number in numbers):
+                name = self.points[0].accelerator
+                raise InputError(
+                    f"{measure}: is null for {name}, which has no such number; give another measure"
+                )
+        values = [_mean(goal.measure, numbers) for goal, numbers in zip(goals, found, strict=False)]
+        return Measured(values, [max(numbers) for numbers in found[len(goals) :]])
+
+
+def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[list[float]]:
+    """What rows have of each measure, row by row.
+
+    Raises:
+        InputError: a measure that is none.
+    """
+    asked = ", ".join(f"CAST({measure} AS DOUBLE)" for measure in measures)
+    with duckdb.connect(":memory:") as connection:
+        connection.register("runs", tabulated(Row(row, {}) for row in rows))
+        try:
+            found = connection.execute(f"SELECT {asked} FROM runs").fetchall()
+        except duckdb.Error as error:
+            message = " ".join(str(error).split("\n\n")[0].split())
+            raise InputError(f"no measures of a run: {asked}: {message}") from error
+    return [list(numbers) for numbers in zip(*found, strict=True)]
+
+
+def _mean(measure: str, numbers: Sequence[float]) -> float:
+    """Of one workload itself, of several the geometric mean.
+
+    Raises:
+        InputError: there is none.
+    """
+    if len(numbers) == 1:
+        return numbers[0]
+    if min(numbers) <= 0:
+        raise InputError(
+            f"{measure}: is {min(numbers):g} on a workload; a geometric mean is of numbers above 0"
+        )
+    return geometric_mean(numbers)
+
+
+def _literals(texts: Iterable[str]) -> str:
+    """A list of texts in SQL; of none one that no row has."""
+    return ", ".join("'{}'".format(text.replace("'", "''")) for text in sorted(texts)) or "''"
+
+
+def _distribution(key: str, span: Span) -> BaseDistribution:
+    """As optuna has it.
+
+    Raises:
+        InputError: a range that optuna does not know.
+    """
+    if not isinstance(span, Range):
+        return CategoricalDistribution(span)
+    log, step = span.scale == "log", span.step
+    if log and step is not None:
+        raise InputError(f"{key}: a search takes a log scale or a step, not both; a list has any numbers")
+    if not span.whole:
+        return FloatDistribution(span.low, span.high, log=log, step=step)
+    low, high, by = int(span.low), int(span.high), int(step or 1)
+    return IntDistribution(low, low + (high - low) // by * by, log=log, step=by)

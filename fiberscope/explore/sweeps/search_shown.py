@@ -1,0 +1,64 @@
+"""A search as a picture: its designs by two measures, and the front of those that no other one beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fiberscope.results.report.pictures import blank
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fiberscope.explore.sweeps.search import Search
+
+__all__ = ["drawn", "front"]
+
+TIME_AND_AREA = ("seconds", "area_um2")
+
+
+def drawn(search: Search) -> Figure:
+    """Every design that was done, by the two goals of the search, or else by time and area; logarithmic.
+
+    Raises:
+        InputError: matplotlib is missing, or a machine has no such number.
+    """
+    measures = [goal.measure for goal in search.goals]
+    largest = [goal.largest for goal in search.goals]
+    if len(measures) != len(TIME_AND_AREA):
+        measures, largest = [*TIME_AND_AREA], [False, False]
+    designs = search.designs(*measures)
+    kept = [values for values, keeps in designs if keeps]
+    figure = blank(f"{search.points[0].accelerator}: {len(designs):,} designs", 5.0)
+    axes = figure.subplots()
+    others = [values for values, keeps in designs if not keeps]
+    for label, values, face in (("over a limit", others, "none"), ("designs", kept, "#4477aa")):
+        if values:
+            across, up = zip(*values, strict=True)
+            axes.scatter(across, up, s=18, facecolors=face, edgecolors="#4477aa", label=label)
+    if best := front(kept, largest):
+        axes.plot(*zip(*best, strict=True), color="#cc3311", linewidth=1.2, marker=".", label="front")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(measures[0])
+    axes.set_ylabel(measures[1])
+    if designs:
+        axes.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[tuple[float, float]]:
+    """The designs that no other one beats in both measures, in the order of the first.
+
+    Args:
+        designs: two measures of each.
+        largest: of each measure whether it is to be large.
+    """
+    signs = [-1.0 if large else 1.0 for large in largest]
+    found: list[tuple[float, float]] = []
+    least = float("inf")
+    for first, second in sorted((one * signs[0], other * signs[1]) for one, other in designs):
+        if second < least:
+            found.append((first * signs[0], second * signs[1]))
+            least = second
+    return found

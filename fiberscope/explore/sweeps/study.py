@@ -1,0 +1,160 @@
+"""A study: what is swept over, from a YAML file, a command line or Python."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypedDict
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+
+from fiberscope.accelerators.quantities import Bytes
+from fiberscope.accelerators.yaml_document import Document, read_document
+from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.space import Sample, combined
+
+__all__ = ["Study", "StudyKeys", "read_study", "study_of"]
+
+
+class Told(NamedTuple):
+    """Where a file says what; nowhere without one.
+
+    Args:
+        document: of the file.
+        elsewhere: keys that something else says.
+    """
+
+    document: Document | None = None
+    elsewhere: frozenset[str] = frozenset()
+
+    def place(self, *path: str | int) -> str:
+        """File, line and column of a value."""
+        if self.document is None or path[0] in self.elsewhere:
+            return ""
+        return self.document.place(path)
+
+
+class StudyKeys(TypedDict, total=False):
+    """What ``fiberscope.sweep`` takes of a study by keyword, each as ``Study`` says."""
+
+    command: str
+    settings: Mapping[str, object]
+    config: str
+    exact: bool
+    grid: Mapping[str, Sequence[object]]
+    points: Sequence[Mapping[str, object]]
+    sample: Mapping[str, object]
+    timeout: float
+    memory: int | str
+
+
+class Study(BaseModel):
+    """The file's keys; machines, workloads, grid, list and sample are combined, each with each.
+
+    Args:
+        command: whose runs they are.
+        accelerator: one, or several.
+        workloads: of each run one, A or ``A B`` or ``NAME=TENSOR ...``; none for what has its own.
+        settings: of all runs.
+        config: a YAML file of parameters below them.
+        exact: refuse surrogates.
+        grid: values by parameter.
+        points: settings of single points.
+        sample: drawn points.
+        timeout: seconds that a point may take.
+        memory: bytes that a point may take beside those of the program.
+        store: the folder for the results, or an address as ``s3://bucket/study``.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: str = "sim"
+    accelerator: str | list[str]
+    workloads: str | list[str] = Field(default_factory=list)
+    settings: dict[str, Any] = {}
+    config: str | None = None
+    exact: bool = False
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    points: list[dict[str, Any]] = []
+    sample: Sample | None = None
+    timeout: float | None = Field(default=None, gt=0, le=1_000_000)
+    memory: Bytes | None = None
+    store: str | None = None
+    _told: Told = PrivateAttr(default_factory=Told)
+
+    def sweep(self) -> Iterator[Point]:
+        """The points."""
+        whole = {key: self._told.place(key) for key in ("command", "config")}
+        machines = self._several("accelerator")
+        if not machines:
+            at = self._told.place("accelerator") or "settings"
+            raise InputError(f"{at}: accelerator is an empty list; name one or more")
+        crossed = list(combined(self._grid(), self._lists()))
+        for (machine, at), (workload, where) in itertools.product(machines, self._several("workloads")):
+            for entries in crossed:
+                given = {**self._entries(self.settings, "settings"), **entries}
+                origins = {key: one.origin for key, one in given.items()}
+                places = {**whole, "accelerator": at, "workload": where, **origins}
+                settings = {key: one.value for key, one in given.items()}
+                yield Point(self.command, machine, workload, settings, self.config, self.exact, places)
+
+    def _several(self, key: str) -> list[tuple[str, str]]:
+        """Machines or workloads, each with its place."""
+        given = getattr(self, key)
+        if isinstance(given, str):
+            return [(given, self._told.place(key))]
+        named = [(name, self._told.place(key, position)) for position, name in enumerate(given)]
+        return named or ([("", "")] if key == "workloads" else [])
+
+    def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
+        return {key: Entry(value, self._told.place(*path, key)) for key, value in settings.items()}
+
+    def _grid(self) -> dict[str, list[Entry]]:
+        return {
+            key: [Entry(value, self._told.place("grid", key, at)) for at, value in enumerate(values)]
+            for key, values in self.grid.items()
+        }
+
+    def _lists(self) -> list[list[dict[str, Entry]]]:
+        points = [self._entries(point, "points", at) for at, point in enumerate(self.points)]
+        drawn = (
+            [self._entries(point, "sample", "over") for point in self.sample.points()] if self.sample else []
+        )
+        return [one for one in (points, drawn) if one]
+
+
+def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
+    """The study of a file.
+
+    Args:
+        path: of the file.
+        instead: arguments that take the place of its keys.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is not as it should be; with line and column.
+        InputError: an argument that cannot be.
+    """
+    document = read_document(path)
+    own = checked(Study, document).model_dump(exclude_unset=True, by_alias=True)
+    study = study_of({**own, **(instead or {})})
+    study._told = Told(document, frozenset(instead or ()))
+    return study
+
+
+def study_of(given: Mapping[str, Any]) -> Study:
+    """The study of arguments.
+
+    Raises:
+        InputError: one that cannot be.
+    """
+    try:
+        return Study.model_validate(given)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in fault["loc"])
+        message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "it should be", 1)
+        raise InputError(f"{key} is {fault['input']!r}; {message}") from error

@@ -1,0 +1,151 @@
+"""Machines against workloads: each on each, through a store, and how much faster one is than another."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import geometric_mean
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.api import sweep
+from fiberscope.explore.sweeps.task_status import DONE
+from fiberscope.results.report.files import read_text
+from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.suffixes import SUFFIXES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Ran", "Suite", "suite", "workloads_of"]
+
+COMMENT = "#"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a machine on a workload; cycles and simulated seconds are 0 where it was not done."""
+
+    status: str
+    reason: str
+    cycles: int = 0
+    seconds: float = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether it came to its end, and was right."""
+        return self.status == DONE
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Machines on workloads.
+
+    Args:
+        machines, workloads: in the order in which they were given.
+        against: the machine that speed-ups are over.
+        runs: by workload and machine.
+    """
+
+    machines: Sequence[str]
+    workloads: Sequence[str]
+    against: str
+    runs: Mapping[tuple[str, str], Ran]
+
+    def speedup(self, workload: str, machine: str) -> float | None:
+        """Simulated time of ``against`` over this machine's; None if one took none, or was not done."""
+        first, this = self.runs[workload, self.against], self.runs[workload, machine]
+        return first.seconds / this.seconds if first.seconds and this.seconds else None
+
+    @property
+    def compared(self) -> list[str]:
+        """The workloads that every machine has done, and took time for: means are over these."""
+        return [
+            one for one in self.workloads if all(self.runs[one, machine].seconds for machine in self.machines)
+        ]
+
+    def mean(self, machine: str) -> float | None:
+        """The geometric mean of a machine's speed-ups over the workloads that all have done; None if none."""
+        found = [self.speedup(workload, machine) for workload in self.compared]
+        return geometric_mean([one for one in found if one is not None]) if found else None
+
+    def frame(self) -> pd.DataFrame:
+        """A row a workload and machine."""
+        import pandas as pd  # noqa: PLC0415  (it takes time to load)
+
+        rows = [
+            {
+                "workload": workload,
+                "machine": machine,
+                "status": ran.status,
+                "reason": ran.reason,
+                "cycles": ran.cycles if ran.done else None,
+                "seconds": ran.seconds if ran.done else None,
+                "speedup": self.speedup(workload, machine),
+            }
+            for (workload, machine), ran in self.runs.items()
+        ]
+        return pd.DataFrame(rows)
+
+
+def workloads_of(given: Path) -> list[str]:
+    """The workloads of a list, one a line and comments behind ``#``, or of a folder, all its matrices.
+
+    Raises:
+        InputError: there is no such file or folder, or nothing in it.
+    """
+    if given.is_dir():
+        files = sorted(one for one in given.iterdir() if one.name.lower().endswith(SUFFIXES))
+        found = [shlex.quote(str(one)) for one in files]
+    else:
+        lines = (line.partition(COMMENT)[0].strip() for line in read_text(given).splitlines())
+        found = [line for line in lines if line]
+    if not found:
+        raise InputError(f"{given}: has no workload; a list has one a line, a folder files as a.mtx")
+    return list(dict.fromkeys(found))
+
+
+def suite(
+    machines: Sequence[str],
+    workloads: Sequence[str] | Path | str,
+    *,
+    against: str | None = None,
+    **options: Any,  # noqa: ANN401  (those of ``fiberscope.sweep``)
+) -> Suite:
+    """Run machines on workloads, what a store does not have, and lay their times side by side.
+
+    Args:
+        machines: names, ``spec:NAME``, or paths of one's own.
+        workloads: of each run one, as ``fiberscope.sweep`` takes them; or the path of a list or of a folder.
+        against: the machine that speed-ups are over; the first by default.
+        options: ``store``, ``settings``, ``retry``, ``quiet``, and all others of ``fiberscope.sweep``.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: a machine, an operand or a value that can never be.
+    """
+    several = list(dict.fromkeys(machines))
+    named = workloads_of(Path(workloads)) if isinstance(workloads, str | Path) else list(workloads)
+    _check_against(several, against)
+    frame = sweep(several, named, **options)
+    pairs = [(workload, machine) for machine in several for workload in named]
+    runs = {pair: _ran(row) for pair, row in zip(pairs, frame.to_dict("records"), strict=True)}
+    ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}
+    return Suite(several, named, against or several[0], ordered)
+
+
+def _check_against(machines: Sequence[str], against: str | None) -> None:
+    """Refuse to compare with a machine that does not run.
+
+    Raises:
+        InputError: naming those that do.
+    """
+    if against is not None and against not in machines:
+        raise InputError(f"{against} is none of the machines that run; {nearest(against, machines)}")
+
+
+def _ran(row: Mapping[Any, Any]) -> Ran:
+    if row["status"] != DONE:
+        return Ran(row["status"], row["reason"])
+    return Ran(row["status"], "", int(row["cycles"]), float(row["seconds"]))

@@ -1,0 +1,68 @@
+"""A suite as a table, as lines about what failed, and as a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fiberscope.explore.sweeps.suite import Suite
+from fiberscope.results.report.pictures import blank
+from fiberscope.results.report.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["drawn", "failures", "table"]
+
+WIDTH = 0.8  # of the bars of one workload, of the place between two
+
+
+def table(suite: Suite) -> Table:
+    """A row a workload: cycles of each machine, and how much faster it is; the means in the last."""
+    columns = [cell for machine in suite.machines for cell in (f"{machine}, cycles", "speed-up")]
+    made = Table(f"Speed-up over {suite.against}, by simulated time", ["workload", *columns])
+    for workload in suite.workloads:
+        cells = [cell for machine in suite.machines for cell in _cells(suite, workload, machine)]
+        made.add(workload, *cells)
+    means = [cell for machine in suite.machines for cell in ("", _times(suite.mean(machine)))]
+    made.add(f"geometric mean of {len(suite.compared)}", *means)
+    return made
+
+
+def _cells(suite: Suite, workload: str, machine: str) -> tuple[str, str]:
+    ran = suite.runs[workload, machine]
+    return (f"{ran.cycles:,}" if ran.done else ran.status), _times(suite.speedup(workload, machine))
+
+
+def _times(factor: float | None) -> str:
+    return "" if factor is None else f"{factor:.3g}"
+
+
+def failures(suite: Suite) -> list[str]:
+    """A line for each run that was not done."""
+    return [
+        f"{machine} on {workload}: {ran.status}: {ran.reason}"
+        for (workload, machine), ran in suite.runs.items()
+        if not ran.done
+    ]
+
+
+def drawn(suite: Suite) -> Figure:
+    """Bars of speed-ups by workload, and of their means, on a logarithmic scale.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    figure = blank(f"Speed-up over {suite.against}", 4.0)
+    axes = figure.subplots()
+    width, groups = WIDTH / len(suite.machines), [*suite.workloads, "geometric mean"]
+    for place, machine in enumerate(suite.machines):
+        heights = [suite.speedup(workload, machine) for workload in suite.workloads] + [suite.mean(machine)]
+        bars = [(number + place * width, one) for number, one in enumerate(heights) if one is not None]
+        axes.bar([at for at, _height in bars], [height for _at, height in bars], width, label=machine)
+    axes.axhline(1.0, color="#555555", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_xticks(
+        [number + (WIDTH - width) / 2 for number in range(len(groups))], groups, rotation=30, ha="right"
+    )
+    axes.legend(frameon=False, fontsize="small")
+    return figure

@@ -1,0 +1,38 @@
+"""How a task can end, and the row of it; light, for Dask's workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from fiberscope.results.store.columns import DONE, encoded
+
+__all__ = ["DONE", "Outcome", "ended"]
+
+
+class Outcome(NamedTuple):
+    """What came of a task: how it ended, in how many seconds, and its row as a file."""
+
+    status: str
+    seconds: float
+    content: bytes
+
+
+def ended(
+    task: Mapping[str, Any],
+    status: str,
+    reason: str = "",
+    seconds: float = 0.0,
+    told: Mapping[str, object] | None = None,
+) -> Outcome:
+    """What came of a task.
+
+    Args:
+        task: the fields of a ``plan.Task``.
+        status: one word.
+        reason: why, if it was not done.
+        seconds: that it took.
+        told: further columns.
+    """
+    ending = {"status": status, "reason": " ".join(reason.split()), "wall_seconds": seconds}
+    return Outcome(status, seconds, encoded({**task["row"], **(told or {}), **ending}, task["parameters"]))

@@ -1,0 +1,72 @@
+"""What studies share: the tables in a machine's folder (published, designs, ablations), and their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from fiberscope.accelerators.yaml_layer import read_text, refusing
+from fiberscope.base.errors import InputError
+from fiberscope.base.interrupts import finished
+from fiberscope.results.report.document import Report
+from fiberscope.run.api import simulate
+from fiberscope.workloads import Workload, WorkloadError, load
+
+__all__ = ["found_workload", "read_table", "run"]
+
+Schema = TypeVar("Schema")
+
+
+def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
+    """A table of YAML.
+
+    Args:
+        path: of the file.
+        schema: what it should hold, as pydantic has it.
+        machine: whose it is, for messages.
+
+    Raises:
+        InputError, ConfigurationError: it cannot be read, is empty, or not as it should be.
+    """
+    name = f"{machine}/{path.name}"
+    text = read_text(path, name)
+    with refusing(name):
+        document = yaml.safe_load(text)  # with anchors: many figures are of one source
+    if document is None:
+        raise InputError(f"{name}: is empty; docs/how_to_add_a_machine.md says what it should hold")
+    try:
+        return TypeAdapter(schema).validate_python(document)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = [name, ".".join(str(part) for part in fault["loc"])]
+        raise InputError(": ".join([*filter(None, place), fault["msg"]])) from error
+
+
+def run(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
+    """Simulate, to the end.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+    """
+    return finished(simulate(*operands, **options))
+
+
+def found_workload(
+    name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]
+) -> Workload | None:
+    """A workload of a study; None if it cannot be had, which is told.
+
+    Raises:
+        WorkloadError: it cannot be had, and is demanded.
+    """
+    try:
+        return load(name, exact=not surrogates)
+    except WorkloadError as error:
+        if demanded:
+            raise
+        tell(f"{name} is left out: {error}")
+        return None

@@ -1,0 +1,288 @@
+"""A stage of a specification as blocks in its machine's kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.cut import Cut, TaskEnd
+from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
+from fiberscope.models.from_spec.chains import Chains
+from fiberscope.models.from_spec.leaf import Leaf
+from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.stage_memory import StageMemory
+from fiberscope.models.from_spec.stages import Stage
+from fiberscope.models.graphs.blocks import CARRIES, Context
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.machine import segments_of
+from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.models.graphs.storage import elements_of, of_type
+from fiberscope.sim import Component
+from fiberscope.sim.names import numbered
+from fiberscope.workloads.canonical import Integers, Values
+from fiberscope.workloads.fibertree import FiberTree
+
+if TYPE_CHECKING:
+    from fiberscope.models.from_spec.machine import MappedMachine
+
+__all__ = ["BuiltStage"]
+
+Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
+
+
+class BuiltStage:
+    """A stage in a machine's kernel.
+
+    Args:
+        machine: that it is of.
+        stage: what runs.
+        graph: as blocks.
+        chains: of what it moves.
+        prefix: of the names of its components.
+        before: the stage that must have ended.
+    """
+
+    def __init__(
+        self,
+        machine: MappedMachine,
+        stage: Stage,
+        graph: Lowered,
+        chains: Chains,
+        prefix: str,
+        before: BuiltStage | None,
+    ) -> None:
+        graph = replace(graph, tensors=of_type(machine.value_type, graph.tensors))
+        self.machine, self.stage, self.graph = machine, stage, graph
+        context = Context(graph.graph, graph.tensors, 0)
+        inside_has = {what: one.at_instances(stage.outer[-1]) for what, one in chains.items() if stage.outer}
+        outside_has = {what: one.in_front() for what, one in chains.items()}
+        self.memory = StageMemory(machine.stores, stage, graph, inside_has or chains, context.nests)
+        in_front = StageMemory(machine.stores, stage, graph, outside_has, context.nests, machine.walking)
+        nodes = graph.graph.nodes.values()
+        outside = [
+            node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
+        ]
+        self.outside = Leaf(machine, f"{prefix}outer.", 0, outside, in_front, context, machine.walking)
+        names = numbered(f"{prefix}{stage.level}", stage.instances)
+        inside = [node for node in nodes if node.name in graph.leaf]
+        self.leaves = [
+            Leaf(machine, f"{name}.", number, inside, self.memory, context)
+            for number, name in enumerate(names)
+        ]
+        self.cut = self._add_cut(prefix)
+        self.sums = self._add_sums(prefix) if graph.sums else None
+        self._connect()
+        if before is not None:
+            self._follow(before)
+
+    def _add_cut(self, prefix: str) -> Cut:
+        crossings = self.graph.crossings
+        return self.machine.add_at(
+            self.machine.walking,
+            Cut,
+            f"{prefix}cut",
+            self.stage.instances,
+            [CARRIES[one.kind] for one in crossings],
+            tasks=self.machine.parameters.timing.tasks,
+            required=[None if one.segments is None else integers_of(one.segments) for one in crossings],
+            static=self.machine.parameters.timing.dispatch == "static",
+            near=self.machine.parameters.timing.dispatch == "near",
+        )
+
+    def _add_sums(self, prefix: str) -> TaskSum:
+        """What adds tasks up; which instance has each of them it is told by the cut."""
+        crossings, elements = self.graph.crossings, self.cut.elements
+        outer = [elements[place] for place, one in enumerate(crossings) if one.kept]
+        told = self.stage.outer[: self.stage.rounds]
+        rounds = [elements[place] for place, one in enumerate(crossings) if one.loop in told]
+        groups = [elements[place] for place, one in enumerate(crossings) if one.groups]
+        name = f"{prefix}{self.graph.names[self._output.name]}"
+        sums = self.machine.add(
+            TaskSum,
+            name,
+            self.stage.instances,
+            self.graph.graph.arity(self._output),
+            outer,
+            at_once=self.machine.parameters.timing.sums,
+            rounds=rounds,
+            groups=groups,
+        )
+        self.machine.kernel.connect(self.cut, "turns", sums, "turns", capacity=None)
+        for place in range(sums.writers):
+            self._write_sums(sums, name, place)
+        return sums
+
+    def _write_sums(self, sums: TaskSum, called: str, place: int) -> None:
+        """What takes elements to memory and back, as part of what an instance asks of it."""
+        again = self.stage.rounds > 0
+        capacity = None if again else self.machine.parameters.timing.capacity
+        leaf, name, connect = self.leaves[place].name, f"{called}.{place}", self.machine.kernel.connect
+        for number, one in enumerate(self.memory.sum_writers(leaf, place, name, again=again)):
+            connect(sums, f"out_element{place}[{number}]", one, "in_stream", capacity=capacity)
+            if again:
+                connect(sums, f"out_again{place}[{number}]", one, "in_again", capacity=None)
+
+    @property
+    def _output(self) -> Node:
+        """Where the values of the output go."""
+        graph = self.graph
+        return graph.sums or next(node for node in graph.graph.nodes.values() if node.writes_values)
+
+    @property
+    def _last(self) -> Stream:
+        """The stream of these values."""
+        stream = self.graph.graph.feeding(self._output, "val")
+        assert stream is not None  # a graph that was lowered has no open ports
+        return stream
+
+    def _last_level(self) -> int:
+        """Of the stop that ends a task in it."""
+        nest = self.outside.context.nests[self._last.source, self._last.output]
+        return max(0, len(nest) - 1)
+
+    def _follow(self, before: BuiltStage) -> None:
+        """Begin when all that a stage writes is written."""
+        last = before.sums or before.cut
+        for place, root in enumerate(self.outside.all_roots()):
+            self.machine.kernel.connect(last, f"out_over[{place}]", root, "after", capacity=None)
+
+    def _connect(self) -> None:
+        graph, connect, cut = self.graph.graph, self.machine.kernel.connect, self.graph.cut
+        streams = graph.streams
+        self.outside.connect(streams)
+        for stream in graph.streams_into(cut):
+            source = graph.nodes[stream.source]
+            number = stream.input[len("in") :]
+            end = self.outside.output(source, stream.output)
+            connect(*end, self.cut, f"in_stream{number}", capacity=self.machine.parameters.timing.capacity)
+        for place, leaf in enumerate(self.leaves):
+            leaf.connect(streams)
+            self._deal(place, leaf)
+            self._end(place, leaf)
+
+    def _deal(self, place: int, leaf: Leaf) -> None:
+        """What is dealt to an instance; it holds as many tasks as the cut lets it have."""
+        graph, used = self.graph.graph, Counter[int]()
+        for stream in graph.streams_from(self.graph.cut):
+            if stream.target in leaf.nodes:
+                number = int(stream.output[len("out[") : -1])
+                port = f"out_{number}_{place}[{used[number]}]"
+                used[number] += 1
+                target = leaf.input(leaf.nodes[stream.target], stream.input)
+                self.machine.kernel.connect(self.cut, port, *target, capacity=None)
+        for number, crossing in enumerate(self.graph.crossings if self.sums is None else ()):
+            for writer in self.memory.task_writers(leaf.name, place, crossing.loop) if crossing.kept else ():
+                port = f"out_{number}_{place}[{used[number]}]"
+                self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
+
+    def _end(self, place: int, leaf: Leaf) -> None:
+        """What tells the cut that a task of an instance has ended: the stop behind its last value."""
+        graph, connect = self.graph.graph, self.machine.kernel.connect
+        ends = self.machine.add(TaskEnd, f"{leaf.name}task_end", self._last_level())
+        source = leaf.output(leaf.nodes[self._last.source], self._last.output)
+        connect(*source, ends, "in_stream", capacity=None)
+        connect(ends, "ended", self.cut, f"ended[{place}]", capacity=None)
+        if self.sums is not None:
+            ways = graph.arity(self._output)
+            points = self.machine.add(TaskPoints, f"{leaf.name}points", ways, self._last_level())
+            for stream in graph.streams_into(self._output):
+                port = stream.input.removeprefix("crd[").removesuffix("]")
+                end = leaf.output(leaf.nodes[stream.source], stream.output)
+                connect(*end, points, f"in_{port}", capacity=self.machine.parameters.timing.capacity)
+                waiting = self.machine.parameters.timing.partials
+                connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{place}]", capacity=waiting)
+
+    def operations(self) -> dict[str, int]:
+        """Of the blocks of all its instances."""
+        found = Counter[str]()
+        for leaf in (self.outside, *self.leaves):
+            for name, block in leaf.blocks.items():
+                _count(found, leaf.nodes[name], block.counters(), block)
+        if self.sums is not None:
+            found["add"] += self.sums.additions
+        return dict(found)
+
+    def output(self) -> FiberTree:
+        """What the instances wrote, put together by the coordinates of their tasks."""
+        parts = self._written() if self.sums is None else self._added()
+        mapped, specification = self.graph.mapped, self.machine.specification
+        ranks = [index.rank for index in mapped.equation.output.indices]
+        declared = specification.tensors[self.graph.einsum.output].ranks
+        shape = {name: mapped.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
+        loops = [mapped.lowest(str(rank)) for rank in ranks]
+        columns = [_joined([columns[loop] for columns, _values in parts]) for loop in loops]
+        values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
+        if not shape:
+            return FiberTree((), (), (), values if len(values) else np.zeros(1))
+        return FiberTree.from_coo(shape, columns, values)
+
+    def _written(self) -> list[Part]:
+        """Coordinates by loop and values of each instance's writers."""
+        owners = np.array(self.cut.owner.integers(), np.int64)
+        outer = {
+            one.loop: np.array(self.cut.elements[place].integers(), np.int64)
+            for place, one in enumerate(self.graph.crossings)
+            if one.kept
+        }
+        found = []
+        for place, leaf in enumerate(self.leaves):
+            own = owners == place
+            if own.any():
+                columns = {loop: column[own] for loop, column in outer.items()}
+                found.append(_written(leaf, int(own.sum()), columns, self.graph.loops))
+        return found
+
+    def _added(self) -> list[Part]:
+        """The same of the sums over all tasks."""
+        assert self.sums is not None  # it is asked for where there are such
+        loops = [one.loop for one in self.graph.crossings if one.kept]
+        loops += self.graph.loops
+        points = np.array(list(self.sums.sums), np.int64).reshape(len(self.sums.sums), len(loops))
+        columns = dict(zip(loops, points.T, strict=True))
+        return [(columns, np.array(list(self.sums.sums.values())))]
+
+
+def _written(leaf: Leaf, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
+    """What one instance wrote in so many tasks: coordinates by loop, and values."""
+    writers = [node for node in leaf.nodes.values() if node.primitive.writes]
+    levels: list[CompressedLevel] = [
+        CompressedLevel(np.array([0, tasks]), np.arange(tasks)),
+        CompressedLevel(np.arange(tasks + 1), np.zeros(tasks, np.int64)),
+    ]
+    by_loop = {node["index"]: leaf.blocks[node.name] for node in writers if not node.writes_values}
+    for loop in loops:
+        block = cast(StreamBlock, by_loop[loop])
+        coordinates = np.array(block.coordinates, np.int64)  # type: ignore[attr-defined]
+        levels.append(CompressedLevel(segments_of(block, levels), coordinates))
+    columns, _positions = elements_of(levels)
+    values = next(leaf.blocks[node.name] for node in writers if node.writes_values)
+    task = columns[0]
+    found = {loop: column[task] for loop, column in outer.items()}
+    found |= dict(zip(loops, columns[2:], strict=True))
+    return found, np.array(values.values, np.float64)  # type: ignore[attr-defined]
+
+
+def _joined(columns: Sequence[Integers]) -> Integers:
+    return np.concatenate(columns) if columns else np.zeros(0, np.int64)
+
+
+def _count(found: Counter[str], node: Node, counters: Mapping[str, int], block: Component) -> None:
+    """Add what a block did to the operations."""
+    if "operations" in counters:
+        found[node.primitive.counted] += counters["operations"]
+    if "reductions" in counters:
+        found["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
+    if "points" in counters and "elements" in counters:
+        found["add"] += counters["points"] - counters["elements"]
+    if "additions" in counters:
+        found["add"] += counters["additions"]
+    if "steps" in counters:
+        found["intersect"] += counters["steps"]
+    if "merged" in counters and "lists" in counters:
+        found["merge"] += counters["merged"]

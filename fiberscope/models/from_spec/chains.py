@@ -1,0 +1,102 @@
+"""Through which stores what a specification binds is moved, and how long the one beside a leaf keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from fiberscope.models.from_spec.arrays import bits_of
+from fiberscope.models.from_spec.lowering import base_name
+from fiberscope.models.from_spec.stages import Stage, is_shared
+from fiberscope.models.trace.specification import RankFormat, Specification, StorageBinding
+
+__all__ = ["Chain", "Chains", "chains_of"]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """How the coordinates, the payloads or the elements of a rank come from memory.
+
+    Args:
+        format: of the rank.
+        bits: of an entry.
+        width: bits of a line of the store next to memory.
+        shared: the store that all instances share, if one is on the way.
+        cached: whether that is a cache, which takes what is written.
+        kept: whether a buffer of the instance keeps what has come.
+        buffer: that buffer, and the bits that it holds; None if it has no bound.
+        lingers: whether it does so until the next task has ended, too.
+        evict_on: the loop whose iterations let it go; empty if none does.
+    """
+
+    format: RankFormat
+    bits: int
+    width: int
+    shared: str
+    cached: bool
+    kept: bool
+    evict_on: str
+    lingers: bool = False
+    buffer: tuple[str, int] | None = None
+
+    def at_instances(self, task: str) -> Chain:
+        """As an instance has it: what comes from a buffer above stays with it until the next task ends.
+
+        Args:
+            task: the loop whose coordinates are tasks.
+        """
+        if self.cached or not self.shared:
+            return self
+        return replace(self, kept=True, evict_on=task, lingers=True)
+
+    def in_front(self) -> Chain:
+        """As the blocks in front of the cut have it: a buffer above the instances is beside them."""
+        return replace(self, kept=True, shared="") if self.shared and not self.cached else self
+
+
+Chains: TypeAlias = Mapping[tuple[str, str, str], Chain]  # by tensor, rank and kind
+
+
+def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, tuple[str, ...]]) -> Chains:
+    """The chains of a stage, by tensor, rank and kind (``coord``, ``payload``, ``elem``).
+
+    What is bound to memory alone, or to none, is not moved, as in the trace; nor is a tensor that is read or
+    written in another order than its format's.
+
+    Args:
+        specification: that the stage is of.
+        stage: what runs.
+        orders: of each tensor, by the names that the graph has for it, its ranks as its tree has them.
+    """
+    found: dict[tuple[str, str, str], list[StorageBinding]] = {}
+    bindings = [one for einsum in stage.einsums for one in einsum.bindings.storage]
+    for name, order in orders.items():
+        for one in bindings:
+            stored = specification.tensors[one.tensor].formats[one.format]
+            if one.tensor == base_name(name) and stored.rank_order == order:
+                found.setdefault((name, one.rank, one.kind), []).append(one)
+    chains = {what: _chain(specification, stage, bindings) for what, bindings in found.items()}
+    return {what: chain for what, chain in chains.items() if chain is not None and chain.bits}
+
+
+def _chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
+    components = specification.configurations[stage.einsums[0].bindings.config].components
+    by_name = {one.component: one for one in reversed(bindings)}
+    path = [component for name, component in components.items() if name in by_name]
+    if path[0].kind != "DRAM" or len(path) == 1:
+        return None
+    first = bindings[0]
+    stored = specification.tensors[first.tensor].formats[first.format].ranks[first.rank]
+    last, beside = by_name[path[-1].name], path[-1]
+    kept = not is_shared(beside, stage)
+    return Chain(
+        format=stored,
+        bits=bits_of(stored, first.kind),
+        width=path[1].width,
+        shared=next((one.name for one in reversed(path) if is_shared(one, stage)), ""),
+        cached=any(one.kind == "Cache" for one in path),
+        kept=kept,
+        evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
+        buffer=(beside.name, beside.depth * beside.width) if kept and beside.depth is not None else None,
+    )

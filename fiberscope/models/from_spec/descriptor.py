@@ -1,0 +1,201 @@
+"""The descriptor of a machine from its specification: ``machine_of("spec:gamma")``, or of ``my.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+from pydantic import create_model
+from yaml import MappingNode
+from yaml import Node as YamlNode
+
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.configuration import Configuration, Hertz, leaf_keys
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.yaml_layer import Entry, construct
+from fiberscope.hw.value_type import ValueName
+from fiberscope.models.from_spec import PREFIX
+from fiberscope.models.from_spec.build import graphs_of
+from fiberscope.models.from_spec.cascade import Cascade
+from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
+from fiberscope.models.from_spec.stages import Stage, check_instances
+from fiberscope.models.from_spec.units import own_part, units_in
+from fiberscope.models.trace.area import areas_of
+from fiberscope.models.trace.load import Draft, draft
+from fiberscope.models.trace.source import place_of
+from fiberscope.models.trace.specification import Specification
+from fiberscope.sim import Kernel
+from fiberscope.sim.names import family_name
+from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.fibertree import FiberTree
+
+__all__ = ["machine_of"]
+
+UNBOUNDED = 2**40  # coordinates of a tile whose size a run chooses
+ONE_GIGAHERTZ = 10**9  # of a specification without an architecture
+SAMPLE = 8  # coordinates of each rank of a small operand
+PART = "part"  # of a component, one of the user's own: not a parameter
+WORK = ("swap", "mul", "add", "take", "reduce", "runsum")  # what a leaf mainly does, the first that it has
+
+
+def machine_of(name: str) -> Accelerator[Any]:
+    """The machine of a specification that ships, or of one in a YAML file.
+
+    Args:
+        name: ``spec:`` and the name of a specification; or the path of a file, with or without.
+
+    Raises:
+        ConfigurationError: it cannot be read, or no machine is built of it.
+    """
+    asked = name.removeprefix(PREFIX)
+    drafted = draft(asked)
+    outline = drafted.complete(dict.fromkeys(drafted.missing, UNBOUNDED))
+    machine = drafted.machine[0] if drafted.machine else None
+    called = Path(asked).stem
+    graphs = graphs_of(outline, {name: _unit(outline, name) for name in outline.tensors})
+    units = units_in(outline, graphs)
+    told = {
+        "specification": asked,
+        "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
+        "tensors": outline.inputs,
+        "samples": {name: _sample(outline.tensors[name].ranks) for name in outline.inputs},
+    }
+    return Accelerator(
+        name=f"{PREFIX}{called}",
+        summary=f"the machine of the specification {asked}",
+        configuration=_configuration(drafted, outline),
+        folder=machine.folder if machine else SHIPPED.parent,
+        defaults=(SHIPPED,) if machine else (),
+        preset=_preset(drafted, outline),
+        channels="memory.channel",
+        models={EVENT: partial(_built, called, frozenset(drafted.given))},
+        parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
+        own=_own(drafted, outline, units),
+        costs=SHIPPED.with_name("costs.yaml"),
+        areas=lambda model: areas_of(model.specification),
+        workers=_workers(graphs),
+        solves=(type("Cascade", (Cascade,), told),),
+    )
+
+
+def _sample(ranks: Sequence[str]) -> str:
+    """A small tensor of these ranks; of none one of size 1."""
+    shape = "x".join([str(SAMPLE)] * len(ranks)) or "1"
+    return f"tensor:shape={shape},nonzeros={SAMPLE ** max(len(ranks) - 1, min(1, len(ranks)))}"
+
+
+def _preset(drafted: Draft, outline: Specification) -> dict[str, Entry]:
+    """The parameters that the section ``timing`` of the file gives.
+
+    Raises:
+        ConfigurationError: as ``_timing``.
+    """
+    return {
+        f"timing.{key}": Entry(construct(node), place_of(drafted.source.file, node))
+        for _below, key, node in _timing(drafted, outline)
+        if key != PART
+    }
+
+
+def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> dict[str, PartFactory]:
+    """The parts of one's own that it names, each by the component that it takes the place of.
+
+    Raises:
+        ConfigurationError: one that stands for no block alone, or that cannot be had.
+    """
+    components = [part for one in outline.configurations.values() for part in one.components.values()]
+    found = {}
+    for below, key, node in _timing(drafted, outline):
+        if key != PART:
+            continue
+        place = place_of(drafted.source.file, node)
+        meant = {one.name for one in components if below in (one.name, one.kind)} & units.keys()
+        if not meant:
+            there = nearest(below, units) if units else "it has none"
+            raise ConfigurationError(
+                f"{place}: a part takes a block's place, and {below or 'this'} is none; {there}"
+            )
+        for name in sorted(meant):
+            found[name] = own_part(node, place, drafted.source.path.parent, units[name], drafted.source.name)
+    return found
+
+
+def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
+    """What the section ``timing`` says: below which component, class or level if any, key and value.
+
+    Raises:
+        ConfigurationError: there is none of such a name.
+    """
+    units = [part for one in outline.configurations.values() for part in one.components.values()]
+    names = {name for unit in units for name in (*unit.path, unit.kind)}
+    for key, node in drafted.source.entries("timing"):
+        if not isinstance(node, MappingNode):
+            yield "", key.value, node
+        elif key.value not in names:
+            place = place_of(drafted.source.file, key)
+            raise ConfigurationError(
+                f"{place}: there is no component {key.value}; {nearest(key.value, names)}"
+            )
+        else:
+            for name, value in node.value:
+                yield key.value, str(name.value), value
+
+
+def _workers(graphs: Sequence[tuple[Stage, Lowered]]) -> str:
+    """The family of the components that do the last stage's work, as a graph without data tells."""
+    stage, graph = graphs[-1]
+    prefix = f"{graph.name}." if len(graphs) > 1 else ""
+    nodes = [graph.graph.nodes[name] for name in graph.leaf]
+    kinds = {node.type: node for node in nodes}
+    main = next((kinds[kind] for kind in WORK if kind in kinds), None)
+    if main is None:
+        main = next(node for node in nodes if node.writes_values)
+    merges = ".merger" if main.type == "swap" else ""
+    return family_name(f"{MappedMachine.__name__}.{prefix}{stage.level}.{graph.names[main.name]}{merges}")
+
+
+def _unit(outline: Specification, name: str) -> FiberTree:
+    """A tensor of one place for each of its ranks."""
+    ranks = outline.tensors[name].ranks
+    return FiberTree.from_coo(dict.fromkeys(ranks, 1), [[0] for _ in ranks], [1.0])
+
+
+def _configuration(drafted: Draft, outline: Specification) -> type[Configuration]:
+    """Those of the machine that the specification refers to, symbols, and what is chosen for all."""
+    symbols: dict[str, Any] = dict.fromkeys(drafted.given, (float | None, None))
+    if drafted.machine is not None:
+        base = drafted.machine[0].configuration
+        return create_model("Mapped", __base__=base, timing=(Timing, ...), value=(ValueName, ...), **symbols)
+    clocks = [one.clock_frequency for one in outline.configurations.values()]
+    clock: Any = (Hertz, int(clocks[0]) if clocks else ONE_GIGAHERTZ)
+    return create_model("Mapped", __base__=MappedParameters, clock=clock, **symbols)
+
+
+def _built(
+    called: str,
+    symbols: frozenset[str],
+    parameters: Any,  # noqa: ANN401  (a class of its own for each specification)
+    problem: Cascade,
+    parts: Mapping[str, PartFactory] | None = None,
+    kernel: Kernel | None = None,
+) -> MappedMachine:
+    ready = problem.prepared(_settings(parameters, symbols))
+    specification = ready.specification
+    check_instances(specification, parameters.timing.most)
+    graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors)
+    return MappedMachine(parameters, specification, graphs, called, parts=parts, kernel=kernel)
+
+
+def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
+    """What the specification is read with: all but the section of our own, and symbols that have a value."""
+    dumped, found = parameters.model_dump(mode="json"), {}
+    for key in leaf_keys(type(parameters)):
+        value: Any = reduce(lambda section, name: section[name], key.split("."), dumped)
+        if not is_own(key, type(parameters)) and not (key in symbols and value is None):
+            found[key] = value
+    return found

@@ -1,0 +1,228 @@
+"""The blocks of one instance of a mapped machine, and how they are joined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.streams.droppers import StopDropper
+from fiberscope.hw.streams.merge_lists import Lists
+from fiberscope.hw.streams.merged_points import MergedPoints
+from fiberscope.hw.streams.merged_sums import Either, FiberSums, PointsAndSums
+from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.tensor_reduce import TensorReduce
+from fiberscope.hw.streams.tokens import CRD, VAL
+from fiberscope.hw.streams.ways import FiberWays
+from fiberscope.models.from_spec.ahead import Merge
+from fiberscope.models.from_spec.settings import Timing
+from fiberscope.models.from_spec.stage_memory import StageMemory
+from fiberscope.models.from_spec.units import PART_OF, unit_of
+from fiberscope.models.graphs.blocks import Context
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.nests import accumulated
+from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.sim import Component
+from fiberscope.sim.clock import Clock
+
+if TYPE_CHECKING:
+    from fiberscope.models.from_spec.machine import MappedMachine
+
+__all__ = ["Leaf"]
+
+End: TypeAlias = tuple[Component, str]  # a component and one of its ports
+
+
+class Leaf:
+    """The blocks of one instance, or those in front of the cut.
+
+    Args:
+        machine: that they are of.
+        name: of the instance.
+        number: of it.
+        nodes: that they stand for.
+        memory: of the stage.
+        context: what they are made from.
+        clock: that they are in; the first if not given.
+    """
+
+    def __init__(
+        self,
+        machine: MappedMachine,
+        name: str,
+        number: int,
+        nodes: Sequence[Node],
+        memory: StageMemory,
+        context: Context,
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock = clock
+        self.machine, self.name, self.number = machine, name, number
+        self.memory, self.context = memory, context
+        self.timing: Timing = machine.parameters.timing
+        self.nodes = {node.name: node for node in nodes}
+        self.blocks: dict[str, Component] = {}
+        self.roots: list[Component] = []
+        self.merges: list[Merge] = []
+        self._inputs: dict[tuple[str, str], End] = {}
+        self._outputs: dict[tuple[str, str], End] = {}
+        self._consumers: Counter[End] = Counter()
+        for node in nodes:
+            self._make(node, self.called(node))
+            self._wait_for_coordinates(node)
+            if node.type == "runsum" and memory.stage.reduces:
+                self._keep_sums(node, self.called(node))
+
+    def called(self, node: Node) -> str:
+        """What a node's block is called."""
+        return f"{self.name}{self.memory.graph.names[node.name]}"
+
+    def _wait_for_coordinates(self, node: Node) -> None:
+        """Behind a scanner what it sends waits until it has come from memory."""
+        fetch = self.memory.behind(self.name, node, self.called(node))
+        if fetch is not None:
+            for port in ("ref", "crd"):
+                self._wire(self.output(node, port), (fetch, f"in_{port}"))
+                self._outputs[node.name, port] = fetch, f"out_{port}"
+
+    def _make(self, node: Node, name: str) -> None:
+        if node.type == "swap":
+            self._merger(node, name)
+        elif node.primitive.accumulates:
+            self._accumulator(node, name)
+        elif node.type in PART_OF and not node.is_unary:
+            arguments = node.primitive.arguments(node, self.context)
+            self.blocks[node.name] = self.machine.add(self._part(node), name, *arguments)
+        else:
+            self.blocks[node.name] = self.machine.kernel.add(
+                node.primitive.make(f"{self.machine.NAME}.{name}", node, self.context), self.clock
+            )
+
+    def _part(self, node: Node) -> str:
+        """The part that a block is of which the component stands in the architecture."""
+        return self.machine.part(PART_OF[node.type], unit_of(self.memory.stage, node))
+
+    def _accumulator(self, node: Node, name: str) -> None:
+        """One that is emptied by the stop of each task, which those in front of it leave."""
+        kept = accumulated(node)
+        block = self.machine.add(TensorReduce, name, len(kept), flushes=True)
+        self.blocks[node.name] = block
+        pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(kept) - 1}"}
+        for stream in self.context.graph.streams_into(node):
+            port = pairs.get(stream.input, stream.input.replace("[", "").replace("]", ""))
+            carries = VAL if stream.kind == "val" else CRD
+            depth = len(self.context.nests[stream.source, stream.output])
+            points = self.machine.add(StopDropper, f"{name}.{port}_points", carries, kept=depth - 1)
+            target = "in_val" if carries is VAL else f"in_crd[{port.removeprefix('crd')}]"
+            self._wire((points, "out_stream[0]"), (block, target))
+            self._inputs[node.name, stream.input] = points, "in_stream"
+        for output in ("crd_outer", "crd_inner", *(f"crd[{place}]" for place in range(len(kept)))):
+            port = pairs.get(output, output.replace("[", "").replace("]", ""))
+            self._outputs[node.name, output] = block, f"out_{port}"
+
+    def _merger(self, node: Node, name: str) -> None:
+        """Ways, a merger, and what follows it."""
+        tensor = self.context.tensors[node["tensor"]]
+        level = tensor.levels[int(node["mode"])]
+        assert isinstance(level, CompressedLevel)  # the innermost of a tensor that is merged
+        carried = sum(stream.input.startswith("carried") for stream in self.context.graph.streams_into(node))
+        radix, lists, add, timing = int(node["radix"]), Lists(carried), self.machine.add, self.timing
+        segments, coordinates = integers_of(level.segments), integers_of(level.coordinates)
+        arrays = self.memory.ways(node)
+        lines = [array for _chain, array in arrays]
+        ways = add(
+            FiberWays,
+            f"{name}.ways",
+            radix,
+            segments,
+            coordinates,
+            tensor.values,
+            lists,
+            lines,
+            ahead=timing.ahead,
+            waiting=timing.tasks,
+        )
+        for place, (chain, _lines) in enumerate(arrays):
+            self.memory.memory.reads(chain, self.name, ways, f"[{place}]")
+        merger = add(self._part(node), f"{name}.merger", radix, timing.stages)
+        reduces = self.memory.stage.reduces
+        points = add(PointsAndSums if reduces else MergedPoints, f"{name}.points", lists)
+        connect = self.machine.kernel.connect
+        connect(ways, "tasks", merger, "tasks", capacity=2)
+        connect(ways, "groups", points, "groups", capacity=4)
+        if not reduces:
+            connect(points, "partials", ways, "partials", capacity=None)
+        for way in range(radix):
+            connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=timing.way)
+        connect(merger, "merged", points, "merged", capacity=2)
+        self.merges.append((ways, merger, points))
+        self.blocks[node.name] = ways
+        inputs = {"crd": "in_crd", "ref": "in_ref"}
+        outputs = {"outer": "out_outer", "inner": "out_inner", "val": "out_val"}
+        inputs |= {f"carried[{place}]": f"in_carried[{place}]" for place in range(carried)}
+        outputs |= {f"carried[{place}]": f"out_carried{place}" for place in range(carried)}
+        self._inputs |= {(node.name, port): (ways, name) for port, name in inputs.items()}
+        self._outputs |= {(node.name, port): (points, name) for port, name in outputs.items()}
+
+    def _keep_sums(self, node: Node, name: str) -> None:
+        """About what adds runs up: sums that are merged again pass by the multiplier, and are stored."""
+        swap = next(one for one in self.nodes.values() if one.type == "swap")
+        ways, points = cast(FiberWays, self.blocks[swap.name]), self._outputs[swap.name, "outer"][0]
+        runs, connect = self.blocks[node.name], self.machine.kernel.connect
+        either = self.machine.add(Either, f"{name}.operands")
+        sums = self.machine.add(FiberSums, f"{name}.fibers", ways.table)
+        self._wire((points, "out_sum[0]"), (either, "in_second"))
+        self._wire((either, "out_val[0]"), (runs, "in_val"))
+        for port in ("crd", "val"):
+            self._wire((runs, f"out_{port}[0]"), (sums, f"in_{port}"))
+            self._outputs[node.name, port] = sums, f"out_{port}"
+        self._inputs[node.name, "val"] = either, "in_first"
+        connect(points, "targets", sums, "targets", capacity=4)
+        connect(sums, "partials", ways, "partials", capacity=None)
+
+    def _wire(self, source: End, target: End, *, bounded: bool = True) -> None:
+        capacity = self.timing.capacity if bounded else None
+        self.machine.kernel.connect(*source, *target, capacity=capacity)
+
+    def input(self, node: Node, port: str) -> End:
+        """Where a stream into a block goes: to it, or to what makes its references wait for memory."""
+        known = self._inputs.get((node.name, port))
+        end = known or (self.blocks[node.name], node.primitive.input_port(node, port))
+        for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
+            self._wire((fetch, "out_ref[0]"), end)
+            end = fetch, "in_ref"
+        return end
+
+    def output(self, node: Node, port: str) -> End:
+        """The port for one more consumer of an output."""
+        known = self._outputs.get((node.name, port))
+        block, name = known or (self.blocks[node.name], node.primitive.output_port(node, port))
+        number = self._consumers[block, name]
+        self._consumers[block, name] += 1
+        return block, f"{name}[{number}]"
+
+    def all_roots(self) -> list[Component]:
+        """What begins: of tensors, and of tasks that are all there is."""
+        return [*self.roots, *(block for block in self.blocks.values() if isinstance(block, Root))]
+
+    def connect(self, streams: Sequence[Stream]) -> None:
+        """Join the blocks whose streams begin and end here; what begins a tensor is fed its root."""
+        for node in self.nodes.values():
+            if node.root and node.primitive.inputs:
+                block, port = self.input(node, "ref")
+                root = self.machine.kernel.add(Root(f"{block.name}.root"), self.clock)
+                self.roots.append(root)
+                self._wire((root, "out_ref[0]"), (block, port))
+        for stream in streams:
+            if stream.source in self.nodes and stream.target in self.nodes:
+                source, target = self.nodes[stream.source], self.nodes[stream.target]
+                bounded = (
+                    target.primitive.input("outer") is None
+                )  # a coordinate waits there for its fiber's end
+                end = self.input(target, stream.input)
+                self._wire(self.output(source, stream.output), end, bounded=bounded)
+                if target.primitive.writes:
+                    called = self.called(target)
+                    for writer in self.memory.writers(self.name, self.number, target, called):
+                        self._wire(self.output(source, stream.output), (writer, "in_stream"))

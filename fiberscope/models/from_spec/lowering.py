@@ -1,0 +1,356 @@
+"""A stage as a stream graph: the loops in front of the cut once, those behind it as each instance has them.
+
+The rules are those of the compiler of graphs (``fiberscope.models.graphs.compiler.lower``), and four more:
+
+1.  The loops are those of the mapping, pieces among them; a tensor's levels are what its tree has when it is
+    cut. So a loop over pieces is one like any other.
+2.  Where the outer loops end, references and coordinates go through a ``cut``.
+3.  Of a product, an operand whose rank is visited whole is looked up for each coordinate of the others.
+4.  A merger that swaps two ranks takes fibers by reference (``swap``) and makes points of them. What the
+    first Einsum walked to find these, and the second needs, travels along as a reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fiberscope.hw.fibers.merge import RADIX
+from fiberscope.models.from_spec.operands import Walked
+from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
+from fiberscope.models.from_spec.task_blocks import SummedUp, TaskBlocks, Written
+from fiberscope.models.graphs.compiler.language import computed
+from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
+from fiberscope.models.graphs.compiler.results import Loop
+from fiberscope.models.graphs.compiler.terms import (
+    Function,
+    Operand,
+    Summed,
+    Term,
+    Wire,
+    iteration_of,
+    operands_in,
+    term_of,
+)
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.machine import block_names
+from fiberscope.models.graphs.netlist import Graph, Node
+from fiberscope.models.graphs.storage import StoredTensor
+from fiberscope.models.trace.levels import output_levels
+from fiberscope.models.trace.plan import Mapped, uses_of
+from fiberscope.models.trace.specification import Einsum, Specification
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.expressions.expression import Access, Expression
+
+__all__ = ["Lowered", "base_name", "lowered"]
+
+SWAPPED = 2  # ranks that a merger exchanges
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A stream that goes through the cut.
+
+    Args:
+        kind: ``crd`` or ``ref``.
+        loop: of coordinates that of which they are, else empty.
+        kept: whether the output has these coordinates.
+        groups: whether these, of a piece of one of its ranks, tell which of its elements come together.
+        segments: of references where the fibers that they name begin, if an empty one leaves nothing to do.
+    """
+
+    kind: str
+    loop: str = ""
+    kept: bool = False
+    groups: bool = False
+    segments: Integers | None = None
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A stage as a graph.
+
+    Args:
+        einsum: whose output is written.
+        graph: of all its blocks.
+        cut: the node that deals tasks.
+        crossings: what goes through it, in order.
+        leaf: names of the nodes behind it.
+        sums: the node that adds up what tasks give to the same points, if they do.
+        loops: of the output, that each instance writes, in the order of its levels.
+        mapped: the loops of the Einsum that writes.
+        tensors: what the graph reads, by name.
+        orders: of each of these, and of the output, the ranks as its tree has them.
+    """
+
+    einsum: Einsum
+    graph: Graph
+    cut: Node
+    crossings: tuple[Crossing, ...]
+    leaf: frozenset[str]
+    sums: Node | None
+    loops: tuple[str, ...]
+    mapped: Mapped
+    tensors: Mapping[str, StoredTensor]
+    orders: Mapping[str, tuple[str, ...]]
+
+    @property
+    def name(self) -> str:
+        """Of the stage, where there are several."""
+        return self.einsum.name.lower().replace("@", "_")
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Of each node what its block is called."""
+        return block_names(self.graph.nodes.values())
+
+
+def base_name(tensor: str) -> str:
+    """The name that a specification has for a tensor of a graph, which may be read twice."""
+    return tensor.partition("'")[0]
+
+
+def lowered(specification: Specification, stage: Stage, walked: Sequence[Walked]) -> Lowered:
+    """The graph of a stage.
+
+    Args:
+        specification: that it is of.
+        stage: what runs.
+        walked: of each of its Einsums the loops and the operands.
+
+    Raises:
+        ConfigurationError: no block does what it asks for.
+    """
+    return _Lowering(specification, stage, walked).lower()
+
+
+class _Lowering:
+    def __init__(self, specification: Specification, stage: Stage, walked: Sequence[Walked]) -> None:
+        self._specification, self._stage, self._walked = specification, stage, walked
+        self._writing = walked[-1]
+        formats = {name: one.format for each in reversed(walked) for name, one in each.tensors.items()}
+        self._graph = Graph(formats)
+        self._terms = [term_of(self._expression(each), formats) for each in walked]
+        self._blocks = TaskBlocks(self._graph, 1, sized(self._terms[0]))
+        self._blocks.skips = skipped_loops(specification, walked[0].mapped.einsum)
+        self._crossings: list[Crossing] = []
+
+    def _expression(self, walked: Walked) -> Expression:
+        equation = walked.mapped.equation
+        accesses = iter(walked.accesses)
+        return computed(equation.expression, lambda _access: next(accesses))
+
+    def lower(self) -> Lowered:
+        """The graph, block by block."""
+        term, outer = self._terms[0], self._stage.outer
+        loops: list[Loop] = []
+        for variable in outer:
+            loops.append(self._loop(term, variable, loops))
+        cut = self._cut(term, loops)
+        before = set(self._graph.nodes)
+        written = self._swapped(term) if self._stage.merger else self._nested(term)
+        sums = next((node for node in self._graph.nodes.values() if node.type == "tasksum"), None)
+        return Lowered(
+            self._writing.mapped.einsum,
+            self._graph,
+            cut,
+            tuple(self._crossings),
+            frozenset(self._graph.nodes.keys() - before - ({sums.name} if sums else set())),
+            sums,
+            written,
+            self._writing.mapped,
+            {name: one for each in reversed(self._walked) for name, one in each.tensors.items()},
+            self._orders(),
+        )
+
+    def _orders(self) -> dict[str, tuple[str, ...]]:
+        mapped, output = self._writing.mapped, self._writing.mapped.einsum.output
+        read = {one.tensor: one.variables for each in reversed(self._walked) for one in each.accesses}
+        tensor = self._specification.tensors[output]
+        uses = uses_of(mapped.equation.output, tensor.ranks)
+        return {
+            **read,
+            output: tuple(level.rank.name for level in output_levels(mapped, uses, tensor.empty) if uses),
+        }
+
+    def _loop(self, term: Term, variable: str, loops: Sequence[Loop]) -> Loop:
+        iteration = iteration_of(term, variable)
+        if iteration is None:
+            raise self._refusal(f"no tensor on the right has {variable}: nothing says where it goes")
+        return go_through(self._blocks, term, iteration, variable, loops[-1].coordinates if loops else None)
+
+    def _refusal(self, what: str) -> Exception:
+        return refuse(self._specification, f"{self._writing.mapped.einsum.name}: {what}")
+
+    def _cut(self, term: Term, loops: Sequence[Loop]) -> Node:
+        """What goes on behind the outer loops: a reference an operand, and coordinates of the output."""
+        node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
+        needed = set(_needed(term))
+        for operand in operands_in(term):
+            wire = operand.references or Wire(self._graph.add("rootref"), "ref")
+            segments = self._segments_below(operand) if operand in needed else None
+            operand.references = self._cross(node, wire, Crossing("ref", segments=segments))
+        for place, loop in enumerate(loops):
+            kept, told = loop.variable in self._kept(), place < self._stage.rounds
+            groups = self._stage.eager and self._gives_output(loop.variable)
+            if kept or told or groups:
+                self._cross(node, self._held(loops[place:]), Crossing("crd", loop.variable, kept, groups))
+        return node
+
+    def _cross(self, node: Node, wire: Wire, crossing: Crossing) -> Wire:
+        number = len(self._crossings)
+        self._graph.connect(wire.node, wire.output, node, f"in[{number}]")
+        self._crossings.append(crossing)
+        return Wire(node, f"out[{number}]")
+
+    def _segments_below(self, operand: Operand) -> Integers | None:
+        stored = next(each.tensors[operand.access.tensor] for each in self._walked)
+        gone = sum(variable in self._stage.outer for variable in operand.access.variables)
+        level = stored.levels[gone] if gone < len(stored.levels) else None
+        return level.segments if isinstance(level, CompressedLevel) else None
+
+    def _kept(self) -> list[str]:
+        """The loops that give a coordinate of the output, in their order."""
+        mapped = self._writing.mapped
+        wanted = {mapped.lowest(rank) for rank in mapped.equation.output.ranks}
+        return [loop for loop in mapped.loops if loop in wanted]
+
+    @property
+    def _sums_tasks(self) -> bool:
+        """Whether a loop in front of the cut is summed over."""
+        return not all(self._gives_output(loop) for loop in self._stage.outer)
+
+    def _gives_output(self, loop: str) -> bool:
+        mapped = self._writing.mapped
+        return mapped.base(loop) in mapped.equation.output.ranks
+
+    def _held(self, loops: Sequence[Loop]) -> Wire:
+        """The coordinates of the first of these loops, one for each of the last."""
+        wire, outer = loops[0].coordinates, loops[0].variable
+        for loop in loops[1:]:
+            inputs: dict[str, Wire | None] = {"outer": wire, "inner": loop.coordinates}
+            wire = Wire(self._blocks.add("crdhold", inputs, outer=outer, inner=loop.variable), "outer")
+        return wire
+
+    def _nested(self, term: Term) -> tuple[str, ...]:
+        """The loops behind the cut, and what is written of them."""
+        outer, mapped = self._stage.outer, self._writing.mapped
+        inner = mapped.loops[len(outer) :]
+        loops: list[Loop] = []
+        for variable in inner:
+            loops.append(self._loop(term, variable, loops))
+        kept = tuple(loop for loop in self._kept() if loop in inner)
+        output = Access.at(mapped.einsum.output, kept)
+        make = SummedUp if self._sums_tasks else Written
+        result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)
+        result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
+        return kept
+
+    def _swapped(self, term: Term) -> tuple[str, ...]:
+        """Fibers by reference through a merger, and what the second Einsum makes of its points."""
+        first, second = (each.mapped for each in self._walked)
+        depth = len(self._stage.outer)
+        inner, swapped = first.loops[depth:], second.loops[depth:]
+        if len(inner) != SWAPPED or swapped != inner[::-1]:
+            raise self._refusal(f"a merger of {first.einsum.output} that does more than exchange two loops")
+        upper, lower = inner
+        chosen, others = self._merged(term, lower)
+        loop = self._loop(term, upper, [])
+        met = self._met(others)
+        node = self._swap(chosen, loop, lower, [others[name] for name in met])
+        for place, operands in enumerate(met.values()):
+            for operand in operands:
+                operand.references = Wire(node, f"carried[{place}]")
+        values: dict[Operand | Summed, Wire] = {self._output_of_first(): Wire(node, "val")}
+        value = value_of(self._blocks, self._terms[1], values.get)
+        return self._written(Wire(node, "outer"), value, lower)
+
+    def _merged(self, term: Term, lower: str) -> tuple[Operand, dict[str, Operand]]:
+        """The operand whose fibers are merged, and the others by name, which only choose them."""
+        operands = list(operands_in(term))
+        having = [operand for operand in operands if operand.has(lower)]
+        selected = term
+        while isinstance(selected, Function) and selected.name == "take":
+            selected = selected.terms[-1]
+        if len(having) != 1 or selected is not having[0] or having[0].access.variables[-1] != lower:
+            raise self._refusal(
+                f"{self._stage.einsums[0].output} is merged, and is no take of one tensor's fibers of {lower}"
+            )
+        return having[0], {one.access.tensor: one for one in operands if one is not having[0]}
+
+    def _output_of_first(self) -> Operand:
+        output = self._stage.einsums[0].output
+        return next(one for one in operands_in(self._terms[1]) if one.access.tensor == output)
+
+    def _met(self, others: Mapping[str, Operand]) -> dict[str, list[Operand]]:
+        """What the second Einsum reads beside the merged tensor: each must have been met on the way."""
+        found: dict[str, list[Operand]] = {}
+        handed = self._stage.einsums[0].output
+        for operand in operands_in(self._terms[1]):
+            name = operand.access.tensor
+            if name == handed:
+                continue
+            before = others.get(base_name(name))
+            if before is None or set(before.access.variables) != set(operand.access.variables):
+                raise self._refusal(f"{name} is read behind a merger, and was not met in front of it")
+            found.setdefault(before.access.tensor, []).append(operand)
+        return found
+
+    def _swap(self, chosen: Operand, loop: Loop, lower: str, carried: Sequence[Operand]) -> Node:
+        merger = self._stage.merger
+        assert merger is not None
+        radix = merger.radix if merger.inputs is not None else self._most_lists(chosen, lower)
+        if radix is None:
+            raise self._refusal(f"{merger.name} compares heads without a bound, and takes so many lists")
+        inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": chosen.references}
+        inputs |= {f"carried[{place}]": one.references for place, one in enumerate(carried)}
+        return self._blocks.add(
+            "swap",
+            inputs,
+            index=lower,
+            tensor=chosen.access.tensor,
+            mode=chosen.dimension(lower),
+            radix=radix,
+        )
+
+    def _most_lists(self, chosen: Operand, lower: str) -> int:
+        """The most lists that a task can have: where a merger takes any number, it has a way for each.
+
+        Raises:
+            ConfigurationError: more than any merger has ways.
+        """
+        stored = next(each.tensors[chosen.access.tensor] for each in self._walked)
+        level = stored.levels[chosen.access.variables.index(lower) - 1]
+        most = int(level.counts.max(initial=0))
+        least, limit = RADIX
+        if most > limit:
+            raise self._refusal(
+                f"a task has {most:,} lists, and a merger of any number has up to {limit} ways"
+            )
+        return max(least, most)
+
+    def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
+        """Runs of equal coordinates are added up, and written."""
+        mapped = self._writing.mapped
+        if [loop for loop in self._kept() if loop not in self._stage.outer] != [lower]:
+            raise self._refusal(f"behind a merger the output should have {lower}, and no other rank of these")
+        node = self._blocks.add("runsum", {"crd": crd, "val": value})
+        tensor = mapped.einsum.output
+        crd, value = Wire(node, "crd"), Wire(node, "val")
+        if self._sums_tasks:
+            self._blocks.add("tasksum", {"crd[0]": crd, "val": value}, tensor=tensor)
+        else:
+            self._blocks.add("fiberwrite", {"crd": crd}, index=lower, tensor=tensor, mode=0)
+            self._blocks.add("fiberwrite", {"val": value}, tensor=tensor, mode="vals")
+        return (lower,)
+
+
+def _needed(term: Term) -> Iterator[Operand]:
+    """The operands without which a term is 0."""
+    if isinstance(term, Operand):
+        yield term
+    elif isinstance(term, Function) and not term.adds:
+        for one in term.terms:
+            yield from _needed(one)

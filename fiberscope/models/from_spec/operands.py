@@ -1,0 +1,142 @@
+"""What the loops of an Einsum read: trees cut and ordered as the trace has them, laid out as levels.
+
+A rank that is visited whole is a dense level; in a loop in front of the cut only where that makes a
+difference: coordinates at which there is nothing to do would each take a cycle, and a sequencer that reads
+where fibers begin passes over them. The last rank is one only if the tensor is full: where it has nothing,
+nothing is computed.
+
+A rank that is cut where another tensor's pieces are, while the loops run, stays whole: in a product these
+pieces say which of its coordinates are met.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fiberscope.models.from_spec.stages import refuse, skipped_loops
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.storage import StoredTensor, store
+from fiberscope.models.trace.evaluate import operand_of
+from fiberscope.models.trace.plan import Mapped, rank_shapes
+from fiberscope.models.trace.prepare import Operand, prepare
+from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
+from fiberscope.workloads.expressions.expression import Access, accesses, operators_of
+from fiberscope.workloads.fibertree import FiberTree
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["Walked", "walked"]
+
+
+@dataclass(frozen=True)
+class Walked:
+    """The loops of an Einsum, and the tensors that they walk.
+
+    Args:
+        mapped: the loops.
+        accesses: of the expression from left to right, their variables the loops of their levels.
+        tensors: by the names that these have, outermost level first; a tensor that is read twice has two.
+    """
+
+    mapped: Mapped
+    accesses: tuple[Access, ...]
+    tensors: Mapping[str, StoredTensor]
+
+
+def walked(
+    specification: Specification,
+    einsum: Einsum,
+    trees: Mapping[str, FiberTree],
+    outer: Sequence[str] = (),
+    handed: str = "",
+) -> Walked:
+    """An Einsum with its operands.
+
+    Args:
+        specification: that it is of.
+        einsum: an equation.
+        trees: of all that it reads, by name; of ``handed`` any that has its ranks.
+        outer: its loops in front of the cut.
+        handed: a tensor that a merger hands over, of which no level is read.
+
+    Raises:
+        ConfigurationError: no block reads a tensor in the way that is asked for.
+        InputError: tensors do not fit the specification.
+    """
+    for rank in _cut_as(einsum, handed):
+        what = f"{rank} is cut where {handed} is, which is made while the loops run"
+        raise refuse(specification, f"{einsum.name}: {what}")
+    mapped = Mapped(einsum, rank_shapes(specification, einsum, trees))
+    operands = [operand_of(specification, access, trees) for access in accesses(mapped.equation.expression)]
+    prepare(mapped, operands)
+    found: dict[str, StoredTensor] = {}
+    read: list[Access] = []
+    skipped = skipped_loops(specification, einsum)
+    for operand in operands:
+        name = operand.name + "'" * sum(one.partition("'")[0] == operand.name for one in found)
+        if operand.followed and (skipped.intersection(operand.followed) or not _multiplies(mapped)):
+            what = f"{operand.name} is cut while the loops run, where another tensor is, and no block cuts"
+            raise refuse(specification, f"{einsum.name}: {what}")
+        read.append(Access.at(name, operand.ordered.names))
+        passed_over = [rank for rank in outer if _is_alone(mapped, operands, operand, rank)]
+        found[name] = _stored(specification, mapped, operand, handed, passed_over)
+    return Walked(mapped, tuple(read), found)
+
+
+def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
+    """The ranks that are cut by elements of a tensor."""
+    for part in einsum.partitioning:
+        if isinstance(part, Split):
+            pieces = (one for one in part.directives if isinstance(one, UniformOccupancy))
+            yield from (part.rank for one in pieces if one.leader == leader)
+
+
+def _is_alone(mapped: Mapped, operands: Sequence[Operand], operand: Operand, rank: str) -> bool:
+    """Whether an operand alone says where a loop goes, and there is nothing to do where it has nothing."""
+    others = (other for other in operands if other is not operand)
+    return _multiplies(mapped) and not any(rank in other.ordered.names for other in others)
+
+
+def _multiplies(mapped: Mapped) -> bool:
+    """Whether all is one product."""
+    return set(operators_of(mapped.equation.expression)) <= {"*"}
+
+
+def _stored(
+    specification: Specification, mapped: Mapped, operand: Operand, handed: str, passed_over: Sequence[str]
+) -> StoredTensor:
+    names = operand.ordered.names
+    order = tuple(range(len(names)))
+    if operand.name == handed:
+        return StoredTensor((0,) * len(names), Format("s" * len(names), order), (), operand.tree.values[:0])
+    for rank in names:
+        if rank not in mapped.loops:
+            raise refuse(specification, f"{mapped.einsum.name}: {operand.name} has {rank}, which no loop has")
+    tree = operand.ordered.tree.swizzle(names)
+    letters = [_letter(specification, mapped, operand, rank) for rank in names]
+    letters = ["s" if rank in passed_over else one for rank, one in zip(names, letters, strict=True)]
+    if letters and tree.nonzeros < math.prod(rank.shape for rank in tree.ranks):
+        letters[-1] = "s"  # a place without a value would be an operand
+    shape = tuple(rank.shape for rank in tree.ranks)
+    if not names:
+        return StoredTensor((), Format("", ()), (), tree.values)
+    return store(SparseTensor(shape, tuple(tree.columns()), tree.values), Format("".join(letters), order))
+
+
+def _letter(specification: Specification, mapped: Mapped, operand: Operand, rank: str) -> str:
+    """Dense where every coordinate is visited, or looked up."""
+    base = mapped.base(rank)
+    uncut = rank == base or rank in operand.followed
+    if base not in operand.uncompressed:
+        return "d" if uncut and _is_led(specification, mapped, operand, rank) else "s"
+    if not uncut:
+        what = f"{base} of {operand.name} is visited whole, and cut into pieces"
+        raise refuse(specification, f"{mapped.einsum.name}: {what}")
+    return "d"
+
+
+def _is_led(specification: Specification, mapped: Mapped, operand: Operand, rank: str) -> bool:
+    """Whether a leader's coordinates are looked up in it."""
+    bound = mapped.einsum.bindings
+    return any(one.rank == rank and one.leader not in (None, operand.name) for one in bound.intersectors)

@@ -1,0 +1,269 @@
+"""What the blocks of a stage read and write in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.streams.kept import EACH, NEVER
+from fiberscope.hw.streams.line_fetch import BufferRoom, LineFetch
+from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
+from fiberscope.hw.streams.way_lines import ArrayLines
+from fiberscope.models.from_spec.arrays import StoredArray, stored_array
+from fiberscope.models.from_spec.chains import Chain, Chains
+from fiberscope.models.from_spec.lowering import Lowered, base_name
+from fiberscope.models.from_spec.memory import MappedMemory
+from fiberscope.models.from_spec.stages import Stage
+from fiberscope.models.graphs.levels.compressed import CompressedLevel
+from fiberscope.models.graphs.nests import Nest, Nests
+from fiberscope.models.graphs.netlist import Node, Stream
+from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
+from fiberscope.sim.clock import Clock
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["StageMemory"]
+
+
+class StageMemory:
+    """What the blocks of a stage read and write in memory.
+
+    Args:
+        memory: of the machine.
+        stage: what runs.
+        graph: as blocks.
+        chains: of the stage.
+        nests: loop nests of the graph's streams.
+        clock: of what fetches; that of the machine if not given.
+    """
+
+    def __init__(
+        self,
+        memory: MappedMemory,
+        stage: Stage,
+        graph: Lowered,
+        chains: Chains,
+        nests: Nests,
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock = clock or memory.machine.kernel.clocks[0]
+        self.memory, self.stage, self.graph, self.chains, self.nests = memory, stage, graph, chains, nests
+        self.arrays: dict[tuple[str, int, str], StoredArray] = {}
+        self.rooms: dict[tuple[str, str], BufferRoom] = {}
+
+    def before(self, leaf: str, node: Node, port: str, name: str) -> Iterator[LineFetch]:
+        """What the references into a block wait for: where the fibers that they name begin, or values.
+
+        In front of a unit that reads the fibers itself, their coordinates too.
+
+        Args:
+            leaf: the instance, which begins names of its blocks.
+            node, port: of the block.
+            name: that the block's begins with.
+        """
+        stream = self.graph.graph.feeding(node, port)
+        nest = () if stream is None else self.nests[stream.source, stream.output]
+        tensor, place = self._named_at(node, port)
+        came = place < 0 or isinstance(self.graph.tensors[tensor].levels[place], CompressedLevel)
+        kinds = ("payload",) if came else ("payload", "elem")  # an element has come with its coordinate
+        for kind in kinds if place >= 0 else ():
+            chain = self._chain(tensor, place, kind)
+            if chain is not None and self._is_asked_for_here(chain, port, stream):
+                yield self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}_payloads")
+                break
+        if node.type == SKIP_AHEAD:
+            for kind, chain in self._coordinates(tensor, place + 1):
+                segments = self._segments(tensor, place + 1)
+                fibers = f"{name}_coordinates"
+                yield self._fetch(leaf, tensor, place + 1, kind, chain, nest, fibers, segments)
+
+    def _coordinates(self, tensor: str, place: int) -> Iterator[tuple[str, Chain]]:
+        """How the coordinates of a level come, if they do."""
+        for kind in ("coord", "elem"):
+            chain = self._chain(tensor, place, kind)
+            if chain is not None:
+                yield kind, chain
+                return
+
+    def _segments(self, tensor: str, place: int) -> memoryview[int]:
+        level = self.graph.tensors[tensor].levels[place]
+        assert isinstance(level, CompressedLevel)  # a unit that skips reads no other
+        return integers_of(level.segments)
+
+    def _is_asked_for_here(self, chain: Chain, port: str, stream: Stream | None) -> bool:
+        """Of what travels through a merger: in front of it, if a buffer keeps what has come, else behind."""
+        enters, left = port.startswith("carried"), stream is not None and stream.output.startswith("carried")
+        return chain.kept if enters else not (left and chain.kept)
+
+    def _named_at(self, node: Node, port: str) -> tuple[str, int]:
+        """The tensor and the level whose payloads the references at a port of a block name; -1 of none."""
+        if port.startswith("carried"):
+            graph = self.graph.graph
+            behind = next(stream for stream in graph.streams_from(node) if stream.output == port)
+            return self._named_at(graph.nodes[behind.target], behind.input)
+        if node.type == SKIP_AHEAD:
+            way = port[len("ref[") : -1]
+            return node[f"tensor{way}"], int(node[f"mode{way}"]) - 1
+        tensor, place = node["tensor"], -1
+        if node.primitive.loads and port == "ref":
+            place = len(self.graph.tensors[tensor].levels) - 1
+        elif node.primitive.of_level and not node.primitive.writes:
+            place = int(node["mode"]) - 1 if port == ("base" if node.type == "locate" else "ref") else -1
+        return tensor, place
+
+    def behind(self, leaf: str, node: Node, name: str) -> LineFetch | None:
+        """What a scanner's coordinates wait for."""
+        if not (node.primitive.scans and node.level.lists):
+            return None
+        tensor, place, nest = node["tensor"], int(node["mode"]), self.nests[node.name, "crd"]
+        for kind, chain in self._coordinates(tensor, place):
+            return self._fetch(leaf, tensor, place, kind, chain, nest, f"{name}.coordinates")
+        return None
+
+    def _fetch(
+        self,
+        leaf: str,
+        tensor: str,
+        place: int,
+        kind: str,
+        chain: Chain,
+        nest: Nest,
+        name: str,
+        segments: memoryview[int] | None = None,
+    ) -> LineFetch:
+        array, memory = self._array(tensor, place, kind, chain), self.memory
+        fetch = memory.machine.add_at(
+            self.clock,
+            LineFetch,
+            name,
+            array.base,
+            integers_of(array.lines),
+            segments=segments,
+            line_bytes=memory.line,
+            kept=chain.kept,
+            lets_go=self._lets_go(chain, nest),
+            lingers=chain.lingers,
+            room=self._room(leaf, chain),
+            window=memory.timing.window,
+            outstanding=memory.timing.ahead,
+            port=memory.port(chain),
+        )
+        memory.reads(chain, leaf, fetch)
+        return fetch
+
+    def _room(self, leaf: str, chain: Chain) -> BufferRoom | None:
+        """That of an instance's buffer, which holds whole lines of a request."""
+        if chain.buffer is None:
+            return None
+        name, bits = chain.buffer
+        return self.rooms.setdefault((leaf, name), BufferRoom(bits // (8 * self.memory.line)))
+
+    def _chain(self, tensor: str, place: int, kind: str) -> Chain | None:
+        ranks = self.graph.orders[tensor]
+        return self.chains.get((tensor, ranks[place], kind))
+
+    def _lets_go(self, chain: Chain, nest: Nest) -> int:
+        """Level of the stops, in a stream of such a nest, with which the buffer lets go what it has."""
+        if not chain.kept or not chain.evict_on:
+            return NEVER
+        outer = chain.evict_on in self.stage.outer  # of which an instance knows tasks alone
+        if chain.evict_on not in nest and not outer:
+            return EACH
+        place = nest.index(chain.evict_on) if chain.evict_on in nest else 0
+        return max(EACH, len(nest) - 2 - place)
+
+    def _array(self, tensor: str, place: int, kind: str, chain: Chain) -> StoredArray:
+        if (tensor, place, kind) not in self.arrays:
+            whole, rows = chain.format.kind == "U", self.memory.rows(chain)
+            array = stored_array(self.graph.tensors[tensor], place, whole=whole, rows=rows)
+            what = (base_name(tensor), self.graph.orders[tensor], place, kind)
+            self.arrays[tensor, place, kind] = array.at(self.memory.laid_out(what, array.size, chain))
+        return self.arrays[tensor, place, kind]
+
+    def ways(self, node: Node) -> list[tuple[Chain, ArrayLines]]:
+        """The arrays whose lines a merger's ways read, for one who asks for them next."""
+        tensor, place = node["tensor"], int(node["mode"])
+        found: list[tuple[Chain, ArrayLines]] = []
+        for kind in ("elem", "coord", "payload"):
+            chain = self._chain(tensor, place, kind)
+            if chain is not None:
+                array = self._array(tensor, place, kind, chain)
+                rows, first = array.rows, integers_of(array.first)
+                before = sum(bool(chain.shared) and one.shared == chain.shared for one, _lines in found)
+                port = self.memory.port(chain) + before
+                lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
+                found.append((chain, lines))
+        return found
+
+    def writers(self, leaf: str, number: int, node: Node, name: str) -> Iterator[LineWriter]:
+        """What takes a writer's stream to memory too: coordinates and where their fibers begin, or values.
+
+        Args:
+            leaf: the instance, which begins names of its blocks.
+            number: of it.
+            node: of the writer.
+            name: that its block's begins with.
+        """
+        output = self.graph.einsum.output
+        ranks = self.graph.orders[output]
+        if node.writes_values:
+            level = 0 if self.graph.loops else NEVER  # else the values of tasks are one fiber
+            kinds = ("payload", "elem")
+            yield from self._writers(leaf, number, ranks[-1:], kinds, f"{name}.payloads", level=level)
+            return
+        place = ranks.index(node["index"]) if node["index"] in ranks else len(ranks)
+        yield from self._writers(leaf, number, ranks[place : place + 1], ("coord",), f"{name}.coordinates")
+        above = ranks[max(0, place - 1) : place]
+        yield from self._writers(leaf, number, above, ("payload",), f"{name}.segments", of_stops=True)
+
+    def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter]:
+        """What writes the coordinates of tasks."""
+        name = f"{leaf}tasks.{loop}"
+        yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
+
+    def sum_writers(self, leaf: str, number: int, name: str, *, again: bool) -> Iterator[LineWriter]:
+        """What writes the elements that tasks gave in parts, and reads them back if that is asked for."""
+        for kinds in (("coord", "elem"), ("payload",)):
+            ranks = self.graph.orders[self.graph.einsum.output][-1:]
+            called = f"{name}.{kinds[0]}s"
+            yield from self._writers(leaf, number, ranks, kinds, called, level=NEVER, again=again)
+
+    def _writers(
+        self,
+        leaf: str,
+        number: int,
+        ranks: Sequence[str],
+        kinds: Sequence[str],
+        name: str,
+        *,
+        of_stops: bool = False,
+        level: int = 0,
+        again: bool = False,
+    ) -> Iterator[LineWriter]:
+        output, memory = self.graph.einsum.output, self.memory
+        for rank in ranks:
+            for kind in kinds:
+                chain = self.chains.get((output, rank, kind))
+                if chain is None:
+                    continue
+                rows = memory.rows(chain)
+                what = (output, self.graph.orders[output], rank, kind)
+                base = memory.area(what, chain, number, again=again)
+                made = memory.machine.add(
+                    LineKeeper if again else LineWriter,
+                    name,
+                    base,
+                    1,
+                    line_bytes=memory.line,
+                    of_stops=of_stops,
+                    level=level,
+                    row=rows.entries,
+                    rows=rows.rows,
+                    page_lines=memory.page_lines,
+                    pages=memory.machine.instances,
+                    port=memory.port(chain) if chain.cached else 0,
+                )
+                memory.writes(chain, leaf, made, again=again)
+                yield made

@@ -1,0 +1,190 @@
+"""What of a specification runs together: Einsums whose loops are cut in the same place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.models.from_spec import PREFIX
+from fiberscope.models.trace.model import blocks
+from fiberscope.models.trace.reference import accumulates
+from fiberscope.models.trace.specification import (
+    OPERATORS,
+    Component,
+    Einsum,
+    Flatten,
+    Follow,
+    Specification,
+)
+from fiberscope.workloads.expressions.expression import Equation, accesses
+
+__all__ = ["Stage", "check_instances", "is_shared", "refuse", "skipped_loops", "stages_of"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Einsums that run side by side: one, or one whose output a merger hands to the next.
+
+    Args:
+        einsums: in their order.
+        outer: the loops in front of the cut, the outermost first; those of all its Einsums.
+        level: of the architecture that the tasks are dealt to.
+        instances: of it.
+        merger: what brings the first one's output into the order of the second; None of one Einsum alone.
+        rounds: how many of the outer loops tell when a buffer above lets the output go; 0 if none does.
+        eager: whether it comes back with all that has a task's coordinates, or point by point.
+    """
+
+    einsums: tuple[Einsum, ...]
+    outer: tuple[str, ...]
+    level: str
+    instances: int
+    merger: Component | None = None
+    rounds: int = 0
+    eager: bool = False
+
+    @property
+    def reduces(self) -> bool:
+        """Whether what is merged again has been scaled and added up."""
+        return self.merger is not None and self.merger.reduces
+
+
+def refuse(specification: Specification, what: str) -> ConfigurationError:
+    """What is said of a specification that no machine is built of."""
+    return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
+
+
+def check_instances(specification: Specification, most: int) -> None:
+    """Refuse a machine with more instances of a level than are to be built.
+
+    Raises:
+        ConfigurationError: it has.
+    """
+    for stage in stages_of(specification):
+        if stage.instances > most:
+            there = f"{stage.level} is there {stage.instances:,} times"
+            raise refuse(specification, f"{there}; timing.most is {most:,}")
+
+
+def stages_of(specification: Specification) -> list[Stage]:
+    """The stages of a specification, in the order in which they run.
+
+    Raises:
+        ConfigurationError: no machine is built of it, for the reason that the message names.
+    """
+    if specification.iteration is not None:
+        raise refuse(specification, "its cascade runs again and again, and a machine of it runs once")
+    for einsum in specification.einsums:
+        _check(specification, einsum)
+    by_name = {einsum.name: einsum for einsum in specification.einsums}
+    found: list[Stage] = []
+    for names in blocks(specification.einsums):
+        left = [by_name[name] for name in names]
+        while left:
+            stage = _first_stage(specification, left)
+            found.append(stage)
+            left = left[len(stage.einsums) :]
+    return found
+
+
+def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:
+    """The loops of an Einsum whose intersector skips ahead."""
+    bound = einsum.bindings
+    if not bound.intersectors:
+        return frozenset()
+    units = specification.configurations[bound.config].components
+    kinds = {one.rank: units[one.component].intersection for one in bound.intersectors}
+    return frozenset(rank for rank, kind in kinds.items() if kind == "skip-ahead")
+
+
+def _check(specification: Specification, einsum: Einsum) -> None:
+    """Refuse an Einsum that has what no machine is built of."""
+    name = einsum.name
+    if not isinstance(einsum.equation, Equation):
+        raise refuse(
+            specification, f"{einsum.equation.text} is another name for a tensor, which no block has"
+        )
+    for part in einsum.partitioning:
+        if isinstance(part, Flatten):
+            raise refuse(specification, f"{name} has ranks flattened into one ({part.name})")
+        if isinstance(part, Follow):
+            raise refuse(specification, f"{name} has a rank that follows the pieces of another ({part.rank})")
+    summed = [rank for rank in einsum.ranks if rank not in einsum.equation.output.ranks]
+    if summed and not accumulates(einsum):
+        raise refuse(specification, f"{name} copies the same for every {summed[0]}, and no block keeps one")
+    for operator, meaning in einsum.operators.items():
+        if OPERATORS[operator] != meaning:
+            raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
+    for access in (einsum.equation.output, *accesses(einsum.equation.expression)):
+        if any(index.rank is None for index in access.indices):
+            way = f"give the windows of an image as a tensor (windows:size=3x3,of={access.tensor}.npy)"
+            raise refuse(specification, f"{name}: {access.tensor} has indices that are computed; {way}")
+        if len(set(access.ranks)) < len(access.indices):
+            raise refuse(specification, f"{name}: {access.tensor} has two indices that are one")
+
+
+def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Stage:
+    first, outer = einsums[0], _outer(einsums[0])
+    merger = _merger(specification, einsums, outer) if len(einsums) > 1 else None
+    together = tuple(einsums[: 2 if merger else 1])
+    level, instances = _level(specification, together, parallel=bool(outer) and _has_space(first))
+    stage = Stage(together, outer, level, instances, merger)
+    return replace(stage, **_rounds(specification, stage)) if first.bindings.storage else stage
+
+
+def is_shared(component: Component, stage: Stage) -> bool:
+    """Whether a store serves all instances: a cache, or a buffer that is above them."""
+    above = component.kind == "Buffet" and component.all_instances < stage.instances
+    return component.kind == "Cache" or above
+
+
+def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
+    """How many outer loops tell when a buffer above lets the output go, and its style."""
+    einsum = stage.einsums[-1]
+    components = specification.configurations[einsum.bindings.config].components
+    for one in einsum.bindings.storage:
+        held = is_shared(components[one.component], stage) and one.evict_on in stage.outer
+        if one.tensor == einsum.output and held:
+            return {"rounds": stage.outer.index(str(one.evict_on)) + 1, "eager": one.style == "eager"}
+    return {}
+
+
+def _has_space(einsum: Einsum) -> bool:
+    return einsum.spacetime is not None and bool(einsum.spacetime.space)
+
+
+def _outer(einsum: Einsum) -> tuple[str, ...]:
+    """The loops up to the last in space; none of an Einsum without any there."""
+    space = {each.rank for each in einsum.spacetime.space} if einsum.spacetime else set[str]()
+    last = max((place for place, rank in enumerate(einsum.loop_order) if rank in space), default=-1)
+    return einsum.loop_order[: last + 1]
+
+
+def _merger(
+    specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]
+) -> Component | None:
+    """What hands the output of the first Einsum to the second, if a merger does."""
+    first, second = einsums[:2]
+    if _outer(second) != outer or first.output not in second.inputs:
+        return None
+    bound = next((one for one in second.bindings.mergers if one.tensor == first.output), None)
+    if bound is None:
+        return None
+    return specification.configurations[second.bindings.config].components[bound.component]
+
+
+def _level(specification: Specification, einsums: Sequence[Einsum], *, parallel: bool) -> tuple[str, int]:
+    """The level that works on tasks: the one with the most instances among those of its units."""
+    units: list[Component] = []
+    for einsum in einsums:
+        bound = einsum.bindings
+        if bound.config:
+            components = specification.configurations[bound.config].components
+            lists = (bound.compute, bound.intersectors, bound.mergers)
+            units += [components[one.component] for bindings in lists for one in bindings]
+    if not units:
+        return "pe", 1
+    widest = max(units, key=lambda one: one.all_instances)
+    return widest.path[-2].lower(), widest.all_instances if parallel else 1

@@ -1,0 +1,142 @@
+"""The components of an architecture that blocks of a machine stand for, and parts of one's own for them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaml import Node as YamlNode
+from yaml import ScalarNode
+
+from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.own import run_file
+from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.stages import Stage
+from fiberscope.models.graphs.netlist import Node
+from fiberscope.models.trace.reference import accumulates
+from fiberscope.models.trace.specification import Specification
+from fiberscope.sim import Component, SimulationError
+from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import operators_of
+
+__all__ = ["PART_OF", "VerilogPart", "own_part", "shared", "unit_of", "units_in"]
+
+PART_OF: Mapping[str, str] = {  # of a type of nodes, where one component stands for the block alone
+    "add": "alu",
+    "intersect": "intersect",
+    "mul": "alu",
+    "runsum": "runsum",
+    "swap": "merger",
+    "take": "alu",
+}
+VERILOG = (".v", ".sv")
+ADDS = "add"  # what a component must be bound to that adds runs up
+
+
+def unit_of(stage: Stage, node: Node) -> str:
+    """The component that a block stands for alone; empty if no binding says it."""
+    if node.type == "swap":
+        assert stage.merger is not None  # else there is no such block
+        return stage.merger.name
+    bound = [einsum.bindings for einsum in stage.einsums]
+    if node.type == "intersect":
+        found = (one.component for each in bound for one in each.intersectors if one.rank == node["index"])
+    else:
+        done = ADDS if node.type == "runsum" else "sub" if node["sub"] == "1" else node.type
+        found = (one.component for each in bound for one in each.compute if one.operation == done)
+    return next(found, "")
+
+
+def shared(specification: Specification) -> set[str]:
+    """The components to which one Einsum's operations are bound that an instance has a block each for."""
+    found: Counter[tuple[str, str]] = Counter()
+    for einsum in specification.einsums:
+        done = Counter(einsum.operators.get(one, one) for one in operators_of(einsum.computed.expression))
+        done[ADDS] += accumulates(einsum)
+        for one in einsum.bindings.compute:
+            found[einsum.name, one.component] += done[one.operation]
+    return {component for (_einsum, component), count in found.items() if count > 1}
+
+
+def units_in(specification: Specification, stages: Sequence[tuple[Stage, Lowered]]) -> dict[str, str]:
+    """The part of the machine that each component stands for which one of one's own can take the place of."""
+    return dict(_units_in(specification, stages))
+
+
+def _units_in(
+    specification: Specification, stages: Sequence[tuple[Stage, Lowered]]
+) -> Iterator[tuple[str, str]]:
+    for stage, graph in stages:
+        for node in graph.graph.nodes.values():
+            unit = unit_of(stage, node) if node.type in PART_OF else ""
+            if unit:
+                yield unit, PART_OF[node.type]
+        for einsum in stage.einsums:
+            bound = einsum.bindings
+            components = specification.configurations[bound.config].components if bound.config else {}
+            for one in bound.storage:
+                if components[one.component].kind == "Cache":
+                    yield one.component, "bank"
+
+
+@dataclass(frozen=True)
+class VerilogPart:
+    """A part in Verilog, which runs beside what it takes the place of.
+
+    Args:
+        path: of the file.
+        where: it is named.
+        part: of the machine that it stands in for.
+        specification: the file that names it.
+    """
+
+    path: Path
+    where: str
+    part: str
+    specification: str
+
+    def __call__(self, *_arguments: object, **_options: object) -> Component:
+        """Refuse to be made here.
+
+        Raises:
+            SimulationError: with the command that runs it.
+        """
+        command = f"fiberscope rtl loop {self.part} {self.specification}"
+        raise SimulationError(f"{self.where}: {self.path} is Verilog, which runs by {command}")
+
+
+def own_part(node: YamlNode, where: str, folder: Path, part: str, specification: str) -> PartFactory:
+    """What stands in for a component.
+
+    Args:
+        node: what the file says: ``FILE.py:CLASS``, or a file of Verilog.
+        where: that is.
+        folder: that files are relative to.
+        part: of the machine, that it takes the place of.
+        specification: what a command names the file.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+
+    said = node.value if isinstance(node, ScalarNode) else ""
+    file, _colon, name = said.partition(":")
+    path = folder / file
+    if path.suffix not in ((".py",) if name else VERILOG):
+        raise ConfigurationError(
+            f"{where}: {said or 'this'} is no part; write my_parts.py:MyMerger, or mine.v"
+        )
+    if not path.is_file():
+        raise ConfigurationError(f"{where}: there is no file {path}; it is looked for beside this one")
+    if not name:
+        return VerilogPart(path, where, part, specification)
+    module = run_file(path)
+    found: PartFactory | None = getattr(module, name, None)
+    if callable(found):
+        return found
+    own = [one for one, value in vars(module).items() if isinstance(value, type)]
+    advice = nearest(name, own) if own else "it has none"
+    raise ConfigurationError(f"{where}: {path} has no class {name}; {advice}")

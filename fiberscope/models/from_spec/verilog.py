@@ -1,0 +1,101 @@
+"""One instance of a machine from its specification as Verilog, beside the machine that it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fiberscope.base.errors import InputError
+from fiberscope.hw.rtl.kit.interface import Token
+from fiberscope.hw.streams.cut import TaskEnd
+from fiberscope.hw.streams.netlist_rtl import exported
+from fiberscope.models.from_spec.leaf import Leaf
+from fiberscope.models.from_spec.machine import MappedMachine
+from fiberscope.models.graphs.transcript import Offers, Transcript, watched
+from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, payload_bits, plain
+from fiberscope.sim import Component
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["LeafVerilog", "leaf_verilog"]
+
+
+@dataclass(frozen=True)
+class LeafVerilog:
+    """An instance as a module, and what moves at it in a run of its machine.
+
+    Args:
+        verilog: the module.
+        offers: what comes to its ports from other components.
+        expected: what its blocks take of each stream, and what leaves at its ports.
+        cycles: of the run.
+    """
+
+    verilog: GraphVerilog
+    offers: Offers
+    expected: Transcript
+    cycles: int
+
+
+def leaf_verilog(
+    machine: MappedMachine, level: str, module: str, value_bits: int, points: int
+) -> LeafVerilog:
+    """The first instance of a level as a module, with memories as large as the tensors; runs the machine.
+
+    Args:
+        machine: not run, its memory ideal.
+        level: of the architecture.
+        module: the name of the module.
+        value_bits: of every value, a whole number in two's complement.
+        points: that an accumulator holds.
+
+    Raises:
+        InputError: there is no such level; or naming the first block that has no twin, or value that is no
+            such number.
+    """
+    leaf = _leaf_of(machine, level)
+    instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")
+    blocks = {plain(one, instance): one for one in _blocks_of(machine, instance)}
+    nodes = {plain(leaf.blocks[name], instance): node for name, node in leaf.nodes.items()}
+    inside = {id(block) for block in blocks.values()}
+    links = [
+        link
+        for link in machine.kernel.wiring.connections
+        if inside & {id(link.producer.component), id(link.consumer.component)}
+    ]
+    sizes = Sizes(payload_bits(leaf.nodes.values(), leaf.blocks), value_bits, points, machine.value_type)
+    hardware = Hardware(module, blocks, nodes, links, sizes)
+    hardware.verilog()  # what has none is refused before a long run
+    into = {f"{plain(link.consumer.component, instance)}.{link.consumer.label}": link for link in links}
+    taken, given = watched(machine.kernel, {name: link.channel for name, link in into.items()})
+    made = hardware.verilog()
+    offers = {
+        exported(end): [
+            (cycle + into[end].channel.latency, Token(kind, payload, 0, value))
+            for cycle, kind, payload, value in given[end]
+        ]
+        for end in made.entries
+    }
+    leaves = {
+        f"{plain(link.producer.component, instance)}.{link.producer.label}": end for end, link in into.items()
+    }
+    expected = {end: taken[end] for end, link in into.items() if id(link.consumer.component) in inside}
+    expected |= {end: given[leaves[end]] for end in made.exits}
+    return LeafVerilog(made, offers, expected, machine.kernel.cycle)
+
+
+def _leaf_of(machine: MappedMachine, level: str) -> Leaf:
+    """The first instance of a level.
+
+    Raises:
+        InputError: no tasks are dealt to it.
+    """
+    found = {one.stage.level: one.leaves[0] for one in reversed(machine.stages)}
+    if level.lower() not in found:
+        raise InputError(f"no tasks are dealt to {level}; {nearest(level, found)}")
+    return found[level.lower()]
+
+
+def _blocks_of(machine: MappedMachine, instance: str) -> Iterator[Component]:
+    for one in machine.kernel.components:
+        if one.name.startswith(f"{instance}.") and not isinstance(one, TaskEnd):
+            yield one

@@ -1,0 +1,1 @@
+"""What a run leaves behind: reports, stores, costs, provenance, recordings and drawings."""

@@ -1,0 +1,172 @@
+"""Reads a ``costs.yaml`` into expressions that are cheap to work out, and keeps them in the cache.
+
+To read YAML and to parse expressions takes as long as a small run does. So what comes of it is kept by the
+digest of all that it is made of, and a run reads that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.accelerators import references
+from fiberscope.accelerators.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.yaml_document import Document
+
+__all__ = ["Book", "Words", "read_book"]
+
+SOURCES = (Path(__file__), Path(__file__).with_name("schema.py"))  # which give what is kept its form
+ENERGIES = Path(__file__).parent / "energies.yaml"
+AREAS = Path(__file__).parent / "areas.yaml"
+_ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """An expression in postfix order, and where the file has it."""
+
+    place: str
+    words: Sequence[str]
+
+    def worked_out(self, known: Mapping[str, object]) -> float:
+        """What it comes to.
+
+        Raises:
+            ConfigurationError: a name that is not known, or a division by zero; with its place.
+        """
+        found = references.worked_out(self.words, known, self.complaint)
+        return int(found) if found.denominator == 1 else float(found)
+
+    def complaint(self, message: str) -> ConfigurationError:
+        """What is wrong there."""
+        return ConfigurationError(f"{self.place}: {message}")
+
+
+@dataclass(frozen=True)
+class Book:
+    """A file of costs, compiled.
+
+    Args:
+        said: as the file has it, every expression ``[place, word, ...]``, every netlist
+            ``[place, block, {parameter: text or expression}]``.
+        energies: of the table that ships, in pJ by ``class.action``, in 45 nm.
+        areas: of the table that ships, in um2 by name, in 45 nm.
+    """
+
+    said: Mapping[str, Any]
+    energies: Mapping[str, float]
+    areas: Mapping[str, float]
+
+
+def read_book(path: Path) -> Book:
+    """The costs of a file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is wrong; one line with its place.
+    """
+    try:
+        return _book(path, path.stat().st_mtime_ns)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot read the costs: {error.strerror}") from error
+
+
+@lru_cache(maxsize=64)
+def _book(path: Path, _written: int) -> Book:
+    """A sweep asks for it at every point."""
+    made_of = [str(path).encode(), *(one.read_bytes() for one in (path, ENERGIES, AREAS, *SOURCES))]
+    kept = _kept(hashlib.sha256(b"\0".join(made_of)).hexdigest())
+    with suppress(OSError, ValueError, TypeError):
+        return Book(**json.loads(kept.read_text(encoding="utf-8")))
+    found = _compiled(path)
+    with suppress(OSError):
+        _keep(kept, vars(found))
+    return found
+
+
+def _kept(digest: str) -> Path:
+    from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
+
+    return cache_folder() / "costs" / f"{digest}.json"
+
+
+def _keep(kept: Path, document: Mapping[str, object]) -> None:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False, encoding="utf-8") as partly:
+        json.dump(document, partly)
+    os.replace(partly.name, kept)
+
+
+def _compiled(path: Path) -> Book:
+    from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
+    from fiberscope.accelerators.yaml_schema import checked  # noqa: PLC0415
+    from fiberscope.results.costs.energies import default_table  # noqa: PLC0415
+    from fiberscope.results.costs.schema import CostsFile  # noqa: PLC0415
+
+    document = read_document(path)
+    said = checked(CostsFile, document).model_dump(exclude_none=True)
+    energies = {
+        f"{owner}.{name}": action.picojoules
+        for owner, actions in default_table().components.items()
+        for name, action in actions.items()
+    }
+    return Book(_Compiler(document).file(said), energies, _areas())
+
+
+def _areas() -> dict[str, float]:
+    from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
+
+    table: Any = read_document(AREAS).data["ART"]
+    return {row["name"]: row["area"] for row in table["tables"]}
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    document: Document
+
+    def file(self, said: dict[str, Any]) -> dict[str, Any]:
+        """The whole of it, numbers as they are."""
+        for section in ("memory", "operations"):
+            said[section] = self.expressions((section,), said.get(section, {}))
+        said["parts"] = {name: self.part(("parts", name), part) for name, part in said["parts"].items()}
+        return said
+
+    def part(self, path: tuple[str, ...], said: dict[str, Any]) -> dict[str, Any]:
+        """One part, without its source, which is for readers."""
+        srams = {name: self.expressions((*path, "srams", name), one) for name, one in said["srams"].items()}
+        return {
+            "actions": self.expressions((*path, "actions"), said["actions"]),
+            "operations": said["operations"],
+            "srams": srams,
+            "rtl": [self.netlist((*path, "rtl", place), call) for place, call in enumerate(said["rtl"])],
+            **self.expressions(path, {name: said[name] for name in ("count", "area") if name in said}),
+        }
+
+    def expressions(self, path: tuple[str, ...], said: Mapping[str, str]) -> dict[str, list[str]]:
+        """Each with its place."""
+        return {name: self.expression((*path, name), text) for name, text in said.items()}
+
+    def expression(self, path: tuple[str | int, ...], text: str) -> list[str]:
+        """Its place and its words."""
+        return [
+            self.document.place(path),
+            *references.compiled(text, lambda message: self.document.error(path, message)),
+        ]
+
+    def netlist(self, path: tuple[str | int, ...], call: str) -> list[Any]:
+        """Its place, the block, and the parameters: expressions where there is a reference, else text."""
+        arguments = {
+            name: self.expression(path, text) if "${" in text else text.strip()
+            for name, text in _ARGUMENT.findall(call)
+        }
+        return [self.document.place(path), call.partition("(")[0], arguments]

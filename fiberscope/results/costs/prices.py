@@ -1,0 +1,171 @@
+"""What the actions and the parts of a machine with some parameters cost, each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
+from fiberscope.results.costs.book import Book, Words
+from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, measured
+from fiberscope.results.costs.scaling import area_factor, energy_factor
+
+__all__ = ["Part", "Prices", "calls", "part_of", "priced"]
+
+TABLES_NM, TABLES_VOLTS = 45.0, 0.9  # of energies.yaml, areas.yaml and the table of SRAMs
+
+
+@dataclass(frozen=True)
+class Part:
+    """One component of a family.
+
+    Args:
+        actions: the energy of one by its counter, in pJ.
+        operations: of the report that it does, with whose energies its own is counted.
+        um2: its area; None if none of it is known.
+        without: netlists that were not measured, whose area is not in it.
+    """
+
+    actions: Mapping[str, float]
+    operations: tuple[str, ...]
+    um2: float | None
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prices:
+    """All of them.
+
+    Args:
+        memory: of a bit that is ``read`` or ``write``, in pJ.
+        operations: of one by its name, in pJ.
+        parts: by families, or patterns of such.
+        without: what is no component, and no cost is known of.
+    """
+
+    memory: Mapping[str, float]
+    operations: Mapping[str, float]
+    parts: Mapping[str, Part]
+    without: tuple[str, ...] = ()
+
+    def of(self, family: str) -> Part | None:
+        """What a component of a family costs: by the family's own name, else by the first pattern."""
+        if family in self.parts:
+            return self.parts[family]
+        return next((part for name, part in self.parts.items() if fnmatchcase(family, name)), None)
+
+
+def priced(book: Book, parameters: Mapping[str, object], machine: str) -> Prices:
+    """What a machine with these parameters costs, in its technology.
+
+    Args:
+        book: its file.
+        parameters: by dotted key, in base units.
+        machine: its name; energies of its own components go before those of any machine's.
+
+    Raises:
+        ConfigurationError: an expression names what is not known; with its place.
+    """
+    own = {name.removeprefix(f"{machine}."): each for name, each in book.energies.items()}
+    pricing = _Pricing(book, parameters, {**parameters, **book.energies, **own})
+    return Prices(
+        memory=_worked_out(book.said["memory"], pricing.energies, 1.0),  # it is no part of the chip
+        operations=_worked_out(book.said["operations"], pricing.energies, pricing.energy_scale),
+        parts={name: pricing.part(said) for name, said in book.said["parts"].items()},
+        without=tuple(book.said["without"]),
+    )
+
+
+def part_of(book: Book, name: str, attributes: Mapping[str, object]) -> Part | None:
+    """What one part of a file costs; None if there is none, or it depends on an attribute that is not given.
+
+    Args:
+        book, name: the file and the part.
+        attributes: by name.
+    """
+    said = book.said["parts"].get(name)
+    if said is None or not set(_names_in({**said, "operations": []})) <= {*attributes, *book.areas}:
+        return None
+    return _Pricing(book, attributes).part(said)
+
+
+def calls(book: Book, parameters: Mapping[str, object]) -> list[str]:
+    """The netlists that the areas of such a machine need."""
+    pricing = _Pricing(book, parameters)
+    return [pricing.call(one) for said in book.said["parts"].values() for one in said["rtl"]]
+
+
+def _names_in(said: object) -> Iterator[str]:
+    """The names in all expressions of a part."""
+    if isinstance(said, list) and said and all(isinstance(each, str) for each in said):
+        yield from (word for word in said[1:] if word[0].isalpha())
+    elif isinstance(said, list | dict):
+        for each in said.values() if isinstance(said, dict) else said:
+            yield from _names_in(each)
+
+
+def _worked_out(said: Mapping[str, Any], known: Mapping[str, object], scale: float) -> dict[str, float]:
+    return {name: scale * _number(one, known) for name, one in said.items()}
+
+
+def _number(said: list[str], known: Mapping[str, object]) -> float:
+    return Words(said[0], said[1:]).worked_out(known)
+
+
+@dataclass(frozen=True)
+class _Pricing:
+    """Works out the parts of a file for some parameters, with energies by name."""
+
+    book: Book
+    parameters: Mapping[str, object]
+    energies: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def energy_scale(self) -> float:
+        technology, voltage = self.book.said["technology"], self.book.said["voltage"]
+        return energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
+
+    def part(self, said: Mapping[str, Any]) -> Part:
+        srams = {
+            name: tuple(self._positive(one[key]) for key in ("size", "word", "count"))
+            for name, one in said["srams"].items()
+        }
+        accesses = {name: access_pj(size, word) for name, (size, word, _count) in srams.items()}
+        netlists = {call: measured(call) for call in map(self.call, said["rtl"])}
+        areas = [*self._from_tables(said, srams), *self._of_netlists(netlists)]
+        return Part(
+            actions=_worked_out(said["actions"], {**self.energies, **accesses}, self.energy_scale),
+            operations=tuple(said["operations"]),
+            um2=_number(said["count"], self.parameters) * sum(areas) if areas else None,
+            without=tuple(call for call, um2 in netlists.items() if um2 is None),
+        )
+
+    def _positive(self, said: list[str]) -> float:
+        number = _number(said, self.parameters)
+        if number <= 0:
+            raise Words(said[0], ()).complaint(f"it is {number:g}; it should be more than 0")
+        return number
+
+    def _from_tables(
+        self, said: Mapping[str, Any], srams: Mapping[str, tuple[float, ...]]
+    ) -> Iterator[float]:
+        scale = area_factor(TABLES_NM, self.book.said["technology"])
+        for size, _word, count in srams.values():
+            yield scale * count * estimate(size).area_um2
+        if "area" in said:
+            yield scale * _number(said["area"], {**self.parameters, **self.book.areas})
+
+    def _of_netlists(self, netlists: Mapping[str, float | None]) -> Iterator[float]:
+        scale = area_factor(LIBRARY_NM, self.book.said["technology"])
+        yield from (scale * um2 for um2 in netlists.values() if um2 is not None)
+
+    def call(self, said: list[Any]) -> str:
+        """A netlist's block with its parameters."""
+        _place, block, arguments = said
+        numbers = {
+            name: one if isinstance(one, str) else _number(one, self.parameters)
+            for name, one in arguments.items()
+        }
+        return call_of(block, numbers)

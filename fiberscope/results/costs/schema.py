@@ -1,0 +1,82 @@
+"""What a ``costs.yaml`` may say; docs/energy.md has it with an example."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from fiberscope.results.costs.scaling import LIMITS
+
+__all__ = ["CostsFile", "PartCosts", "SramCosts"]
+
+_NETLIST = r"^\w+\(\w+=[^,()]+(, *\w+=[^,()]+)*\)$|^\w+\(\)$"
+
+
+def _text(value: object) -> object:
+    """A number is an expression too."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _with_unit(unit: str, example: str) -> BeforeValidator:
+    def number(value: object) -> float:
+        match = re.fullmatch(rf"(\d+(?:\.\d+)?) *{unit}", str(value))
+        if match is None:
+            raise ValueError(f"it should be a number with its unit, such as {example}")
+        return float(match[1])
+
+    return BeforeValidator(number)
+
+
+Expression = Annotated[str, BeforeValidator(_text)]
+Netlist = Annotated[str, Field(pattern=_NETLIST)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SramCosts(_Section):
+    """An SRAM: bytes of all its words, bits of a word, which one access moves, and how many there are."""
+
+    size: Expression
+    word: Expression
+    count: Expression = "1"
+
+
+class PartCosts(_Section):
+    """What one component of a family costs.
+
+    ``actions`` are the energies of its counters, ``operations`` those of the report that it does, ``rtl`` the
+    twins that it is made of, ``area`` what is beside them and the SRAMs; ``count`` is how often all of these
+    areas are there.
+    """
+
+    source: Annotated[str, Field(min_length=1)]
+    count: Expression = "1"
+    actions: dict[str, Expression] = {}
+    operations: list[str] = []
+    srams: dict[str, SramCosts] = {}
+    rtl: list[Netlist] = []
+    area: Expression | None = None
+
+
+class MemoryCosts(_Section):
+    """The energy of a bit that is read from memory, and of one that is written."""
+
+    read: Expression
+    write: Expression
+
+
+class CostsFile(_Section):
+    """The file: ``technology`` in nm, ``voltage`` in volts, and ``without``, which is no component."""
+
+    technology: Annotated[
+        float, _with_unit("nm", "45 nm"), Field(ge=LIMITS[0], le=LIMITS[1], allow_inf_nan=False)
+    ]
+    voltage: Annotated[float, _with_unit("V", "0.9 V"), Field(ge=0.5, le=2.0)]
+    memory: MemoryCosts | None = None
+    operations: dict[str, Expression] = {}
+    without: list[str] = []
+    parts: dict[str, PartCosts] = {}

@@ -1,0 +1,161 @@
+"""A layout as SVG, and what all drawings share: one file with nothing from outside, no script and no font."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from itertools import pairwise
+
+from fiberscope.results.drawing.graph import Box, Graph
+from fiberscope.results.drawing.layout import HEIGHT, ROUND, WIDTH, Layout, Line, Place
+
+__all__ = ["box", "sheet", "svg"]
+
+MARGIN, FOOT = 24, 34
+COLOURS = {  # fill and border of each kind of box
+    "own": ("#e8f0fe", "#3b6fd4"),
+    "block": ("#e6f4ea", "#2f8f4e"),
+    "network": ("#f1f3f4", "#7a828a"),
+    "memory": ("#fdeedd", "#c9741a"),
+}
+KINDS = {"own": "the machine's own", "block": "block of hw/", "network": "network", "memory": "memory"}
+STYLE = (
+    "text{font:13px ui-sans-serif,system-ui,'DejaVu Sans',sans-serif;fill:#202124}"
+    ".count{font-size:11px;fill:#5f6368}.frame{fill:#f8f9fa;stroke:#9aa0a6;stroke-dasharray:5 4}"
+    ".line{fill:none;stroke:#5f6368;stroke-width:1.3}.line:hover{stroke:#d93025;stroke-width:2.5}"
+)
+
+
+def svg(graph: Graph, layout: Layout, title: str, marks: Iterable[str] = ()) -> str:
+    """The text of an SVG file.
+
+    Args:
+        graph: what is drawn.
+        layout: where.
+        title: for those who cannot see it.
+        marks: elements over the boxes.
+    """
+    left, right, bottom = layout.extent
+    frames = list(_frames(graph, layout))
+    width, height = right - left + 2 * MARGIN, bottom + 2 * MARGIN + FOOT
+    framed = {name for _, _, members in frames for name in members}
+    parts = [
+        *(_frame(scope, place) for scope, place, _ in frames),
+        *(_line(line) for line in layout.lines),
+        *(_box(graph.boxes[name], place, name in framed) for name, place in layout.boxes.items()),
+        *marks,
+        *_legend(graph, (left + right) / 2, bottom + MARGIN + FOOT / 2),
+    ]
+    return sheet((left - MARGIN, -MARGIN, width, height), title, parts)
+
+
+def sheet(view: tuple[float, float, float, float], title: str, parts: Iterable[str]) -> str:
+    """The text of an SVG file.
+
+    Args:
+        view: left, top, width and height, in pixels.
+        title: for those who cannot see it.
+        parts: the elements drawn.
+    """
+    left, top, width, height = view
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(title)}">',
+        f"<title>{escape(title)}</title><style>{STYLE}</style>",
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
+        'orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="#5f6368"/></marker></defs>',
+        f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}" fill="#fff"/>',
+    ]
+    return "\n".join([*head, *parts, "</svg>\n"])
+
+
+def _frames(
+    graph: Graph, layout: Layout
+) -> Iterator[tuple[str, tuple[float, float, float, float], set[str]]]:
+    """Scopes whose boxes stand together, with nothing else among them: label, rectangle, members."""
+    scopes: dict[str, set[str]] = {}
+    for name in graph.boxes:
+        scopes.setdefault(name.rpartition(".")[0], set()).add(name)
+    for scope, members in scopes.items():
+        counts = {graph.boxes[name].count for name in members}
+        places = [layout.boxes[name] for name in members]
+        left, right = min(x for x, _ in places) - WIDTH / 2 - 8, max(x for x, _ in places) + WIDTH / 2 + 8
+        top, bottom = min(y for _, y in places) - HEIGHT / 2 - 20, max(y for _, y in places) + HEIGHT / 2 + 8
+        inside = {n for n, (x, y) in layout.boxes.items() if left < x < right and top < y < bottom}
+        if scope and len(members) > 1 and len(counts) == 1 and inside == members:
+            yield _counted(scope, counts.pop()), (left, top, right - left, bottom - top), members
+
+
+def _frame(label: str, place: tuple[float, float, float, float]) -> str:
+    x, y, width, height = place
+    return (
+        f'<rect class="frame" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="8"/>'
+        f'<text class="count" x="{x + 8:g}" y="{y + 14:g}">{escape(label)}</text>'
+    )
+
+
+def _counted(name: str, count: int) -> str:
+    return f"{name} x{count}" if count > 1 else name
+
+
+def _line(line: Line) -> str:
+    bundle = line.bundle
+    ends = {"marker-end": bundle.down, "marker-start": bundle.up}
+    tips = "".join(f' {end}="url(#tip)"' for end, channels in ends.items() if channels)
+    words = escape("\n".join([*bundle.down, *bundle.up]))
+    return f'<path class="line" d="{_path(line.points)}"{tips}><title>{words}</title></path>'
+
+
+def _path(points: list[Place]) -> str:
+    """Right angles, rounded; a point on the line between its neighbours is no corner."""
+    corners = [points[0]]
+    for point, after in pairwise(points[1:]):
+        if point != corners[-1] and not _straight(corners[-1], point, after):
+            corners.append(point)
+    corners.append(points[-1])
+    text = f"M{corners[0][0]:g} {corners[0][1]:g}"
+    for before, corner, after in zip(corners, corners[1:], corners[2:], strict=False):
+        near, far = _towards(corner, before), _towards(corner, after)
+        text += f"L{near[0]:g} {near[1]:g}Q{corner[0]:g} {corner[1]:g} {far[0]:g} {far[1]:g}"
+    return f"{text}L{corners[-1][0]:g} {corners[-1][1]:g}"
+
+
+def _straight(a: Place, b: Place, c: Place) -> bool:
+    return a[0] == b[0] == c[0] or a[1] == b[1] == c[1]
+
+
+def _towards(corner: Place, other: Place) -> Place:
+    """A point near a corner, in the direction of another: where the rounding begins."""
+    x, y = other[0] - corner[0], other[1] - corner[1]
+    length = abs(x) + abs(y)
+    part = min(ROUND, length / 2) / length if length else 0.0
+    return corner[0] + x * part, corner[1] + y * part
+
+
+def _box(one: Box, place: Place, framed: bool) -> str:
+    label = one.name.rpartition(".")[2] if framed else _counted(one.name, one.count)
+    return box(place, (WIDTH, HEIGHT), one.kind, label)
+
+
+def box(middle: Place, size: tuple[float, float], kind: str, label: str) -> str:
+    """A box of a kind of ``COLOURS`` around its label; lengths in pixels."""
+    fill, border = COLOURS[kind]
+    (x, y), (width, height) = middle, size
+    return (
+        f'<rect x="{x - width / 2:g}" y="{y - height / 2:g}" width="{width:g}" height="{height:g}" '
+        f'rx="{ROUND}" fill="{fill}" stroke="{border}" stroke-width="1.3"/>'
+        f'<text x="{x:g}" y="{y + 4.5:g}" text-anchor="middle">{escape(label)}</text>'
+    )
+
+
+def _legend(graph: Graph, middle: float, y: float) -> Iterator[str]:
+    kinds = [kind for kind in KINDS if any(box.kind == kind for box in graph.boxes.values())]
+    widths = [26 + 6.6 * len(KINDS[kind]) for kind in kinds]
+    x = middle - sum(widths) / 2
+    for kind, width in zip(kinds, widths, strict=True):
+        fill, border = COLOURS[kind]
+        yield (
+            f'<rect x="{x:g}" y="{y - 5:g}" width="10" height="10" rx="2" fill="{fill}" stroke="{border}"/>'
+            f'<text class="count" x="{x + 15:g}" y="{y + 4:g}">{KINDS[kind]}</text>'
+        )
+        x += width

@@ -1,0 +1,183 @@
+"""What a run is made by: where its sources begin, and what the report says of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache, lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.own import file_of, is_path
+from fiberscope.accelerators.yaml_layer import Entry, read_yaml
+from fiberscope.base.version import commit_of
+from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.results.provenance.sources import Sources, sources, written
+from fiberscope.results.report.parts import Asked, Source
+
+__all__ = [
+    "Roots",
+    "commit_and_change",
+    "given_settings",
+    "named_parts",
+    "of_machine",
+    "of_simulation",
+    "operand_name",
+    "source",
+]
+
+SECONDS = 10.0  # that git may take
+TILING = with_tiles.__module__  # chooses the tiles of machines that ask for it
+CONVERTING = "fiberscope.converters.mint"
+
+
+@lru_cache(maxsize=64)
+def commit_and_change(files: Sequence[str]) -> tuple[str | None, bool | None]:
+    """The commit of the repository that the first of the files is in, and whether any of those in it differs.
+
+    A file that the repository does not have differs. None where there is no repository, or no git to ask.
+
+    Args:
+        files: a tuple of paths.
+    """
+    real = list(_real(files))
+    root = next((folder for folder in Path(real[0]).parents if (folder / ".git").exists()), None)
+    commit = commit_of(root) if root else None
+    if root is None or commit is None:
+        return None, None
+    return commit, _changed(root, [file for file in real if file.startswith(f"{root}{os.sep}")])
+
+
+def _real(files: Iterable[str]) -> Iterator[str]:
+    """Paths without links, which git does not follow; of hundreds of files in few folders."""
+    folder_of = cache(os.path.realpath)
+    for file in files:
+        folder, name = os.path.split(file)
+        path = os.path.join(folder_of(folder), name)
+        yield os.path.realpath(path) if os.path.islink(path) else path
+
+
+def _changed(root: Path, files: Sequence[str]) -> bool | None:
+    asked = ["git", "status", "--porcelain", "--ignored", "--untracked-files=all", "--", *files]
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}  # it writes nothing
+    try:
+        done = subprocess.run(
+            asked, cwd=root, env=environment, capture_output=True, timeout=SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return bool(done.stdout)
+
+
+class Roots(NamedTuple):
+    """Where the sources of a run begin.
+
+    Args:
+        modules: names of modules.
+        files: paths of further files.
+        path: of the machine, if it was given by one; it is among the files.
+    """
+
+    modules: frozenset[str]
+    files: tuple[str, ...] = ()
+    path: str | None = None
+
+    def sources(self) -> Sources:
+        """As the files are now, for a process that is yet to be started."""
+        return sources(self.modules, self.files, now=True)
+
+    def loaded(self) -> Sources:
+        """As this process has them."""
+        modules = tuple(sys.modules.get(name) for name in sorted(self.modules))
+        return _of_process(self, modules, tuple(map(written, self.files)))
+
+
+def of_machine(kind: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
+    """The modules of all that a descriptor names, and of blocks in the place of the machine's own."""
+    return frozenset(module for one in (kind, *parts) for module in _modules(one))
+
+
+def of_simulation(
+    kind: Accelerator[Any],
+    machine: str,
+    configured: object,
+    formats: Mapping[str, str],
+    parts: Iterable[object] = (),
+) -> Roots:
+    """Where the sources of a simulation begin.
+
+    Args:
+        kind, machine: the descriptor, and how it was named.
+        configured: its parameters, by which it may have its tiles chosen.
+        formats: that its operands are converted from before the run, if they are.
+        parts: blocks in the place of its own.
+    """
+    modules = of_machine(kind, parts)
+    if kind.tile_room(configured) is not None:
+        modules |= {TILING}
+    if formats:
+        modules |= {CONVERTING}
+    if machine.endswith((".yaml", ".yml")):
+        return Roots(modules, (machine,), machine)
+    return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
+
+
+def _modules(given: object) -> Iterator[str]:
+    """The modules that classes and functions within are from."""
+    if isinstance(given, Accelerator):
+        given = [getattr(given, field.name) for field in fields(given)]
+    if isinstance(given, Mapping):
+        given = list(given.values())
+    if isinstance(given, list | tuple):
+        for one in given:
+            yield from _modules(one)
+    elif callable(given):
+        yield str(getattr(given, "func", given).__module__)
+
+
+def source(roots: Roots, asked: Asked) -> Source:
+    """What the report of a run is to say, which is about to begin."""
+    found = roots.loaded()
+    commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *found.files))
+    return Source(
+        digest=found.digest,
+        modules={name: digest[:12] for name, digest in sorted(found.modules.items())},
+        path=roots.path,
+        commit=commit,
+        changed=changed,
+        asked=asked,
+    )
+
+
+@lru_cache(maxsize=32)
+def _of_process(roots: Roots, _loaded: tuple[ModuleType | None, ...], _written: tuple[int, ...]) -> Sources:
+    """The sources as this process has them, found once; a machine's file is a new module each time."""
+    return sources(roots.modules, roots.files)
+
+
+def given_settings(settings: Mapping[str, object] | None, config: str | Path | None = None) -> dict[str, Any]:
+    """Settings over a file's as plain values."""
+    entries = {**(read_yaml(Path(config)) if config is not None else {}), **(settings or {})}
+    return {key: _plain(one.value if isinstance(one, Entry) else one) for key, one in entries.items()}
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, bool | int | float | str | list | dict) else str(value)
+
+
+def operand_name(given: object) -> str | None:
+    """How an operand was named; None of one that is in memory."""
+    return str(given) if isinstance(given, str | Path) else None
+
+
+def named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:
+    """Blocks in the place of a machine's own, as ``--part`` names them."""
+    return {
+        name: f"{make.__module__}:{getattr(make, '__qualname__', type(make).__qualname__)}"
+        for name, make in parts.items()
+    }

@@ -1,0 +1,47 @@
+"""What is shown of a report of the analytical model: a table of energies, and one for each level."""
+
+from __future__ import annotations
+
+from fiberscope.results.report.levels import Accesses, LevelTensor
+from fiberscope.results.report.parts import Record
+from fiberscope.results.report.table import Table
+
+__all__ = ["tables"]
+
+_COLUMNS = ("", "tile", "format", "", "algorithmic", "actual", "gated", "skipped", "pJ in all")
+
+
+def tables(report: Record) -> list[Table]:
+    """Of compute, then of each level from the outermost: accesses a instance, and energy."""
+    if report.analytical is None:
+        return []
+    found = [_summary(report)]
+    for name, level in report.levels.items():
+        title = f"{name}: {level.cycles:,} cycles, {level.energy_pj:,.2f} pJ"
+        table = Table(title, _COLUMNS, labels=4)
+        for tensor, one in level.tensors.items():
+            _rows(table, tensor, one)
+        found.append(table)
+    return found
+
+
+def _summary(report: Record) -> Table:
+    told = report.analytical
+    assert told is not None  # of this model alone
+    table = Table("Energy a compute, pJ", ["", "algorithmic", "actual"])
+    for name, energy in told.pj_per_algorithmic_compute.items():
+        table.add(name, f"{energy:.3f}", f"{told.pj_per_actual_compute[name]:.3f}")
+    return table
+
+
+def _rows(table: Table, tensor: str, one: LevelTensor) -> None:
+    tile, energy = " x ".join(f"{extent:,}" for extent in one.tile), f"{one.energy_pj:,.2f}"
+    for way, access in (("reads", one.reads), ("fills", one.fills), ("updates", one.updates)):
+        if access.algorithmic:
+            table.add(tensor, tile, one.format, way, *_counts(access), energy)
+            tensor = tile = energy = ""
+
+
+def _counts(access: Accesses) -> tuple[str, ...]:
+    counts = access.algorithmic, access.actual, access.gated, access.skipped
+    return tuple(f"{count:,.0f}" for count in counts)

@@ -1,0 +1,173 @@
+"""Gathers the report of a run from the model, its kernel and the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
+from fiberscope.accelerators.user_parts import origin
+from fiberscope.results.costs.bill import Counted
+from fiberscope.results.costs.prices import Prices
+from fiberscope.results.report import costs, parts
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import bottleneck
+from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.host import Timing
+from fiberscope.results.report.timeline import Watch
+from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
+from fiberscope.workloads import Problem
+from fiberscope.workloads.verification import Comparison
+
+__all__ = ["Checked", "Made", "components_of", "report"]
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a run was made: which of the models ran, with which blocks that a user put into it, and by what;
+    and what its actions and parts cost."""
+
+    fidelity: str
+    replaced: Mapping[str, Callable[..., Component]]
+    source: parts.Source | None
+    prices: Prices | None
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An answer that was compared with the reference."""
+
+    answer: object
+    outline: tuple[tuple[int, ...], int] | None
+    comparison: Comparison
+
+    @classmethod
+    def of(cls, problem: Problem, answer: object) -> Checked:
+        """Compare an answer with what the problem asks for."""
+        return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
+
+
+def report(
+    accelerator: Accelerator[Any],
+    problem: Problem,
+    model: Model,
+    run: Run,
+    checked: Checked | None,
+    timing: Timing,
+    watch: Watch | None,
+    made: Made,
+) -> Report:
+    """The report of a run, complete or not.
+
+    Args:
+        accelerator, problem, model, run, made: what ran, and how it ended; ``model`` has the counts.
+        checked, timing: its answer, None if there is none that could be checked; that of the host.
+        watch: what was seen of the components over time, None of a model without components.
+    """
+    operations, traffic = dict(model.operations()), _traffic(model)
+    kernel: Kernel | None = getattr(model, "kernel", None)
+    components = components_of(kernel) if kernel else {}
+    memory = _memory(model.memory(), traffic, run.seconds)
+    return framed(
+        timing,
+        operations.get("multiply"),
+        kernel.ticks if kernel else None,
+        fidelity=cast(parts.Fidelity, made.fidelity),
+        accelerator=accelerator.name,
+        parts={name: origin(factory) for name, factory in made.replaced.items()},
+        complete=run.complete,
+        ending=cast(parts.Ending, run.reason),
+        workload=workload(problem.operands.values()),
+        problem=_problem(problem),
+        config=model.parameters.model_dump(mode="json"),
+        chosen=accelerator.chosen(model),
+        cycles=run.cycles,
+        seconds=run.seconds,
+        operations=operations,
+        traffic=traffic,
+        traffic_minimum_bytes=model.traffic_minimum_bytes(),
+        memory=memory,
+        product=_product(checked),
+        verification=_verification(problem, checked),
+        bottleneck=_bottleneck(accelerator, model, components, memory),
+        components=components,
+        timeline=watch.timeline(run.cycles) if watch else None,
+        iterations=tuple(parts.Iteration(**asdict(one)) for one in accelerator.iterations(model)),
+        occupancies=watch.occupancies() if watch else {},
+        source=made.source,
+        **_costs(accelerator, model, made, costs.counted(components, traffic, operations), run.seconds),
+    ).holding(checked.answer if checked else None)
+
+
+def _costs(
+    accelerator: Accelerator[Any], model: Model, made: Made, did: Counted, seconds: float
+) -> dict[str, Any]:
+    areas = accelerator.areas(model) if accelerator.areas else None
+    return costs.told(made.prices, did, seconds, areas)
+
+
+def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:
+    return {name: parts.TensorTraffic(**asdict(part)) for name, part in model.traffic().items()}
+
+
+def _problem(problem: Problem) -> parts.Problem:
+    parameters = problem.parameters.model_dump(mode="json")
+    return parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title)
+
+
+def _verification(problem: Problem, checked: Checked | None) -> parts.Verification:
+    return verification(problem.reference, [checked.comparison] if checked else [], problem.tolerance)
+
+
+def _product(checked: Checked | None) -> parts.Product | None:
+    if checked is None or checked.outline is None:
+        return None
+    shape, nonzeros = checked.outline
+    return parts.Product(shape=shape, nonzeros=nonzeros)
+
+
+def _memory(
+    use: MemoryUse | None, traffic: dict[str, parts.TensorTraffic], seconds: float
+) -> parts.Memory | None:
+    if use is None:
+        return None
+    moved = sum(part.moved_bytes for part in traffic.values())
+    rate = moved / seconds if seconds else 0.0
+    return parts.Memory(
+        row_hits=use.row_hits,
+        row_misses=use.row_misses,
+        row_conflicts=use.row_conflicts,
+        bytes_per_second=rate,
+        peak_bytes_per_second=use.peak_bytes_per_second,
+        utilization=rate / use.peak_bytes_per_second,
+        counters=dict(use.counters),
+    )
+
+
+def _bottleneck(
+    accelerator: Accelerator[Any],
+    model: Model,
+    components: dict[str, parts.Component],
+    memory: parts.Memory | None,
+) -> str:
+    used = memory.utilization if memory else None
+    return bottleneck(accelerator, components, used, accelerator.explained(model))
+
+
+def components_of(kernel: Kernel) -> dict[str, parts.Component]:
+    """The accounting and the counters of all components of a kernel, by name."""
+    return {name: _component(part) for name, part in kernel.statistics().items()}
+
+
+def _component(given: ComponentStatistics) -> parts.Component:
+    return parts.Component(
+        cycles=given.cycles,
+        busy=given.busy,
+        input_stall=sum(given.input_stall.values()),
+        output_stall=sum(given.output_stall.values()),
+        idle=given.idle,
+        input_stall_by_port=given.input_stall,
+        output_stall_by_port=given.output_stall,
+        counters=given.counters,
+    )

@@ -1,0 +1,86 @@
+"""Energy and area as a report has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from fiberscope.accelerators.configuration import Configuration, values
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.results.costs.bill import Counted, bill
+from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.prices import Prices, priced
+from fiberscope.results.report import parts
+from fiberscope.sim.names import family_name
+
+__all__ = ["counted", "energies_together", "prices_of", "told", "told_area", "told_energy"]
+
+Areas: TypeAlias = tuple[Mapping[str, float], Iterable[str]]
+
+
+def prices_of(kind: Accelerator[Any], configured: Configuration) -> Prices | None:
+    """What a machine's actions and parts cost; None of a machine without a ``costs.yaml``.
+
+    Raises:
+        ConfigurationError: the file is wrong; one line with its place.
+    """
+    path, machine = kind.costs_file, kind.name.rpartition(":")[2].partition("-")[0]
+    return priced(read_book(path), values(configured), machine) if path.is_file() else None
+
+
+def counted(
+    components: Mapping[str, parts.Component],
+    traffic: Mapping[str, parts.TensorTraffic],
+    operations: Mapping[str, int],
+) -> Counted:
+    """What a run did, by family."""
+    families: dict[str, list[dict[str, int]]] = {}
+    for name, one in components.items():
+        counters = {**one.counters, "busy": one.busy, "cycles": one.cycles}
+        families.setdefault(family_name(name), []).append(counters)
+    bits = {name: (8 * one.read_bytes, 8 * one.write_bytes) for name, one in traffic.items()}
+    return Counted(families, bits, operations)
+
+
+def told(prices: Prices | None, did: Counted, seconds: float, areas: Areas | None = None) -> dict[str, Any]:
+    """The fields of a report that say what a run cost; none of a machine without prices.
+
+    Args:
+        prices: of the machine.
+        did: what it did.
+        seconds: that this took.
+        areas: in um2 by component and what none is known of, if they do not follow from the prices.
+    """
+    if prices is None:
+        return {}
+    found = bill(did, prices)
+    energy = told_energy(found.picojoules, found.energy_without, seconds)
+    return {**energy, **told_area(*(areas or (found.um2, found.area_without)))}
+
+
+def told_area(um2: Mapping[str, float], without: Iterable[str]) -> dict[str, Any]:
+    """The fields of its area; of a machine of which none is known null."""
+    area = parts.Area(by_component=dict(um2), without=tuple(without))
+    return {"area_um2": sum(um2.values()) if um2 else None, "area": area}
+
+
+def told_energy(
+    spent: Mapping[str, Mapping[str, float]], without: Iterable[str], seconds: float
+) -> dict[str, Any]:
+    """Those of its energy, in pJ by component and action."""
+    total = sum(sum(actions.values()) for actions in spent.values())
+    by_component = {name: dict(actions) for name, actions in spent.items()}
+    energy = parts.Energy(total_pj=total, by_component=by_component, without=tuple(without))
+    return {"energy": energy, "edp": total * 1e-12 * seconds}
+
+
+def energies_together(energies: Iterable[parts.Energy], seconds: float) -> dict[str, Any]:
+    """Those of runs one after another, added up."""
+    spent: dict[str, Counter[str]] = {}
+    without: dict[str, None] = {}
+    for one in energies:
+        without |= dict.fromkeys(one.without)
+        for name, actions in one.by_component.items():
+            spent.setdefault(name, Counter()).update(actions)
+    return told_energy(spent, without, seconds)

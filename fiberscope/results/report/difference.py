@@ -1,0 +1,169 @@
+"""What changed between two runs, ranked by how much.
+
+Every change has an effect from 0 to 1, so that unlike things can stand in one order: of a count (cycles,
+operations) what it grew or shrank by, over the larger of the two; of a tensor's traffic the bytes more or
+fewer, over those of the run that moved more in all; of a family of components the share of the time that is
+spent otherwise; of the memory the share of its bandwidth.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import Family, families
+from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.parts import Conversion, Source, TensorTraffic
+
+__all__ = ["Change", "Difference", "Setting", "compare"]
+
+SCHEMA = "fiberscope-diff-1"
+STATES = ("busy", "input_stall", "output_stall", "idle")
+
+Unit = Literal["count", "bytes", "share"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Something that the runs were given or made by, and that differs: a parameter, an operand, a module."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class Change:
+    """A number that differs between the runs; ``effect`` is from 0 to 1."""
+
+    name: str
+    unit: Unit
+    before: float
+    after: float
+    effect: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """All that differs; ``changes`` with the largest effect first, equal ones in the order of the report.
+
+    ``provenance`` is what else than settings differs: sources, operands, environment.
+    """
+
+    provenance: tuple[Setting, ...]
+    settings: tuple[Setting, ...]
+    changes: tuple[Change, ...]
+
+    def to_json(self) -> str:
+        """As indented JSON with a final newline."""
+        return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=2) + "\n"
+
+
+def compare(before: Report, after: Report) -> Difference:
+    """What differs between two reports; the host that ran them is left out."""
+    changes = [change for change in _changes(before, after) if change.before != change.after]
+    changes.sort(key=lambda change: -change.effect)
+    provenance = _differing(_provenance(before), _provenance(after))
+    settings = _differing(_given(before), _given(after))
+    return Difference(tuple(provenance), tuple(settings), tuple(changes))
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
+    for name in dict.fromkeys([*before, *after]):
+        first, second = before.get(name), after.get(name)
+        if first != second:
+            yield Setting(name, first, second)
+
+
+def _provenance(report: Report) -> dict[str, Any]:
+    b = report.workload.b
+    return {
+        "version": report.version,
+        **_source(report.source),
+        "A": f"{report.workload.name} ({report.workload.digest[:12]})",
+        "B": f"{b.name} ({b.digest[:12]})" if b else "A",
+        **{f"{one.name} of more": one.digest[:12] for one in report.workload.more},
+        **(report.environment.model_dump() if report.environment else {}),
+    }
+
+
+def _source(source: Source | None) -> dict[str, Any]:
+    if source is None:
+        return {}
+    modules = {f"source of {name}": digest for name, digest in source.modules.items()}
+    return {"source": source.digest[:12], "path": source.path, "commit": source.commit, **modules}
+
+
+def _given(report: Report) -> dict[str, Any]:
+    return {
+        "accelerator": report.accelerator,
+        "ending": report.ending,
+        "fidelity": report.fidelity,
+        **_problem(report),
+        **{f"memory.format.{name}": one.source for name, one in _converted(report).items()},
+        **leaves(report.config),
+    }
+
+
+def _problem(report: Report) -> dict[str, Any]:
+    if report.problem is None:
+        return {}
+    return {"problem.kind": report.problem.kind, **leaves(report.problem.parameters, "problem.")}
+
+
+def _converted(report: Report) -> dict[str, Conversion]:
+    """The operands that were converted before the run, by name."""
+    return report.conversions.operands if report.conversions else {}
+
+
+def _changes(before: Report, after: Report) -> Iterator[Change]:
+    yield _count("cycles", before.cycles, after.cycles)
+    for name in dict.fromkeys([*before.operations, *after.operations]):
+        yield _count(f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0))
+    converted = [{name: one.cycles for name, one in _converted(run).items()} for run in (before, after)]
+    for name in dict.fromkeys([*converted[0], *converted[1]]):
+        yield _count(f"conversion {name} cycles", converted[0].get(name, 0), converted[1].get(name, 0))
+    yield from _traffic(before, after)
+    if before.memory and after.memory:
+        yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
+    kinds, others = families(before.components), families(after.components)
+    for name in dict.fromkeys([*kinds, *others]):
+        yield from _family(name, kinds.get(name), others.get(name))
+
+
+def _count(name: str, before: int, after: int) -> Change:
+    return Change(name, "count", before, after, abs(after - before) / (max(before, after) or 1))
+
+
+def _traffic(before: Report, after: Report) -> Iterator[Change]:
+    parts = [
+        {
+            f"traffic {tensor} {verb}": count
+            for tensor, part in _moved(report).items()
+            for verb, count in (("read", part.read_bytes), ("written", part.write_bytes))
+        }
+        for report in (before, after)
+    ]
+    moved = max(sum(part.values()) for part in parts) or 1
+    for name in dict.fromkeys([*parts[0], *parts[1]]):
+        first, second = parts[0].get(name, 0), parts[1].get(name, 0)
+        yield Change(name, "bytes", first, second, abs(second - first) / moved)
+
+
+def _moved(report: Report) -> dict[str, TensorTraffic | Conversion]:
+    """What moved bytes: the run's tensors, and the conversions before it."""
+    return {**report.traffic, **{f"conversion {name}": one for name, one in _converted(report).items()}}
+
+
+def _family(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:
+    """What its components did with their time; a family that only one run has did nothing in the other."""
+    for state in STATES:
+        shares = [kind.share(getattr(kind, state)) if kind else 0.0 for kind in (before, after)]
+        yield _share(f"{name} {state}", *shares)
+
+
+def _share(name: str, before: float, after: float) -> Change:
+    return Change(name, "share", before, after, min(1.0, abs(after - before)))

@@ -1,0 +1,86 @@
+"""The one document that every run ends in, as it shows itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, PrivateAttr
+
+from fiberscope.results.report.parts import Record
+from fiberscope.workloads.tensor import SparseTensor
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+__all__ = ["Report"]
+
+
+@dataclass
+class _Held:
+    """An answer beside its report: no part of the document, and so of no comparison of two."""
+
+    answer: object = field(default=None, compare=False)
+
+
+class Report(Record):
+    """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
+
+    _held: _Held = PrivateAttr(default_factory=_Held)
+
+    @property
+    def result(self) -> object:
+        """The answer as the machine wrote it; None of a run that did not end, and of a report out of a file.
+
+        Of a product a scipy matrix, or a numpy array where every element is written; of what has other ranks
+        a ``fiberscope.workloads.SparseTensor``; of an algorithm on a graph an array, a value a vertex.
+        """
+        answer = self._held.answer
+        return answer.simplest() if isinstance(answer, SparseTensor) else answer
+
+    def holding(self, answer: object) -> Report:
+        """Itself, with its answer."""
+        self._held.answer = answer
+        return self
+
+    def row(self) -> dict[str, Any]:
+        """The run's numbers, then its settings by dotted key: a row of a DataFrame.
+
+        ``pandas.DataFrame([report.row() for report in reports])`` has a row a run.
+        """
+        from fiberscope.results.report.numbers import leaves, numbers  # noqa: PLC0415  (few runs go into a table)
+
+        told = {"accelerator": self.accelerator, "workload": self.workload.name}
+        return {**told, **numbers(self), **leaves(self.config)}
+
+    def __dir__(self) -> list[str]:
+        """What is of a report, without the names that every model of Pydantic has."""
+        return [name for name in super().__dir__() if name.startswith("_") or not hasattr(BaseModel, name)]
+
+    def summary(self, width: int = 100) -> str:
+        """What the command line shows of a run, as plain text of so many columns; ``print`` shows it too."""
+        from fiberscope.results.report.summary import as_text  # noqa: PLC0415  (rich takes time to load)
+
+        return as_text(self, width)
+
+    def __str__(self) -> str:
+        """The summary."""
+        return self.summary()
+
+    def __repr__(self) -> str:
+        """One line, as a whole report would flood a prompt."""
+        ending = "verified" if self.verification.passed else self.ending
+        return f"<Report: {self.accelerator} on {self.workload.name}, {self.cycles:,} cycles, {ending}>"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """The summary in colours, for rich."""
+        from fiberscope.results.report.summary import summary  # noqa: PLC0415
+
+        yield summary(self, width=min(options.max_width, 120), ascii_only=options.ascii_only)
+
+    def _repr_html_(self) -> str:
+        """The summary in colours, for a notebook."""
+        from fiberscope.results.report.summary import as_html  # noqa: PLC0415
+
+        return as_html(self)

@@ -1,0 +1,137 @@
+"""Components of one kind taken together: ``gamma.pe00.merger`` and its likes are the family ``pe.merger``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.results.report.parts import Component
+from fiberscope.sim.names import family_name, placed
+
+__all__ = ["SATURATED", "Family", "bottleneck", "families", "members"]
+
+SATURATED = 0.8
+NEVER_WITHOUT_REQUEST = 0.95
+MOSTLY_MOVING = 0.5  # below, a channel that always holds a request may hold but one, and wait for its latency
+
+
+@dataclass(frozen=True)
+class Family:
+    """The cycles of all components of a kind, added up, and the busiest of them."""
+
+    name: str
+    count: int
+    cycles: int
+    busy: int
+    input_stall: int
+    output_stall: int
+    idle: int
+    busiest: str
+    most_busy: float
+
+    @property
+    def label(self) -> str:
+        """The name with the number of members."""
+        return f"{self.name} x{self.count}" if self.count > 1 else self.name
+
+    def share(self, cycles: int) -> float:
+        """Cycles as a part of all, from 0 to 1."""
+        return cycles / self.cycles if self.cycles else 0.0
+
+
+def members(family: str, components: Mapping[str, Component]) -> list[Component]:
+    """The components of a family."""
+    return [one for name, one in components.items() if family_name(name) == family]
+
+
+def families(components: Mapping[str, Component]) -> dict[str, Family]:
+    """The families of a machine's components by name, in the order of their first members."""
+    found: dict[str, dict[str, Component]] = {}
+    for name, component in components.items():
+        found.setdefault(family_name(name), {})[name] = component
+    return {name: _family(name, kin) for name, kin in found.items()}
+
+
+def _family(name: str, members: Mapping[str, Component]) -> Family:
+    busiest = max(members, key=lambda member: _busy_share(members[member]))
+    return Family(
+        name=name,
+        count=len(members),
+        cycles=sum(member.cycles for member in members.values()),
+        busy=sum(member.busy for member in members.values()),
+        input_stall=sum(member.input_stall for member in members.values()),
+        output_stall=sum(member.output_stall for member in members.values()),
+        idle=sum(member.idle for member in members.values()),
+        busiest=busiest,
+        most_busy=_busy_share(members[busiest]),
+    )
+
+
+def _busy_share(component: Component) -> float:
+    return component.busy / component.cycles if component.cycles else 0.0
+
+
+def bottleneck(
+    accelerator: Accelerator[Any],
+    components: Mapping[str, Component],
+    memory_used: float | None,
+    explanation: str = "",
+) -> str:
+    """What limited a run, with the numbers it rests on; empty where there are no components.
+
+    Args:
+        accelerator: whose run it is.
+        components: of the run, by name.
+        memory_used: the part of the peak bandwidth that was used, None where that is not known.
+        explanation: the accelerator's own sentence on its losses.
+    """
+    if not components:
+        return ""
+    kinds, memory_utilization = families(components), memory_used or 0.0
+    workers = kinds[placed(accelerator.workers, kinds)]
+    if workers.cycles == 0:
+        return "There was nothing to do."
+    if memory_utilization >= SATURATED:
+        return f"Memory bandwidth is the limit: {memory_utilization:.0%} of the peak is used."
+    if workers.share(workers.busy) >= SATURATED:
+        busy = _percent(workers, workers.busy)
+        return f"Computation is the limit: {_subject(workers)} busy {busy} of the time."
+    for kind in (kinds[name] for name in accelerator.limits):
+        if kind.most_busy >= SATURATED:
+            return f"{kind.busiest} is the limit: it is busy {kind.most_busy:.0%} of the time."
+    channels = kinds.get(accelerator.channels)
+    if channels and memory_utilization >= MOSTLY_MOVING:
+        held = channels.share(channels.busy)
+        if held >= NEVER_WITHOUT_REQUEST:
+            return (
+                f"Memory is probably the limit: its channels hold requests {held:.0%} of the time and reach "
+                f"{memory_utilization:.0%} of the peak bandwidth."
+            )
+    return f"{_largest_loss(workers, memory_used)} {explanation}".rstrip()
+
+
+def _largest_loss(workers: Family, memory_used: float | None) -> str:
+    losses = {
+        "waiting for input": workers.input_stall,
+        "waiting for output": workers.output_stall,
+        "without work": workers.idle,
+    }
+    name = max(losses, key=losses.__getitem__)
+    memory = "" if memory_used is None else f" (memory {memory_used:.0%})"
+    even = ""
+    if name == "without work" and workers.count > 1:
+        even = f" (the busiest, {workers.busiest}, is busy {workers.most_busy:.0%})"
+    return (
+        f"No part is near its peak{memory}: "
+        f"{_subject(workers)} {name} {_percent(workers, losses[name])} of the time{even}."
+    )
+
+
+def _subject(workers: Family) -> str:
+    return f"the {workers.count} {workers.name} are" if workers.count > 1 else f"{workers.name} is"
+
+
+def _percent(family: Family, cycles: int) -> str:
+    return f"{family.share(cycles):.0%}"

@@ -1,0 +1,84 @@
+"""What the reports of all fidelities have in common: the frame around what each has to tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fiberscope import __version__
+from fiberscope.accelerators import configuration
+from fiberscope.results.report import host, parts
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.host import Timing, environment
+from fiberscope.workloads.verification import TOLERANCE, Comparison
+
+__all__ = ["framed", "verification", "workload"]
+
+_OPERAND = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
+
+
+def framed(
+    timing: Timing,
+    multiplies: int | None,
+    ticks: int | None = None,
+    *,
+    config: Mapping[str, Any],
+    cycles: int,
+    **told: Any,  # noqa: ANN401  (the fields of the report)
+) -> Report:
+    """The report of a run in this process: what a fidelity tells, and what is told of every run.
+
+    Args:
+        timing: of the host.
+        multiplies: what the host's speed is told by, None where the problem has none.
+        ticks: of the components, None where none were simulated.
+        config: all parameters.
+        cycles: of the run.
+        told: the fields of the report that are the fidelity's own; those that it cannot know may be left out.
+    """
+    unknown = {"traffic_minimum_bytes": None, "memory": None, "product": None}
+    return Report(
+        version=__version__,
+        config=dict(config),
+        config_digest=configuration.digest(config),
+        cycles=cycles,
+        environment=environment(),
+        host=host.measured(timing, cycles, multiplies, ticks),
+        **(unknown | told),
+    )
+
+
+def workload(operands: Iterable[object]) -> parts.Workload:
+    """The operands, the first of them with the others beside it.
+
+    Args:
+        operands: each with what a report says of one: its name, where it is from, its shape.
+    """
+    first, *others = ({name: getattr(one, name) for name in _OPERAND} for one in operands)
+    beside = [parts.Operand(**other) for other in others]
+    return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
+
+
+def verification(
+    reference: str, comparisons: Sequence[Comparison], tolerance: float = TOLERANCE
+) -> parts.Verification:
+    """How all came out that was compared with a reference; nothing has neither passed nor failed.
+
+    Args:
+        reference: what that was.
+        comparisons: of each, with its tolerance.
+        tolerance: of none.
+    """
+    tolerance = max((one.tolerance for one in comparisons), default=tolerance)
+    if not comparisons:
+        return parts.Verification(reference=reference, passed=None, tolerance=tolerance)
+    error = max(one.max_relative_error for one in comparisons)
+    return parts.Verification(
+        reference=reference,
+        passed=all(one.passed for one in comparisons),
+        max_relative_error=error if math.isfinite(error) else None,
+        tolerance=tolerance,
+        missing=sum(one.missing for one in comparisons),
+        extra=sum(one.extra for one in comparisons),
+    )

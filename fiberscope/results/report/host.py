@@ -1,0 +1,89 @@
+"""What the computer that runs a simulation tells of itself, and what a run was made with besides sources."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import re
+import resource
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+
+from fiberscope.results.report import parts
+from fiberscope.results.report.parts import Environment
+from fiberscope.sim import mode
+
+__all__ = ["Timing", "environment", "hertz", "measured", "peak_memory_bytes"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Wall-clock seconds: from the loaded operands to the checked answer, and of the simulation alone."""
+
+    seconds: float
+    simulation_seconds: float
+
+
+def peak_memory_bytes() -> int:
+    """The most memory this process has held so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def hertz() -> float | None:
+    """The fastest present frequency of a core; None where the system does not tell."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, flags=re.MULTILINE)
+    return max(float(megahertz) for megahertz in found) * 1e6 if found else None
+
+
+def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
+    """What the host took for a run of so many cycles; of ticks and multiplications there may be None."""
+    seconds = max(timing.simulation_seconds, 1e-9)
+    rate = None if multiplies is None else multiplies / seconds
+    frequency = hertz()
+    return parts.Host(
+        seconds=timing.seconds,
+        simulation_seconds=timing.simulation_seconds,
+        ticks_per_second=None if ticks is None else ticks / seconds,
+        cycles_per_second=cycles / seconds,
+        multiplies_per_second=rate,
+        computes_per_host_cycle=rate / frequency if frequency and rate is not None else None,
+        hertz=frequency,
+        peak_memory_bytes=peak_memory_bytes(),
+        compiled=mode.compiled(),
+    )
+
+
+@cache
+def environment() -> Environment:
+    """That of this process."""
+    compiled = mode.compiled()
+    return Environment(
+        python=f"{platform.python_version()} ({platform.python_implementation()})",
+        numpy=np.__version__,
+        scipy=_version("scipy"),
+        compiled=compiled,
+        build=_build(Path(str(sys.modules["fiberscope.sim.kernel"].__file__)).parent) if compiled else None,
+    )
+
+
+def _version(library: str) -> str:
+    """Of a library that need not be imported; the rest of what is said of it takes milliseconds to parse."""
+    found = re.search("^Version: (.*)$", distribution(library).read_text("METADATA") or "", re.MULTILINE)
+    return found[1] if found else distribution(library).version
+
+
+def _build(folder: Path) -> str:
+    """The digest of the engine's compiled modules."""
+    modules = sorted(folder.glob(f"*{EXTENSION_SUFFIXES[0]}"))
+    return hashlib.sha256(b"".join(module.read_bytes() for module in modules)).hexdigest()

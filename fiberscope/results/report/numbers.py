@@ -1,0 +1,77 @@
+"""The numbers of a report, flat, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fiberscope.results.report.parts import Memory, Record, TensorTraffic
+
+__all__ = ["leaves", "numbers"]
+
+
+def numbers(report: Record) -> dict[str, Any]:
+    """What a run came to, as columns of a table have it: cycles, seconds, bytes, shares, pJ, um2."""
+    return {
+        "fidelity": report.fidelity,
+        "complete": report.complete,
+        "cycles": report.cycles,
+        "seconds": report.seconds,
+        **_traffic(report.traffic),
+        "traffic_minimum_bytes": report.traffic_minimum_bytes,
+        **_memory(report.memory),
+        "nonzeros": sum(operand.nonzeros for operand in report.workload.operands),
+        **_costs(report),
+        "bottleneck": report.bottleneck,
+        "version": report.version,
+        "workload_source": report.workload.source,
+        **{f"operations_{name}": count for name, count in report.operations.items()},
+    }
+
+
+def leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Parameters by dotted key."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        found |= leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
+
+
+def _costs(report: Record) -> dict[str, float | None]:
+    """Energy and area, and energy times time once and twice, in J s and J s2."""
+    edp = report.edp
+    return {
+        "energy_pj": report.energy.total_pj if report.energy else None,
+        "area_um2": report.area_um2,
+        "edp": edp,
+        "ed2p": None if edp is None else edp * report.seconds,
+    }
+
+
+def _traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
+    """Bytes by tensor, and of all of them."""
+    if not traffic:
+        return {}
+    read = sum(part.read_bytes for part in traffic.values())
+    written = sum(part.write_bytes for part in traffic.values())
+    columns = {
+        "traffic_bytes": read + written,
+        "traffic_read_bytes": read,
+        "traffic_write_bytes": written,
+    }
+    for name, part in traffic.items():
+        columns |= {
+            f"traffic_{name}_read_bytes": part.read_bytes,
+            f"traffic_{name}_write_bytes": part.write_bytes,
+        }
+    return columns
+
+
+def _memory(memory: Memory | None) -> dict[str, float]:
+    if memory is None:
+        return {}
+    return {
+        "memory_bytes_per_second": memory.bytes_per_second,
+        "memory_peak_bytes_per_second": memory.peak_bytes_per_second,
+        "memory_utilization": memory.utilization,
+    }

@@ -1,0 +1,399 @@
+"""What every run ends in says: what ran, what it did, where the cycles went, whether it is right.
+
+Two runs of the same inputs, configuration and version give the same document byte for byte, apart from the
+parts that tell of their circumstances. Everything stands in base
+units (cycles, seconds, bytes); the configuration names its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fiberscope.results.report.levels import Analytical, StorageLevel
+from fiberscope.results.report.schema import Document
+
+__all__ = [
+    "CIRCUMSTANCES",
+    "Area",
+    "Asked",
+    "Chain",
+    "Component",
+    "Conversion",
+    "Conversions",
+    "Energy",
+    "Environment",
+    "Host",
+    "Iteration",
+    "Memory",
+    "Occupancy",
+    "Operand",
+    "Problem",
+    "Product",
+    "Record",
+    "Source",
+    "Teaal",
+    "TensorTraffic",
+    "Timeline",
+    "Verification",
+    "Workload",
+]
+
+SCHEMA: Final = "fiberscope-report-1"
+CIRCUMSTANCES: Final = ("source", "environment", "host")  # what two runs that are equal may differ in
+Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
+Fidelity = Literal["analytical", "trace", "event", "rtl"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
+
+
+class Operand(_Part):
+    """One operand: what it is, the file or generator it is from, and what a reader must know of it."""
+
+    name: str
+    source: Literal["real", "surrogate", "generated", "memory"]
+    origin: str
+    digest: str
+    shape: tuple[int, ...]
+    nonzeros: int
+    notice: str | None = None
+
+
+class Workload(Operand):
+    """The first operand; the second one, ``b``, where it is another; and those of a problem that has more."""
+
+    b: Operand | None = None
+    more: tuple[Operand, ...] = ()
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """All of them."""
+        return (self, *((self.b,) if self.b else ()), *self.more)
+
+
+class Problem(_Part):
+    """What was computed of the operands: the kind, what it takes besides them, and both in a few words."""
+
+    kind: str
+    parameters: dict[str, Any] = {}
+    title: str
+
+
+class Product(_Part):
+    """The answer as the machine wrote it, where it is a tensor."""
+
+    shape: tuple[int, ...]
+    nonzeros: int
+
+
+class TensorTraffic(_Part):
+    """Bytes of one tensor between the machine and its memory.
+
+    Those that are useful are the elements, pointers and headers that the machine asked for, without what came
+    with them in the same block; null where a machine does not tell them from those moved.
+    """
+
+    read_bytes: int
+    write_bytes: int
+    useful_read_bytes: int | None = None
+    useful_write_bytes: int | None = None
+
+    @property
+    def moved_bytes(self) -> int:
+        """Those read and those written together."""
+        return self.read_bytes + self.write_bytes
+
+    @property
+    def useful_bytes(self) -> int | None:
+        """Those of them that are useful; None where the machine does not tell."""
+        if self.useful_read_bytes is None or self.useful_write_bytes is None:
+            return None
+        return self.useful_read_bytes + self.useful_write_bytes
+
+
+class Component(_Part):
+    """The cycles of one component, each counted once, in its own clock; and its event counters."""
+
+    cycles: int
+    busy: int
+    input_stall: int
+    output_stall: int
+    idle: int
+    input_stall_by_port: dict[str, int] = {}
+    output_stall_by_port: dict[str, int] = {}
+    counters: dict[str, int] = {}
+
+
+class Timeline(_Part):
+    """What was done over time: in every ``interval`` cycles of the first clock; the last may be shorter.
+
+    A request's bytes count when the memory takes it, so that an interval may hold more than the pins can move
+    in it, by what the memory's queues hold. Besides the bytes there is one more key, named as the operation
+    that is the machine's work (``multiply``): how many of them were done.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, list[int]]
+
+    interval: int
+    read_bytes: list[int]
+    write_bytes: list[int]
+
+    @property
+    def work(self) -> tuple[str, list[int]]:
+        """The operation and its counts."""
+        return next(iter(self.__pydantic_extra__.items()))
+
+
+class Iteration(_Part):
+    """One iteration of an algorithm on a graph: vertices that were active, and those that they reached.
+
+    It lasts from cycle ``began`` to ``ended``; from ``applied`` on its edges are processed, and vertices are
+    applied.
+    """
+
+    frontier: int
+    updates: int
+    began: int
+    applied: int
+    ended: int
+
+
+class Occupancy(_Part):
+    """How full the channels of a family were: cycles, over all of them, by the tokens that one held.
+
+    From what they held when looked at, at the end of each interval of the timeline or more often;
+    ``capacity`` is the largest of them.
+    """
+
+    channels: int
+    capacity: int
+    cycles: dict[int, int]
+
+
+class Memory(_Part):
+    """How the memory was used; ``utilization`` is the bandwidth used over the peak."""
+
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+    bytes_per_second: float
+    peak_bytes_per_second: int
+    utilization: float
+    counters: dict[str, int] = {}
+
+
+class Energy(_Part):
+    """What a run took, in pJ, by family of components and action; and what no cost is known of."""
+
+    total_pj: float
+    by_component: dict[str, dict[str, float]]
+    without: tuple[str, ...] = ()
+
+
+class Area(_Part):
+    """The areas of all components of each family, in um2, and what no area is known of."""
+
+    by_component: dict[str, float]
+    without: tuple[str, ...] = ()
+
+
+class Verification(_Part):
+    """The comparison with the reference. ``passed`` is null where the run did not come to its end.
+
+    ``max_relative_error`` is against |A| |B| entry by entry; null where a value is not finite.
+    """
+
+    reference: str
+    passed: bool | None
+    max_relative_error: float | None = None
+    tolerance: float
+    missing: int = 0
+    extra: int = 0
+
+
+class Teaal(_Part):
+    """What the trace model counts by Einsum and component; traffic in bits, times in seconds.
+
+    ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
+    Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body of each loop ran,
+    ``elements`` how many elements each Einsum's output has, both over all rounds, ``rounds`` how often the
+    cascade did. ``energy`` is in pJ by tensor moved and by Einsum, with whose table it was counted.
+    """
+
+    semantics: str
+    expressions: tuple[str, ...]
+    rounds: int = 1
+    bodies: dict[str, dict[str, int]] = {}
+    elements: dict[str, int] = {}
+    metrics: dict[str, Any]
+    energy: dict[str, Any] = {}
+
+    @property
+    def by_einsum(self) -> dict[str, dict[str, Any]]:
+        """The components of each Einsum with what they did; what is of all Einsums is left out."""
+        return {name: told for name, told in self.metrics.items() if isinstance(told, dict)}
+
+
+class Conversion(_Part):
+    """What converting an operand took: from which format to which, in MINT's cycles, bytes of memory.
+
+    ``waits_for`` are the blocks that the converter borrows, so that it cannot work while the machine does.
+    """
+
+    source: str
+    target: str
+    cycles: int
+    seconds: float
+    read_bytes: int
+    write_bytes: int
+    waits_for: tuple[str, ...] = ()
+
+    @property
+    def moved_bytes(self) -> int:
+        """Those read and those written together."""
+        return self.read_bytes + self.write_bytes
+
+
+class Conversions(_Part):
+    """The operands that were converted before the run, by name, and all of it beside the run without."""
+
+    operands: dict[str, Conversion]
+    seconds: float
+    seconds_without: float
+    traffic_bytes: int
+    traffic_bytes_without: int
+
+
+class Chain(_Part):
+    """Products one after another: the report of each by what it makes, and what is converted between them.
+
+    ``operands`` names those of the report, in its order;
+    ``written`` are the products that were converted when they had been written, by name; ``seconds`` and
+    ``traffic_bytes`` are of all, with conversions.
+    """
+
+    text: str
+    operands: tuple[str, ...]
+    steps: dict[str, Record]
+    written: dict[str, Conversion] = {}
+    seconds: float
+    traffic_bytes: int
+
+
+class Asked(_Part):
+    """What a run was asked for, as it was given, so that it can be asked for again.
+
+    ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
+    are factors in their order or tensors by name, null where one was in memory; ``graph`` is the text of a
+    graph that no file had.
+    """
+
+    command: Literal["sim", "model", "analyze", "graph"]
+    machine: str
+    factors: tuple[str | None, ...] = ()
+    tensors: dict[str, str | None] = {}
+    settings: dict[str, Any] = {}
+    exact: bool = False
+    parts: dict[str, str] = {}
+    cycle_limit: int | None = None
+    histograms: bool = False
+    checked: bool = False
+    graph: str | None = None
+    chain: str | None = None
+
+
+class Source(_Part):
+    """What a run was made by: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts
+    and what they import that is no library's.
+
+    ``path`` is the machine's as it was given, null of one that ships; ``commit`` is of the repository that it
+    is in, and ``changed`` whether any of the sources differs from that; null where there is none.
+    """
+
+    digest: str
+    modules: dict[str, str]
+    path: str | None = None
+    commit: str | None = None
+    changed: bool | None = None
+    asked: Asked
+
+
+class Environment(_Part):
+    """What a run was made with; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
+
+    python: str
+    numpy: str
+    scipy: str
+    compiled: bool
+    build: str | None
+
+
+class Host(_Part):
+    """The computer that ran the simulation.
+
+    ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
+    that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
+    per cycle of one core at ``hertz``; null where the host does not tell its frequency. Ticks are null where
+    no components were simulated, multiplications where the problem has none.
+    """
+
+    seconds: float
+    simulation_seconds: float
+    ticks_per_second: float | None
+    cycles_per_second: float
+    multiplies_per_second: float | None
+    computes_per_host_cycle: float | None
+    hertz: float | None
+    peak_memory_bytes: int
+    compiled: bool
+
+
+class Record(_Part, Document):
+    """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
+
+    called = "report"
+    indentation = 2
+
+    schema_name: Literal["fiberscope-report-1"] = Field(
+        default=SCHEMA, validation_alias="schema", serialization_alias="schema"
+    )
+    fidelity: Fidelity = "event"
+    version: str
+    accelerator: str
+    parts: dict[str, str] = {}
+    complete: bool
+    ending: Ending
+    workload: Workload
+    problem: Problem | None = None
+    config: dict[str, Any]
+    chosen: tuple[str, ...] = ()
+    config_digest: str
+    cycles: int
+    seconds: float
+    operations: dict[str, int]
+    traffic: dict[str, TensorTraffic]
+    traffic_minimum_bytes: int | None
+    memory: Memory | None
+    product: Product | None
+    verification: Verification
+    bottleneck: str
+    components: dict[str, Component] = {}
+    timeline: Timeline | None = None
+    iterations: tuple[Iteration, ...] = ()
+    occupancies: dict[str, Occupancy] = {}
+    teaal: Teaal | None = None
+    energy: Energy | None = None
+    area_um2: float | None = None
+    area: Area | None = None
+    edp: float | None = None
+    conversions: Conversions | None = None
+    chain: Chain | None = None
+    levels: dict[str, StorageLevel] = {}
+    analytical: Analytical | None = None
+    source: Source | None = None
+    environment: Environment | None = None
+    host: Host

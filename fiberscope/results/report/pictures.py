@@ -1,0 +1,306 @@
+"""Pictures of a report: where cycles went, traffic, over time, by iteration, how full channels were."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import installing
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import families
+from fiberscope.results.report.files import check_writable, write_bytes
+from fiberscope.results.report.parts import Iteration, Occupancy, Teaal, Timeline
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["blank", "check_picture", "figure", "save", "save_figure"]
+
+FORMATS = (".png", ".svg")
+WIDTH = 11  # inches
+DOTS_PER_INCH = 110
+FULLNESS_BINS = 20
+MIB, GIB = 2**20, 2**30  # the units of the summary
+TITLE_OVER_TIME = (
+    "Over time; a request counts when the memory takes it, so that a short while may pass the peak"
+)
+# Colours that people of any colour vision can tell apart (Okabe and Ito).
+STATES = (
+    ("busy", "busy", "#009E73"),
+    ("input_stall", "waiting for input", "#E69F00"),
+    ("output_stall", "waiting for output", "#CC79A7"),
+    ("idle", "idle", "#DDDDDD"),
+)
+LEGEND: Any = {
+    "loc": "upper left",
+    "bbox_to_anchor": (0, -0.1),
+    "ncols": 2,
+    "fontsize": "small",
+    "frameon": False,
+}
+READ, WRITTEN, LEAST, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
+
+
+def save(report: Report, path: Path) -> None:
+    """Draw a report into a PNG or SVG file, the same bytes for the same report.
+
+    Raises:
+        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+    """
+    save_figure(lambda: figure(report), path)
+
+
+def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
+    """Write a matplotlib figure into a PNG or SVG file, the same bytes for the same drawing.
+
+    Raises:
+        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+    """
+    check_picture(path)
+    drawn = drawing()
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    picture = io.BytesIO()
+    drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
+    content = picture.getvalue()
+    write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
+
+
+def check_picture(path: Path) -> None:
+    """Find out before a long run whether a picture could be written.
+
+    Raises:
+        InputError: the file cannot be written, or its name ends otherwise than a picture's.
+    """
+    if path.suffix not in FORMATS:
+        raise InputError(f"{path}: pictures are {' or '.join(FORMATS)} files")
+    check_writable(path)
+
+
+def blank(title: str, height: float) -> Figure:
+    """A figure with a title and nothing else, so many inches high.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
+    except ImportError as error:
+        raise InputError(f"pictures need matplotlib: {installing('plots')}") from error
+    drawn = Figure(figsize=(WIDTH, height), layout="constrained")
+    drawn.suptitle(title, wrap=True)
+    return drawn
+
+
+def _renumbered(svg: bytes) -> bytes:
+    """Name shapes by their order: matplotlib names them by chance and by addresses in memory."""
+    for number, name in enumerate(dict.fromkeys(re.findall(rb' id="([a-z]+[0-9a-f]{10})"', svg))):
+        svg = svg.replace(name, b"shape%d" % number)
+    return svg
+
+
+def figure(report: Report) -> Figure:
+    """The pictures of a report as one matplotlib figure; those that it has no data for are left out.
+
+    Raises:
+        InputError: matplotlib is missing.
+    """
+    kinds = len(families(report.components)) or len(report.levels)
+    heights = [1.5 + 0.24 * (kinds or 2 * bool(report.teaal) + len(report.traffic))]
+    heights += [1.5 + 0.3 * len(report.levels)] if report.levels else []
+    timeline = report.timeline if report.cycles else None
+    heights += [3.2] if timeline else []
+    heights += [3.2] if report.iterations else []
+    heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
+    title = f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles"
+    drawn = blank(title, sum(heights) + 0.5)
+    grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
+    if report.components:
+        _cycles(drawn.add_subplot(grid[0, 0]), report)
+    elif report.teaal:
+        _times(drawn.add_subplot(grid[0, 0]), report.teaal)
+    if report.levels:
+        _level_cycles(drawn.add_subplot(grid[0, 0]), report)
+        _level_energies(drawn.add_subplot(grid[1, :]), report)
+    if report.traffic:
+        _traffic(drawn.add_subplot(grid[0, 1]), report)
+    if timeline:
+        _over_time(grid[1, :], report, timeline)
+    if report.iterations:
+        _by_iteration(grid[1 + bool(timeline), :], report.iterations)
+    if report.occupancies:
+        _fullness(drawn, drawn.add_subplot(grid[-1, :]), report.occupancies)
+    return drawn
+
+
+def _cycles(axes: Axes, report: Report) -> None:
+    """A bar a family, its states stacked."""
+    kinds = list(families(report.components).values())
+    left = [0.0] * len(kinds)
+    for state, label, colour in STATES:
+        shares = [100 * kind.share(getattr(kind, state)) for kind in kinds]
+        axes.barh([kind.label for kind in kinds], shares, left=left, color=colour, label=label)
+        left = [start + share for start, share in zip(left, shares, strict=True)]
+    _bars(axes, "Where cycles went", "% of the cycles")
+    axes.set_xlim(0, 100)
+    axes.legend(**LEGEND)
+
+
+def _times(axes: Axes, counted: Teaal) -> None:
+    """A bar a component, what it takes for each Einsum behind one another."""
+    ends: dict[str, float] = {}
+    rows: list[str] = []
+    for einsum, components in counted.by_einsum.items():
+        for component, told in components.items():
+            start, length = ends.get(component, 0.0), 1e9 * told["time"]
+            axes.barh([component], [length], left=[start], edgecolor="white", color=WORK)
+            rows += [] if component in rows else [component]
+            axes.text(
+                start + length / 2,
+                rows.index(component),
+                einsum,
+                ha="center",
+                va="center",
+                fontsize="x-small",
+            )
+            ends[component] = start + length
+    _bars(axes, "What each component takes", "ns")
+
+
+def _level_cycles(axes: Axes, report: Report) -> None:
+    """A bar a level and one for compute: what each would take if nothing else limited it."""
+    cycles = {name: level.cycles for name, level in report.levels.items()}
+    if report.analytical:
+        cycles["compute"] = report.analytical.compute.cycles
+    axes.barh(list(cycles), list(cycles.values()), color=WORK)
+    _bars(axes, "Cycles that each level needs", "cycles")
+
+
+def _level_energies(axes: Axes, report: Report) -> None:
+    """A bar a level, its tensors and what it leaks stacked, and compute."""
+    names = [*report.levels, "compute"]
+    tensors = dict.fromkeys(name for level in report.levels.values() for name in level.tensors)
+    parts: dict[str, dict[str, float]] = {name: {} for name in (*tensors, "leakage", "computes")}
+    for name, level in report.levels.items():
+        for tensor, told in level.tensors.items():
+            parts[tensor][name] = told.energy_pj
+        parts["leakage"][name] = level.leak_pj
+    if report.analytical:
+        parts["computes"]["compute"] = report.analytical.compute.energy_pj
+    left = [0.0] * len(names)
+    for part, energies in parts.items():
+        widths = [energies.get(name, 0.0) / 1e6 for name in names]
+        if any(widths):
+            axes.barh(names, widths, left=left, label=part)
+            left = [start + width for start, width in zip(left, widths, strict=True)]
+    _bars(axes, "Energy by level and tensor", "uJ")
+    axes.legend(**LEGEND)
+
+
+def _traffic(axes: Axes, report: Report) -> None:
+    """A bar a tensor, and all of them against the least that any machine moves."""
+    names = [*report.traffic, "in all"]
+    read = [part.read_bytes / MIB for part in report.traffic.values()]
+    written = [part.write_bytes / MIB for part in report.traffic.values()]
+    read, written = [*read, sum(read)], [*written, sum(written)]
+    axes.barh(names, read, color=READ, label="read")
+    axes.barh(names, written, left=read, color=WRITTEN, label="written")
+    if report.complete and report.traffic_minimum_bytes:
+        least = report.traffic_minimum_bytes / MIB
+        axes.axvline(least, color=LEAST, linestyle="--", label="algorithmic minimum")
+    _bars(axes, "Traffic with the memory", "MiB")
+    axes.legend(**LEGEND)
+
+
+def _bars(axes: Axes, title: str, unit: str) -> None:
+    axes.set_title(title, loc="left")
+    axes.invert_yaxis()
+    axes.set_xlabel(unit, loc="right", fontsize="small")
+    axes.tick_params(labelsize="small")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _over_time(place: Any, report: Report, timeline: Timeline) -> None:  # noqa: ANN401
+    """Bandwidth above, the machine's work below, over the cycles of the first clock."""
+    upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
+    operation, counts = timeline.work
+    edges = [timeline.interval * number for number in range(len(counts))] + [report.cycles]
+    lengths = [end - start for start, end in pairwise(edges)]
+    rate = report.cycles / report.seconds / GIB if report.seconds else 0.0  # GiB/s of a byte a cycle
+    read = [count * rate / length for count, length in zip(timeline.read_bytes, lengths, strict=True)]
+    written = [count * rate / length for count, length in zip(timeline.write_bytes, lengths, strict=True)]
+    both = [first + second for first, second in zip(read, written, strict=True)]
+    upper.stairs(read, edges, fill=True, color=READ, label="read")
+    upper.stairs(both, edges, baseline=read, fill=True, color=WRITTEN, label="written")
+    if report.memory:
+        peak = report.memory.peak_bytes_per_second / GIB
+        upper.axhline(peak, color=LEAST, linestyle="--", label="peak")
+    upper.set_title(TITLE_OVER_TIME, loc="left")
+    upper.set_ylabel("GiB/s", fontsize="small")
+    upper.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    rates = [count / length for count, length in zip(counts, lengths, strict=True)]
+    lower.stairs(rates, edges, fill=True, color=WORK)
+    lower.set_ylabel(f"{operation}\na cycle", fontsize="small")
+    lower.set_xlabel("cycle", loc="right", fontsize="small")
+    for axes in (upper, lower):
+        axes.set_xlim(0, max(report.cycles, 1))
+        axes.set_ylim(bottom=0)
+        axes.tick_params(labelsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+    lower.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def _by_iteration(place: Any, iterations: Sequence[Iteration]) -> None:  # noqa: ANN401
+    """Active vertices above, cycles with edges and with vertices below, by iteration."""
+    upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
+    edges = [number + 0.5 for number in range(len(iterations) + 1)]
+    upper.stairs([one.frontier for one in iterations], edges, fill=True, color=WORK)
+    upper.set_yscale("log")
+    upper.set_title("By iteration", loc="left")
+    upper.set_ylabel("active\nvertices", fontsize="small")
+    processing = [one.applied - one.began for one in iterations]
+    whole = [one.ended - one.began for one in iterations]
+    lower.stairs(processing, edges, fill=True, color=READ, label="with edges")
+    lower.stairs(whole, edges, baseline=processing, fill=True, color=WRITTEN, label="with vertices")
+    lower.set_ylabel("cycles", fontsize="small")
+    lower.set_xlabel("iteration", loc="right", fontsize="small")
+    lower.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small", frameon=False)
+    for axes in (upper, lower):
+        axes.set_xlim(edges[0], edges[-1])
+        axes.tick_params(labelsize="small")
+        axes.spines[["top", "right"]].set_visible(False)
+
+
+def _fullness(drawn: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> None:
+    """A row a family of channels: how much of the time they were how full."""
+    from matplotlib.colors import PowerNorm  # noqa: PLC0415
+
+    rows = [_shares(part) for part in occupancies.values()]
+    scale = PowerNorm(0.5, 0, 100)  # the little there is beside a full or an empty channel shows too
+    image = axes.imshow(rows, aspect="auto", cmap="magma_r", norm=scale, extent=(0, 1, len(rows), 0))
+    axes.set_yticks([row + 0.5 for row in range(len(rows))], _labels(occupancies))
+    axes.set_xticks([0, 0.5, 1], ["empty", "half full", "full"])
+    axes.set_title("How full channels were", loc="left")
+    axes.tick_params(labelsize="small")
+    bar = drawn.colorbar(image, ax=axes, shrink=0.6)
+    bar.set_label("% of the cycles", fontsize="small")
+    bar.ax.tick_params(labelsize="small")
+
+
+def _labels(occupancies: dict[str, Occupancy]) -> list[str]:
+    return [f"{name} x{part.channels}, of {part.capacity}" for name, part in occupancies.items()]
+
+
+def _shares(part: Occupancy) -> list[float]:
+    """Per cent of the cycles by how full: empty, then equal steps up to full."""
+    shares = [0.0] * (FULLNESS_BINS + 1)
+    total = sum(part.cycles.values()) or 1
+    for tokens, cycles in part.cycles.items():
+        place = -(-tokens * FULLNESS_BINS // part.capacity)
+        shares[place] += 100 * cycles / total
+    return shares

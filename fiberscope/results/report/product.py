@@ -1,0 +1,92 @@
+"""The files that an answer is written to: ``.npz``, ``.mtx``, and for any ranks ``.npy`` and ``.tns``."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.files import write_bytes
+from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.suffixes import suffix_of
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["check_product", "write_product"]
+
+MOST_ELEMENTS = 1 << 28  # of an array with its zeros, 2 GiB
+
+
+def check_product(path: Path) -> None:
+    """Refuse a name that is of no kind of file that can be written.
+
+    Raises:
+        InputError: naming those that can.
+    """
+    if suffix_of(path) not in _WRITERS or path.suffix.lower() == ".gz":
+        raise InputError(
+            f"{path}: a product is written as {', '.join(_WRITERS)}; end its name in one of these"
+        )
+
+
+def write_product(path: Path, answer: object) -> None:
+    """Write an answer as the suffix says, whole or not at all; ``fiberscope.workloads.load`` reads it again.
+
+    Args:
+        path: whose suffix ``check_product`` took.
+        answer: a scipy matrix, a numpy array or a ``SparseTensor``; None of a run that has none.
+
+    Raises:
+        InputError: there is none, its ranks do not fit the kind of file, or the file cannot be written.
+    """
+    if answer is None:
+        raise InputError(f"{path}: the run has no product to write")
+    suffix = suffix_of(path)
+    if suffix not in _OF_ANY_RANKS and isinstance(answer, SparseTensor):
+        named = " or ".join(_OF_ANY_RANKS)
+        raise InputError(f"{path}: the product has {answer.order} ranks; give a name in {named}")
+    file = io.BytesIO()
+    _WRITERS[suffix](file, answer)
+    write_bytes(path, file.getvalue())
+
+
+def _npz(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+    sparse.save_npz(file, sparse.csr_array(_of_two_ranks(answer)))
+
+
+def _npy(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+    if np.prod(answer.shape, dtype=float) > MOST_ELEMENTS:
+        named = ".tns" if isinstance(answer, SparseTensor) else ".npz"
+        raise InputError(f"an array of {answer.shape} with its zeros is too large; give a name in {named}")
+    np.save(file, answer if isinstance(answer, np.ndarray) else answer.toarray())
+
+
+def _mtx(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+    from scipy.io import mmwrite  # noqa: PLC0415  (it takes time to load)
+
+    mmwrite(file, _of_two_ranks(answer), symmetry="general")
+
+
+def _tns(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
+    tensor = answer
+    if not isinstance(answer, SparseTensor):
+        tensor = SparseTensor.from_matrix(sparse.csr_array(_of_two_ranks(answer)))
+    for *place, value in zip(*tensor.coordinates, tensor.values.tolist(), strict=True):
+        file.write(f"{' '.join(str(one + 1) for one in place)} {value!r}\n".encode())
+
+
+def _of_two_ranks(answer: Any) -> Any:  # noqa: ANN401
+    """A column of an array of one rank."""
+    return answer.reshape(-1, 1) if answer.ndim == 1 else answer
+
+
+_OF_ANY_RANKS = (".npy", ".tns")
+_WRITERS: Mapping[str, Callable[[io.BytesIO, Any], None]] = {
+    ".npz": _npz,
+    ".npy": _npy,
+    ".mtx": _mtx,
+    ".tns": _tns,
+}

@@ -1,0 +1,54 @@
+"""Files that are not of this computer: addresses that fsspec knows, as ``s3://bucket/run.json``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fiberscope.base.errors import InputError
+
+if TYPE_CHECKING:
+    from upath import UPath
+
+__all__ = ["address_of", "opened", "reached"]
+
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)  # of the two slashes a Path keeps one
+
+
+def address_of(path: str | Path) -> str:
+    """The address that a path is; empty if it is of this computer."""
+    found = _ADDRESS.fullmatch(str(path))
+    return "{}://{}".format(*found.groups()) if found else ""
+
+
+def opened(address: str) -> UPath:
+    """The file or folder at an address, with what others write there meanwhile.
+
+    Raises:
+        InputError: nobody knows the protocol, or its library is not installed.
+    """
+    from upath import UPath  # noqa: PLC0415  (files of this computer need none)
+
+    try:
+        found = UPath(address, use_listings_cache=False, skip_instance_cache=True)
+        found.fs  # noqa: B018  (made when it is asked for: where the library is missing)
+    except (ImportError, ValueError) as error:
+        raise InputError(f"{address}: {' '.join(str(error).split())}") from error
+    return found
+
+
+@contextmanager
+def reached(address: str) -> Iterator[None]:
+    """A line on a storage that does not let anybody in; each of them has errors of its own.
+
+    Raises:
+        InputError: for whatever was raised.
+    """
+    try:
+        yield
+    except Exception as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{address}: cannot be reached: {said}") from error

@@ -1,0 +1,58 @@
+"""What documents in JSON have in common: how they are read and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import ClassVar, Self
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
+
+from fiberscope.base.errors import InputError
+from fiberscope.base.text_encoding import spelt
+from fiberscope.results.report.files import read_bytes, write_text
+
+__all__ = ["Document"]
+
+
+class Document(BaseModel):
+    """One whose schema is the default of a field ``schema_name``."""
+
+    called: ClassVar[str]
+    indentation: ClassVar[int | None] = None
+
+    def to_json(self) -> str:
+        """The document as JSON with a final newline."""
+        return self.dumped(self.indentation) + "\n"
+
+    def dumped(self, indentation: int | None = None) -> str:
+        """The document as JSON; names that are no UTF-8 are ``spelt``."""
+        try:
+            return self.model_dump_json(by_alias=True, indent=indentation)
+        except PydanticSerializationError:
+            plain = spelt(self.model_dump(mode="json", by_alias=True))
+            return json.dumps(plain, indent=indentation, ensure_ascii=False)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """One written earlier.
+
+        Raises:
+            InputError: the file cannot be read or is no such document.
+        """
+        try:
+            return cls.model_validate_json(read_bytes(Path(path)))
+        except OSError as error:
+            raise InputError(f"{path}: cannot read the {cls.called}: {error.strerror}") from error
+        except ValueError as error:
+            schema = cls.model_fields["schema_name"].default
+            raise InputError(f"{path}: not a {cls.called} of the schema {schema}") from error
+
+    def write(self, path: str | Path) -> None:
+        """Write the document at once: a reader sees the old file or the new one, never a part.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        write_text(Path(path), self.to_json())

@@ -1,0 +1,336 @@
+"""What a person reads in the terminal after a run; everything in it is from the report."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from fiberscope.results.report.analytical import tables
+from fiberscope.results.report.families import Family, families
+from fiberscope.results.report.parts import Chain, Memory, Operand, Record
+from fiberscope.results.report.table import trimmed
+
+__all__ = ["as_html", "as_text", "show", "summary", "verified"]
+
+MOST_FAMILIES = 16
+WIDTH = 100  # columns where there is no terminal to ask
+LABEL_WIDTH = 24
+HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
+
+# State, what it is called, its colour, and its mark where the terminal can draw it and where it cannot.
+STATES = (
+    ("busy", "busy", "green", "█", "#"),
+    ("input_stall", "waiting for input", "yellow", "▒", "<"),
+    ("output_stall", "waiting for output", "magenta", "░", ">"),
+    ("idle", "idle", "dim", "·", "."),
+)
+
+
+def show(report: Record, console: Console) -> None:
+    """Print the summary of a report; elsewhere than in a terminal without blanks at the ends of lines."""
+    parts = _fitted(report, console)
+    if console.is_terminal:
+        console.print(parts)
+        return
+    console.out(trimmed(console, parts), highlight=False)
+
+
+def as_text(report: Record, width: int = WIDTH) -> str:
+    """The summary as plain text of so many columns, without a final newline."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
+    return trimmed(console, _fitted(report, console))
+
+
+def as_html(report: Record, width: int = WIDTH) -> str:
+    """The summary as a piece of HTML, colours included, for a notebook."""
+    console = Console(file=io.StringIO(), record=True, width=width, highlight=False, markup=False)
+    console.print(_fitted(report, console))
+    if report.analytical is not None:
+        console.print(*(table.rich() for table in tables(report)), sep="\n")
+    return console.export_html(inline_styles=True, code_format=HTML)
+
+
+def _fitted(report: Record, console: Console) -> RenderableType:
+    return summary(report, width=min(console.width, 120), ascii_only=console.options.ascii_only)
+
+
+def summary(report: Record, *, width: int, ascii_only: bool = False) -> RenderableType:
+    """The summary of a report, laid out for so many columns.
+
+    Args:
+        report: of a run, complete or not.
+        width: columns, at least 60.
+        ascii_only: draw bars with ASCII characters.
+    """
+    parts: list[RenderableType] = [_title(report), *_notices(report), ""]
+    parts += [_totals(report), ""]
+    parts += [_steps(report.chain), ""] if report.chain else []
+    parts += [*_cycles(report, width, ascii_only), ""] if report.components else []
+    parts += [_traffic(report)] if report.traffic else []
+    parts += [_memory(report.memory)] if report.memory else []
+    parts += [""] if report.traffic or report.memory else []
+    bottleneck = "" if report.ending == "deadlock" else report.bottleneck
+    last = {
+        **_costs(report),
+        "Converted": _converted(report),
+        "Bottleneck": bottleneck,
+        "Verified": verified(report),
+        "Host": _host(report),
+    }
+    parts.append(_lines(*last.items()))
+    return Group(*parts)
+
+
+def _title(report: Record) -> RenderableType:
+    workload = report.workload
+    title = f", {report.problem.title}: " if report.problem else ": "
+    own = ", ".join(f"{part} {name.rpartition('.')[2]}" for part, name in report.parts.items())
+    machine = f"{report.accelerator} with {own}" if own else report.accelerator
+    if report.chain is not None:
+        return _of_chain(machine, report)
+    line = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), title)
+    line.append(_operand(workload))
+    for operand in workload.operands[1:]:
+        line.append(f"; {operand.name}: {_operand(operand)}")
+    return line
+
+
+def _of_chain(machine: str, report: Record) -> Text:
+    """The chain, and what each of its operands is."""
+    assert report.chain is not None
+    line = Text.assemble((machine, "bold"), ": ", (report.chain.text, "bold"))
+    for name, operand in zip(report.chain.operands, report.workload.operands, strict=True):
+        line.append(f"; {name} is {operand.name}: {_operand(operand)}")
+    return line
+
+
+def _operand(operand: Operand) -> str:
+    return f"{_shape(operand.shape)}, {operand.nonzeros:,} nonzeros, {operand.source}"
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(f"{size:,}" for size in shape)
+
+
+def _notices(report: Record) -> list[RenderableType]:
+    """Boxes for what must not be overlooked."""
+    boxes: list[RenderableType] = []
+    for operand in report.workload.operands:
+        if operand.notice:
+            boxes.append(Panel(Text(operand.notice), style="bold yellow", title="NOTICE"))
+    if not report.complete:
+        text = f"The run ended early ({report.ending}) at cycle {report.cycles:,}. Counts are up to there."
+        boxes.append(Panel(Text(text), style="bold yellow", title="INCOMPLETE"))
+    elif report.verification.passed is False:
+        boxes.append(Panel(Text(verified(report)), style="bold red", title="WRONG RESULT"))
+    return boxes
+
+
+def _totals(report: Record) -> RenderableType:
+    operations = ", ".join(f"{count:,} {name}" for name, count in report.operations.items())
+    product = ""
+    if report.product is not None:
+        product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
+    cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({_time(report.seconds)})")
+    chosen = ("Chosen", "; ".join(report.chosen))
+    iterations = ("Iterations", _iterations(report))
+    return _lines(("Cycles", cycles), ("Operations", operations), iterations, ("Product", product), chosen)
+
+
+def _steps(chain: Chain) -> RenderableType:
+    """The products of a chain, a line each."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, min_width=10)
+    for _ in range(4):
+        table.add_column(justify="right", no_wrap=True)
+    table.add_row(Text("Products", "bold"), "cycles", "multiplies", "moved", "nonzeros")
+    for name, step in chain.steps.items():
+        multiplies, product = step.operations.get("multiply"), step.product
+        moved = sum(part.moved_bytes for part in step.traffic.values())
+        counts = [step.cycles, multiplies, None if product is None else product.nonzeros]
+        told = ["" if count is None else f"{count:,}" for count in counts]
+        table.add_row(Text(f"  {name}"), *told[:2], _size(moved), told[2])
+    return table
+
+
+def _iterations(report: Record) -> str:
+    """How many, how large their frontiers were, and what became of their cycles."""
+    iterations = report.iterations
+    if not iterations:
+        return ""
+    edges = sum(one.applied - one.began for one in iterations)
+    vertices = sum(one.ended - one.applied for one in iterations)
+    largest = max(one.frontier for one in iterations)
+    return (
+        f"{len(iterations):,}, of up to {largest:,} active vertices; "
+        f"{edges:,} cycles with edges, {vertices:,} with vertices"
+    )
+
+
+def _lines(*rows: tuple[str, str | Text]) -> RenderableType:
+    """Labelled lines; those without a text are left out."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True, min_width=10)
+    table.add_column(overflow="fold")
+    for label, text in rows:
+        if text:
+            table.add_row(label, Text(text) if isinstance(text, str) else text)
+    return table
+
+
+def _cycles(report: Record, width: int, ascii_only: bool) -> list[RenderableType]:
+    kinds = list(families(report.components).values())
+    bar_width = max(10, width - LABEL_WIDTH - 32)
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=LABEL_WIDTH, no_wrap=True, overflow="ellipsis")
+    table.add_column(width=bar_width, no_wrap=True)
+    for _ in STATES:
+        table.add_column(width=6, justify="right", no_wrap=True)
+    table.add_row(Text("Where cycles went", "bold"), "", "busy", "input", "output", "idle")
+    for kind in kinds[:MOST_FAMILIES]:
+        shares = [kind.share(getattr(kind, state[0])) for state in STATES]
+        numbers = [f"{share:.0%}" for share in shares]
+        table.add_row(Text(kind.label), _bar(kind, bar_width, ascii_only), *numbers)
+    legend = Text("  ".join(f"{state[4] if ascii_only else state[3]} {state[1]}" for state in STATES), "dim")
+    more = len(kinds) - MOST_FAMILIES
+    rest = [Text(f"and {more} more kinds of components in the report", "dim")] if more > 0 else []
+    return [table, *rest, legend]
+
+
+def _bar(kind: Family, width: int, ascii_only: bool) -> Text:
+    """The states of a family as a bar of exactly this width; what rounding leaves goes to the nearest."""
+    bar = Text()
+    done, drawn = 0, 0
+    for state, _title, style, mark, ascii_mark in STATES:
+        done += getattr(kind, state)
+        end = round(width * kind.share(done))
+        bar.append((ascii_mark if ascii_only else mark) * (end - drawn), style)
+        drawn = end
+    return bar
+
+
+def _traffic(report: Record) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, min_width=10)
+    table.add_column(justify="right", min_width=12)
+    table.add_column(justify="right", min_width=12)
+    table.add_column(justify="right", min_width=12)
+    told = any(part.useful_bytes is not None for part in report.traffic.values())
+    table.add_row(Text("Traffic", "bold"), "read", "written", "useful" if told else "")
+    for name, part in report.traffic.items():
+        useful = "" if part.useful_bytes is None else _size(part.useful_bytes)
+        table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes), useful)
+    moved = sum(part.moved_bytes for part in report.traffic.values())
+    least = report.traffic_minimum_bytes
+    total = f"  {_size(moved)} in all"
+    if least and report.complete:
+        total += f", {moved / least:.2f} times the algorithmic minimum of {_size(least)}"
+    return Group(table, Text(total))
+
+
+def _memory(memory: Memory) -> RenderableType:
+    accesses = memory.row_hits + memory.row_misses + memory.row_conflicts
+    rows = ""
+    if accesses:
+        shares = (memory.row_hits / accesses, memory.row_misses / accesses, memory.row_conflicts / accesses)
+        rows = "; rows: {:.0%} hits, {:.0%} misses, {:.0%} conflicts".format(*shares)
+    used, peak = memory.bytes_per_second / 2**30, memory.peak_bytes_per_second / 2**30
+    text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
+    said = "a channel is busy while it holds a request, moving data or not" if accesses else ""
+    return _lines(("Memory", text), ("", said))
+
+
+def _costs(report: Record) -> dict[str, str]:
+    """Energy with its product with time, and area; and of how much neither is known."""
+    if report.energy is None:
+        return {}
+    energy = _scaled(report.energy.total_pj, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
+    edp = "" if report.edp is None else f", times the time {report.edp:.3g} J s"
+    area = f"{report.area_um2 / 1e6:,.3f} mm2" if report.area_um2 else ""
+    lines = {"Energy": f"{energy}{edp}{_lacking(report.energy.without)}"}
+    return lines | ({"Area": f"{area}{_lacking(report.area.without)}"} if area and report.area else {})
+
+
+def _lacking(without: tuple[str, ...]) -> str:
+    first, more = ", ".join(without[:3]), len(without) - 3
+    return f"; without {first}" + (f" and {more} more" if more > 0 else "") if without else ""
+
+
+def _converted(report: Record) -> str:
+    """The operands that were converted before the run, and what the run takes with that and without."""
+    if report.chain is not None:
+        return _kept(report.chain, report.seconds)
+    told = report.conversions
+    if told is None:
+        return ""
+    parts = [
+        f"{name} from {one.source} to {one.target} before the run, in {one.cycles:,} cycles of MINT"
+        for name, one in told.operands.items()
+    ]
+    beside = f"{_time(told.seconds)} and {_size(told.traffic_bytes)} with it"
+    without = f"{_time(told.seconds_without)} and {_size(told.traffic_bytes_without)} without"
+    return f"{'; '.join(parts)}: {beside}, {without}"
+
+
+def _kept(chain: Chain, without: float) -> str:
+    """What a chain takes with the conversions of its products, if there are any."""
+    if not chain.written:
+        return ""
+    one = next(iter(chain.written.values()))
+    named = f"{', '.join(chain.written)} to {one.target} when written, and back when used"
+    return (
+        f"{named}: {_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it, {_time(without)} without"
+    )
+
+
+def verified(report: Record) -> str:
+    """How the answer compares with the reference, in a line."""
+    check = report.verification
+    if check.passed is None:
+        return "not verified, as the run is incomplete" if not report.complete else "not verified"
+    error = "not finite" if check.max_relative_error is None else f"{check.max_relative_error:.2g}"
+    if check.passed:
+        how = ", entry by entry" if report.fidelity == "event" else ""
+        return f"equal to {check.reference}{how}; largest relative error {error}"
+    return (
+        f"NOT equal to {check.reference}: largest relative error {error}, "
+        f"{check.missing:,} entries missing, {check.extra:,} too many"
+    )
+
+
+def _host(report: Record) -> str:
+    host = report.host
+    rates = {"ticks/s": host.ticks_per_second, "multiplies/s": host.multiplies_per_second}
+    known = "".join(f", {_count(rate)} {unit}" for unit, rate in rates.items() if rate is not None)
+    return (
+        f"{host.seconds:.2f} s{known}, {_size(host.peak_memory_bytes)} of memory"
+        f"{'' if host.compiled else '; engine NOT compiled, expect it to be slow'}"
+    )
+
+
+def _size(count: int) -> str:
+    return _scaled(count, ("B", "KiB", "MiB", "GiB", "TiB"), 1024)
+
+
+def _count(rate: float) -> str:
+    return _scaled(rate, ("", "k", "M", "G"), 1000)
+
+
+def _time(seconds: float) -> str:
+    """Below a microsecond to two digits: a run may end within a cycle, 366 of 1 ns in 365.31 ns."""
+    nanoseconds = round(seconds * 1e9, 2)
+    if nanoseconds < 1000:
+        return f"{nanoseconds:.2f}".removesuffix(".00") + " ns"
+    return _scaled(nanoseconds, ("ns", "us", "ms", "s"), 1000)
+
+
+def _scaled(number: float, units: tuple[str, ...], step: int) -> str:
+    """The number with the first unit that keeps it below ``step``, or the last one."""
+    power = 0
+    while number >= step and power < len(units) - 1:
+        number, power = number / step, power + 1
+    return f"{number:,.{2 if power else 0}f} {units[power]}".rstrip()

@@ -1,0 +1,101 @@
+"""Tables: in a terminal, or in a Markdown page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.files import read_text
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table as RichTable
+
+__all__ = ["Table", "percent", "replace_between", "ruled", "trimmed"]
+
+
+def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
+    """An empty table for the terminal, ruled below the head; the columns of ``numbers`` are set right."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=title)
+    for column in columns:
+        table.add_column(Text(column), justify="right" if column in numbers else "left", overflow="fold")
+    return table
+
+
+def trimmed(console: Console, *parts: RenderableType) -> str:
+    """What a console would print, one part below the other, without blanks at the ends of lines."""
+    with console.capture() as captured:
+        console.print(*parts, sep="\n")
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+@dataclass
+class Table:
+    """Cells as text, row by row; the first ``labels`` columns are set left, the others right."""
+
+    title: str
+    columns: Sequence[str]
+    labels: int = 1
+    rows: list[Sequence[str]] = field(default_factory=list)
+
+    def add(self, *cells: str) -> None:
+        """Append a row."""
+        self.rows.append(cells)
+
+    def rich(self) -> RichTable:
+        """For the terminal."""
+        from rich.text import Text
+
+        table = ruled(*self.columns, numbers=self.columns[self.labels :], title=self.title)
+        for row in self.rows:
+            table.add_row(*(Text(cell) for cell in row))
+        return table
+
+    def html(self) -> str:
+        """As a table of HTML, for a notebook."""
+        from html import escape
+
+        head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
+        rows = "".join(f"<tr>{''.join(self._cells(map(escape, row)))}</tr>" for row in self.rows)
+        return f"<table><caption>{escape(self.title)}</caption><tr>{head}</tr>{rows}</table>"
+
+    def _cells(self, row: Iterable[str]) -> Iterator[str]:
+        for place, cell in enumerate(row):
+            yield f'<td style="text-align:{"left" if place < self.labels else "right"}">{cell}</td>'
+
+    def markdown(self) -> str:
+        """As Markdown, with the title as a line above."""
+        rules = ["---" if place < self.labels else "---:" for place in range(len(self.columns))]
+        lines = [_line(row) for row in (self.columns, rules, *self.rows)]
+        return "\n".join([f"{self.title}:", "", *lines, ""])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def percent(share: float, *, signed: bool = True) -> str:
+    """A share as a percentage of one decimal."""
+    return f"{share:+.1%}" if signed else f"{share:.1%}"
+
+
+def replace_between(path: Path, marker: str, text: str) -> str:
+    """The page with ``text`` between the lines that begin and end the part called ``marker``.
+
+    Raises:
+        InputError: the page cannot be read, or has no such part.
+    """
+    page = read_text(path)
+    begin, end = f"<!-- {marker}: begin -->", f"<!-- {marker}: end -->"
+    pattern = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", flags=re.DOTALL)
+    if not pattern.search(page):
+        raise InputError(f"{path}: has no lines '{begin}' and '{end}', between which to write")
+    return pattern.sub(lambda match: match[1] + text + match[2], page, count=1)

@@ -1,0 +1,41 @@
+"""What a store keeps of a report in columns of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.families import Family, families
+from fiberscope.results.report.numbers import numbers
+
+__all__ = ["measures"]
+
+STATES = ("busy", "input_stall", "output_stall", "idle")
+
+
+def measures(report: Report, workers: str) -> dict[str, Any]:
+    """Columns of a row, those that ``columns.FIXED`` has and those that the run adds.
+
+    Args:
+        report: of the run.
+        workers: the family of components that does the work; empty where there is none.
+    """
+    kinds = families(report.components)
+    return {
+        **numbers(report),
+        **_workers(kinds.get(workers)),
+        "families": json.dumps({name: _states(kind) for name, kind in kinds.items()}),
+        "report": report.dumped(),
+    }
+
+
+def _workers(family: Family | None) -> dict[str, Any]:
+    if family is None:
+        return {}
+    states = _states(family)
+    return {"workers": family.name, "worker_count": states.pop("count"), **states}
+
+
+def _states(family: Family) -> dict[str, int]:
+    return {"count": family.count, **{state: getattr(family, state) for state in STATES}}

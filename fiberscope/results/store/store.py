@@ -1,0 +1,248 @@
+"""A folder of results that nothing half-written ever stands in, whoever is killed when.
+
+A row arrives as a file of its own, named by its digest: written under another name and renamed, so that it is
+there or not, and never twice. Now and then those that have arrived are gathered into parts of up to
+``PART_ROWS`` rows: the part is written and renamed first, the arrived files go afterwards, and one that is
+left over by a kill in between is passed over, as its digest is in a part. A row that tells of a failure stays
+until the point was run again, and gives way to what came of it. All parts have the same columns, so that
+other programs open ``FOLDER/*.parquet`` as it is.
+
+    study/runs-000000.parquet     parts
+    study/_arrived/<digest>.json.gz
+    study/_arrived/lock           held by who gathers
+
+On object storage it is the same, but that nobody waits for the lock: who finds it taken leaves the rows where
+they have arrived, and reads them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.document import Report
+from fiberscope.results.store.columns import (
+    DONE,
+    FIXED,
+    LARGE,
+    Row,
+    decoded,
+    parameters,
+    tabulated,
+    unified,
+    widened,
+)
+from fiberscope.results.store.places import Address, BusyError, place_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["PART_ROWS", "Store"]
+
+PART_ROWS = 1000
+ROW = ".json.gz"  # a file of one row
+GATHER_ROWS = 500  # files of one row that may pile up
+
+
+class Store:
+    """The results of sweeps.
+
+    Args:
+        address: of its folder, or of object storage, as ``s3://bucket/study``; made where it is not there, if
+            ``make`` says so.
+
+    Raises:
+        InputError: there is none, or it cannot be made, reached or written to.
+    """
+
+    def __init__(self, address: str | Path, *, make: bool = False) -> None:
+        self._place = place_of(address)
+        self.address = str(address)
+        if make:
+            self._place.make()
+        elif not self._place.is_made():
+            raise InputError(
+                f"{address}: holds no results; fiberscope sweep ... --store {address} writes them"
+            )
+        self._waiting = 0
+
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+        return self._place.root.resolve().name
+
+    def digests(self) -> set[str]:
+        """Of all rows."""
+        new = self._new()  # first: one that is gathered meanwhile is in a part
+        return set(map(_digest, new)).union(*map(self._digests, self._parts()))
+
+    def add(self, digest: str, content: bytes) -> None:
+        """Keep a row, as ``columns.encoded`` makes it, in the place of one that tells of a failure.
+
+        When this returns the row is there to stay, and once, whoever else adds it.
+        """
+        self._place.write(self._place.arrived / f"{digest}{ROW}", content)
+        self._waiting += 1
+        if self._waiting >= GATHER_ROWS:
+            self.gather()
+
+    def gather(self) -> None:
+        """Put what has arrived into parts, and give all parts the same columns; where others do, leave it."""
+        with suppress(BusyError), self._place.locked():
+            self._waiting = 0
+            new = self._new()
+            if new or not all(map(self._has_all_columns, self._parts())):
+                self._append(new)
+            self._place.remove(new)
+            self._place.remove_abandoned()
+
+    def table(self, sql: str) -> pa.Table:
+        """What a query gives; the rows are called ``runs``.
+
+        Raises:
+            InputError: the query cannot be run.
+        """
+        from fiberscope.results.store.query import AskedWrongError, run  # noqa: PLC0415  (writing needs no DuckDB)
+
+        with suppress(OSError):  # of who may only read
+            self.gather()
+        new = self._new()
+        parts = [str(part) for part in self._parts()]
+        try:
+            return run(sql, self._whole(new) if new else parts, self._place.filesystem)
+        except InputError as error:
+            for part in self._parts():  # a damaged one is named, whatever was asked
+                self._schema(part) if isinstance(error, AskedWrongError) else self._table(part)
+            raise
+
+    def frame(self) -> pd.DataFrame:
+        """A row a finished point, with all columns but the report."""
+        found: pd.DataFrame = self.table(f"SELECT * EXCLUDE ({LARGE}) FROM runs").to_pandas()
+        return found
+
+    def reports(self, digests: Collection[str]) -> dict[str, Report]:
+        """The reports of runs by digest; a run that was refused or killed has none."""
+        names = ", ".join(f"'{digest}'" for digest in digests) or "''"
+        wanted = f"digest IN ({names}) AND {LARGE} IS NOT NULL"
+        rows = self.table(f"SELECT digest, {LARGE} FROM runs WHERE {wanted}").to_pylist()
+        return {row["digest"]: Report.model_validate_json(row[LARGE]) for row in rows}
+
+    def parameters(self) -> list[str]:
+        """The columns that are parameters of the runs."""
+        arrived = tabulated(self._rows(self._new()))
+        return parameters(unified([*map(self._schema, self._parts()), arrived.schema]))
+
+    def _parts(self) -> list[Address]:
+        return self._place.files(self._place.root, f"runs-{'[0-9]' * 6}.parquet")
+
+    def _new(self) -> list[Address]:
+        return self._place.files(self._place.arrived, f"*{ROW}")
+
+    def _rows(self, files: Sequence[Address]) -> list[Row]:
+        """The rows of files of one row; one that is gone has been gathered."""
+        rows = []
+        for file, content in self._place.contents(files):
+            with _readable(file):
+                rows.append(decoded(content))
+        return rows
+
+    def _fresh(self, rows: Iterable[Row], parts: Sequence[Address]) -> pa.Table:
+        """Those of the rows that are not in parts to stay."""
+        done = set().union(*map(self._done, parts))
+        return tabulated(row for row in rows if row.values["digest"] not in done)
+
+    def _whole(self, new: Sequence[Address]) -> pa.Table:
+        """All rows, with those that have arrived and could not be gathered."""
+        arrived = self._rows(new)
+        parts = self._parts()  # later: what is gathered meanwhile is in one of them
+        rows = self._fresh(arrived, parts)
+        again = set(rows["digest"].to_pylist())
+        tables = [*(self._without(again, part) for part in parts), rows]
+        schema = unified(table.schema for table in tables)
+        return pa.concat_tables([widened(table, schema) for table in tables])
+
+    def _append(self, new: Sequence[Address]) -> None:
+        """Put rows that are not there yet into the last part, if there is room, and into further ones."""
+        parts = self._parts()
+        rows = self._fresh(self._rows(new), parts)
+        schema = unified([*map(self._schema, parts), rows.schema])
+        again = set(rows["digest"].to_pylist())
+        last = parts.pop() if len(rows) and parts and self._count(parts[-1]) < PART_ROWS else None
+        for part in parts:
+            if not self._schema(part).equals(schema) or not again.isdisjoint(self._digests(part)):
+                self._write(widened(self._without(again, part), schema), part)
+        number = _number(last) if last else _number(parts[-1]) + 1 if parts else 0  # one may be taken out
+        self._write_parts([*([self._without(again, last)] if last else []), rows], schema, number)
+
+    def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
+        whole = pa.concat_tables([widened(table, schema) for table in tables])
+        for offset in range(0, len(whole), PART_ROWS):
+            path = self._place.root / f"runs-{number + offset // PART_ROWS:06}.parquet"
+            self._write(whole.slice(offset, PART_ROWS), path)
+
+    def _write(self, table: pa.Table, part: Address) -> None:
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        self._place.write(part, sink.getvalue().to_pybytes())
+
+    def _table(self, part: Address, columns: list[str] | None = None) -> pa.Table:
+        with _readable(part):
+            return pq.read_table(
+                self._place.location(part), columns=columns, filesystem=self._place.filesystem
+            )
+
+    def _schema(self, part: Address) -> pa.Schema:
+        with _readable(part):
+            return pq.read_schema(self._place.location(part), filesystem=self._place.filesystem)
+
+    def _count(self, part: Address) -> int:
+        """How many rows a part has."""
+        with _readable(part):
+            found = pq.read_metadata(self._place.location(part), filesystem=self._place.filesystem)
+        rows: int = found.num_rows
+        return rows
+
+    def _has_all_columns(self, part: Address) -> bool:
+        """Whether a part has those of every row; an older version knew fewer."""
+        return FIXED.keys() <= set(self._schema(part).names)
+
+    def _digests(self, part: Address) -> set[str]:
+        return set(self._table(part, ["digest"])["digest"].to_pylist())
+
+    def _done(self, part: Address) -> set[str]:
+        """The digests of rows that are there to stay."""
+        table = self._table(part, ["digest", "status"])
+        return set(table.filter(pc.equal(table["status"], DONE))["digest"].to_pylist())
+
+    def _without(self, digests: Collection[str], part: Address) -> pa.Table:
+        """The rows of a part but for these."""
+        table = self._table(part)
+        return table.filter(pc.invert(pc.is_in(table["digest"], pa.array(digests, pa.string()))))
+
+
+@contextmanager
+def _readable(file: Address) -> Iterator[None]:
+    """A line on a file that has been damaged."""
+    try:
+        yield
+    except (ValueError, OSError) as error:  # pyarrow's are ValueErrors
+        said = str(error).replace(f"Could not open Parquet input source '{file}': ", "")
+        told = " ".join(said.partition(". ")[0].split()).rstrip(".:")
+        raise InputError(
+            f"{file}: is damaged: {told}; take it out of the store, and its points run again"
+        ) from error
+
+
+def _digest(file: Address) -> str:
+    return file.name.removesuffix(ROW)
+
+
+def _number(part: Address) -> int:
+    return int(part.stem.removeprefix("runs-"))

@@ -1,0 +1,1 @@
+"""From a request to a report: find the machine, resolve its parameters, execute it."""

@@ -1,0 +1,176 @@
+"""Run a machine on a workload from Python: ``fiberscope.simulate("gamma", "wiki-Vote")``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import Progress, nobody
+from fiberscope.results.provenance.source_digest import given_settings, named_parts, operand_name
+from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.waveform import Waveform, files_of
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.files import check_outputs
+from fiberscope.results.report.parts import Asked
+from fiberscope.run.arguments import check_course, check_types, merged_settings
+from fiberscope.run.chains.chain import Chain
+from fiberscope.run.configure import Settled, settled, solve_converted
+from fiberscope.run.execute import Course
+from fiberscope.run.find_machine import find
+from fiberscope.sim import Component
+from fiberscope.workloads import file_of
+from fiberscope.workloads.text import STANDARD_INPUT
+
+__all__ = ["Progress", "StateFiles", "Waveform", "simulate"]
+
+_UNCHECKED = ("a", "b", "parameters")  # here, but where they are read
+
+
+def simulate(
+    accelerator: str | Accelerator[Any],
+    a: object = None,
+    b: object = None,
+    *,
+    tensors: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    config: str | Path | None = None,
+    exact: bool = False,
+    cycle_limit: int | None = None,
+    waveform: Waveform | str | Path | None = None,
+    memory_trace: str | Path | None = None,
+    timeline: StateFiles | str | Path | None = None,
+    parts: Mapping[str, Callable[..., Component]] | None = None,
+    histograms: bool = False,
+    checked: bool = False,
+    fidelity: str = EVENT,
+    chain: str | None = None,
+    progress: Progress | None = None,
+    **parameters: object,
+) -> Report:
+    """Solve a problem on an accelerator, A times B on most of them, verify the answer and report.
+
+    Args:
+        accelerator: its name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
+        a, b, tensors: sparse matrices of scipy, workloads, names or paths; b is a. Or operands by name.
+        settings: parameters by dotted key, ``{"pe.count": 64}``; the problem's begin with ``problem.``.
+        config: a YAML file of parameters, or a report for those of its run; below the settings.
+        exact, cycle_limit: refuse a surrogate; stop here, with a report marked incomplete.
+        waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
+        parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
+        histograms, checked: report how full channels were; hold memory's requests to their tensors.
+        fidelity, progress: the model that runs; called with stage, work done and work in all.
+        chain: products one after another, ``Y = A X; Z = Y W``, of operands by name.
+        parameters: settings as keywords, dots as double underscores: ``pe__count=64``; operands by name.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
+        FailedRunError: it went wrong; it has the report.
+    """
+    check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
+    kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
+    given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
+    ready = settled(kind, given, config, None if chain is None else Chain.of(chain))
+    files, made = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
+    course = Course(fidelity, cycle_limit, histograms, checked, made, progress or nobody, *files)
+    operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
+    asked = _asked(accelerator, operands, bool(named), given_settings(given, config), exact, course, parts)
+    asked = asked if chain is None else asked.model_copy(update={"chain": chain})
+    return _solved(ready, a, b, named, replace(course, asked=asked))
+
+
+def _solved(ready: Settled, a: object, b: object, named: Mapping[str, object], course: Course) -> Report:
+    """Solve a problem on a machine, or a chain of products."""
+    asked = course.asked
+    assert asked is not None
+    if ready.chain is None:
+        return solve_converted(ready, ready.maker.load(a, b, asked.exact, course.tell, named), course)
+    from fiberscope.run.chains.run import solve_chain  # noqa: PLC0415  (most runs are of one product)
+
+    return solve_chain(ready, named, course)
+
+
+def _machine(
+    machine: str | Accelerator[Any],
+    a: object,
+    tensors: Mapping[str, object],
+    keywords: dict[str, object],
+    chain: str | None,
+) -> tuple[Accelerator[Any], dict[str, object]]:
+    """The machine, and operands by name, taken out of the keywords; none where they are given in order.
+
+    Raises:
+        InputError: operands are given both ways, or in neither.
+    """
+    kind = find(machine) if isinstance(machine, str) else machine
+    known = {name for problem in kind.solves for name in problem.tensors}
+    if chain is not None:
+        known = set(Chain.of(chain).operands)
+    named = {**tensors, **{name: keywords.pop(name) for name in known & keywords.keys()}}
+    if (a is None) == (not named):
+        how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
+        raise InputError(f"{kind.name}: {how}")
+    if chain is not None and a is not None:
+        raise InputError(f"{kind.name}: a chain has operands by name, as in A=a")
+    return kind, dict(sorted(named.items()))
+
+
+def _asked(
+    machine: str | Accelerator[Any],
+    operands: Mapping[str, object],
+    by_name: bool,
+    settings: dict[str, Any],
+    exact: bool,
+    course: Course,
+    parts: Mapping[str, Callable[..., Component]] | None,
+) -> Asked:
+    """What is asked for, for the report."""
+    named = {name: operand_name(one) for name, one in operands.items()}
+    return Asked(
+        command="sim",
+        machine=machine if isinstance(machine, str) else machine.name,
+        factors=() if by_name else tuple(named.values()),
+        tensors=named if by_name else {},
+        settings=settings,
+        exact=exact,
+        parts=named_parts(parts or {}),
+        cycle_limit=course.cycle_limit,
+        histograms=course.histograms,
+        checked=course.checked,
+    )
+
+
+def _recordings(
+    waveform: Waveform | str | Path | None,
+    memory_trace: str | Path | None,
+    timeline: StateFiles | str | Path | None,
+) -> tuple[Waveform | None, Path | None, StateFiles | None]:
+    """What is to be written of the run, names as what they stand for."""
+    recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
+    if recorded is not None:
+        check_types(vars(recorded), of="waveform.")
+        recorded = replace(recorded, path=Path(recorded.path))
+    states = StateFiles(Path(timeline)) if isinstance(timeline, str | Path) else timeline
+    return recorded, None if memory_trace is None else Path(memory_trace), states
+
+
+def _checked(
+    kind: Accelerator[Any], course: Course, operands: Mapping[str, object], config: str | Path | None
+) -> Mapping[str, object]:
+    """The operands; refuses what the accelerator has not, and outputs that cannot be or overwrite one."""
+    check_course(kind, course)
+    inputs = {
+        f"the matrix {name}": file_of(given) if isinstance(given, str | Path) else None
+        for name, given in operands.items()
+    }
+    if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
+        raise InputError("-: standard input can be A or B, not both")
+    outputs = {"the memory trace": course.memory_trace}
+    outputs |= files_of(course.waveform.path) if course.waveform else {}
+    outputs |= course.states.outputs if course.states else {}
+    check_outputs(outputs, {**inputs, "the config": Path(config) if config else None})
+    return operands

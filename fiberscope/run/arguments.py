@@ -1,0 +1,158 @@
+"""The arguments of ``fiberscope.simulate`` and the studies, checked before anything is read or run."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fiberscope.accelerators.configuration import leaf_keys
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.base.errors import InputError
+from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.waveform import Waveform
+from fiberscope.run.execute import Course
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["check_course", "check_types", "merged_settings"]
+
+
+def check_types(given: Mapping[str, object], of: str = "") -> None:
+    """Refuse an argument that is not of its kind; None is an argument that was not given.
+
+    Args:
+        given: by name.
+        of: what stands before the names in a message.
+
+    Raises:
+        InputError: naming the argument, what it is and what it should be.
+    """
+    for name, value in given.items():
+        fits, wanted = _KINDS[name]
+        if not fits(value) and (value is not None or name == _REQUIRED):
+            raise InputError(f"{of}{name}={value!r}: it should be {wanted}")
+
+
+def _is_cycle(value: Any) -> bool:  # noqa: ANN401
+    try:
+        return not isinstance(value, bool) and operator.index(value) >= 1
+    except TypeError:
+        return False
+
+
+def _is_truth(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_parts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(callable(part) for part in value.values())
+
+
+def _are_names(value: object) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and all(isinstance(one, str) for one in value)
+    )
+
+
+def _is_window(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, Sequence) and len(value) == 2 and all(isinstance(one, int) for one in value)
+
+
+def _are_settings(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+
+
+_REQUIRED = "accelerator"
+_KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "accelerator": (lambda value: isinstance(value, str | Accelerator), "a name or an Accelerator"),
+    "settings": (_are_settings, 'a dict of parameters by dotted key, as in {"pe.count": 64}'),
+    "tensors": (_are_settings, 'a dict of operands by name, as in {"A": a, "B": b}'),
+    "config": (lambda value: isinstance(value, str | Path), "the path of a YAML file"),
+    "exact": (_is_truth, "True or False"),
+    "cycle_limit": (_is_cycle, "a whole number of cycles from 1 on"),
+    "waveform": (lambda value: isinstance(value, Waveform | str | Path), "a path or a fiberscope.Waveform"),
+    "memory_trace": (lambda value: isinstance(value, str | Path), "the path of a file to write"),
+    "timeline": (
+        lambda value: isinstance(value, StateFiles | str | Path),
+        "a path or a fiberscope.StateFiles",
+    ),
+    "parts": (_are_parts, 'a dict of classes by the name of the part, as in {"merger": MyMerger}'),
+    "histograms": (_is_truth, "True or False"),
+    "checked": (_is_truth, "True or False"),
+    "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
+    "chain": (lambda value: isinstance(value, str), 'products, as in "Y = A X; Z = Y W"'),
+    "progress": (callable, "a function of stage, work done and work in all"),
+    # of ``ablate`` and ``compare``
+    "matrices": (_are_names, 'a list of names, as in ["wiki-Vote"]'),
+    "surrogates": (_is_truth, "True or False"),
+    "models": (_are_names, 'a list of names, as in ["simple"]'),
+    "tell": (callable, "a function of a line"),
+    # of a ``Waveform``
+    "path": (lambda value: isinstance(value, str | Path), "the path of a file to write"),
+    "window": (_is_window, "the first cycle and the one it ends before, as in (100, 600)"),
+    "scopes": (_are_names, 'a list of patterns, as in ["pe0[0-3]"]'),
+    "trigger": (lambda value: isinstance(value, str), 'a condition, as in "pe07 input_stall > 100"'),
+    "cycles": (_is_cycle, "a whole number of cycles from 1 on"),
+    "colours": (_is_truth, "True or False"),
+}
+
+
+def merged_settings(
+    kind: Accelerator[Any],
+    settings: Mapping[str, object],
+    keywords: Mapping[str, object],
+    arguments: Iterable[str],
+) -> dict[str, object]:
+    """Settings by dotted key, those given as keywords (``pe__count=64``) among them.
+
+    Args:
+        kind: whose they are.
+        settings: by dotted key.
+        keywords: their dots as double underscores.
+        arguments: the names of the other arguments, for advice.
+
+    Raises:
+        InputError: a keyword that is neither a setting nor an argument, or a setting that is given twice.
+    """
+    known = {*(key.replace(".", "__") for key in leaf_keys(kind.configuration)), *arguments}
+    given = dict(settings)
+    for keyword, value in keywords.items():
+        key = keyword.replace("__", ".")
+        if "__" not in keyword and keyword not in known:
+            advice = nearest(keyword, known)
+            raise InputError(
+                f"{keyword} is no argument of simulate and no parameter of {kind.name}; {advice}"
+            )
+        if key in given:
+            raise InputError(f"{key} is given twice, in settings and as {keyword}; leave one out")
+        given[key] = value
+    return given
+
+
+def check_course(kind: Accelerator[Any], course: Course) -> None:
+    """Refuse what the accelerator has not, or a model of its fidelity.
+
+    Raises:
+        InputError: naming it.
+    """
+    fidelity = course.fidelity
+    for name in course.parts:
+        if name not in kind.parts:
+            advice = nearest(name, kind.parts) if kind.parts else "it has none"
+            raise InputError(f"{kind.name} has no part {name} to replace; {advice}")
+    if fidelity not in kind.models:
+        raise InputError(f"{kind.name} has no {fidelity} model; {nearest(fidelity, kind.models)}")
+    of_components = {
+        "cycle_limit": course.cycle_limit,
+        "waveform": course.waveform,
+        "memory_trace": course.memory_trace,
+        "timeline": course.states,
+        "histograms": course.histograms,
+        "checked": course.checked,
+        "parts": course.parts,
+    }
+    for name in (name for name, value in of_components.items() if value and fidelity != EVENT):
+        raise InputError(f"{name} is for the {EVENT} model; a {fidelity} one has no components")

@@ -1,0 +1,106 @@
+"""What a chain of products is, as it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from fiberscope.base.errors import InputError
+
+__all__ = ["Chain", "Product"]
+
+_PRODUCT = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*([A-Za-z_]\w*(?:(?:\s*[*@]\s*|\s+)[A-Za-z_]\w*)+)\s*")
+_NAME = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product of two matrices, by their names."""
+
+    name: str
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        """As in ``Y = A X``."""
+        return f"{self.name} = {self.left} {self.right}"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Products in the order in which they are computed; each may use those before it."""
+
+    products: tuple[Product, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Chain:
+        """The chain of a text, ``Y = A X; Z = Y W``; of more factors the first two are multiplied first.
+
+        Raises:
+            InputError: a part that is no product, or names that make no sense together.
+        """
+        found: list[Product] = []
+        for part in filter(str.strip, text.split(";")):
+            match = _PRODUCT.fullmatch(part)
+            if match is None:
+                what = "give a name to a product of two factors or more"
+                raise InputError(f"--chain: {part.strip()!r} is no product; {what}, as in Y = A X")
+            found += _of_two(match[1], _NAME.findall(match[2]))
+        if not found:
+            raise InputError("--chain is empty; write products as in Y = A X; Z = Y W")
+        chain = cls(tuple(found))
+        chain._check()
+        return chain
+
+    def _check(self) -> None:
+        made: set[str] = set()
+        for product in self.products:
+            if product.name in made:
+                raise InputError(f"--chain: {product.name} is made twice; give the second another name")
+            if product.name in self.operands:
+                raise InputError(f"--chain: {product.name} is used before it is made, in {product}")
+            made.add(product.name)
+
+    def __str__(self) -> str:
+        """As in ``Y = A X; Z = Y W``."""
+        return "; ".join(map(str, self.products))
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """The names that must be given, in the order of their first use."""
+        made: set[str] = set()
+        needed: dict[str, None] = {}
+        for product in self.products:
+            needed |= dict.fromkeys(name for name in (product.left, product.right) if name not in made)
+            made.add(product.name)
+        return tuple(needed)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of all its matrices, operands first."""
+        return (*self.operands, *(product.name for product in self.products))
+
+    def uses(self, name: str, after: int) -> bool:
+        """Whether a product behind the one of this number, from 0, has a factor of this name."""
+        return any(name in (product.left, product.right) for product in self.products[after + 1 :])
+
+    @property
+    def between(self) -> tuple[str, ...]:
+        """The names of products that a later one uses."""
+        return tuple(one.name for number, one in enumerate(self.products) if self.uses(one.name, number))
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of what no product uses."""
+        return tuple(one.name for number, one in enumerate(self.products) if not self.uses(one.name, number))
+
+
+def _of_two(name: str, factors: Sequence[str]) -> Iterator[Product]:
+    """A product of two factors or more, two at a time; what is made on the way is called by its factors."""
+    left = factors[0]
+    for number, right in enumerate(factors[1:], start=2):
+        made = name if number == len(factors) else " ".join(factors[:number])
+        yield Product(made, left, right)
+        left = made

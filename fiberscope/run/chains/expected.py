@@ -1,0 +1,74 @@
+"""What a chain's products are by scipy alone, to which those of a machine are compared in the end.
+
+An error is relative to the sizes of what was added up, |A| |X| |W|, as of a single product; every product of
+a chain may add its own rounding to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.run.chains.chain import Chain
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.verification import TOLERANCE, Comparison, entries_compared, largest_error, ones_of
+
+__all__ = ["compared"]
+
+Dense: TypeAlias = "npt.NDArray[Any]"
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """A matrix three times: where it has entries (ones), its values, and the sizes of what these are sums of.
+
+    Sums that are zero leave no entry in the second and the third; the first has all.
+    """
+
+    entries: CsrArray
+    values: CsrArray
+    sizes: CsrArray
+
+    @classmethod
+    def given(cls, matrix: CsrArray) -> _Expected:
+        """Of an operand."""
+        return cls(ones_of(matrix), matrix, abs(matrix))
+
+    def times(self, other: _Expected) -> _Expected:
+        """Of the product."""
+        entries = ones_of(self.entries @ other.entries)
+        return _Expected(entries, self.values @ other.values, self.sizes @ other.sizes)
+
+
+def compared(
+    chain: Chain, operands: Mapping[str, CsrArray], results: Mapping[str, CsrArray | Dense]
+) -> Comparison:
+    """The worst comparison of a chain's results with scipy's products of its operands.
+
+    Args:
+        chain: what was computed.
+        operands: by name, in canonical CSR.
+        results: by name, as a machine made them.
+    """
+    matrices = {name: _Expected.given(matrix) for name, matrix in operands.items()}
+    for product in chain.products:
+        matrices[product.name] = matrices[product.left].times(matrices[product.right])
+    found = [_one(matrices[name], result) for name, result in results.items()]
+    return Comparison(
+        max(one.max_relative_error for one in found),
+        sum(one.missing for one in found),
+        sum(one.extra for one in found),
+        TOLERANCE * len(chain.products),
+    )
+
+
+def _one(expected: _Expected, result: CsrArray | Dense) -> Comparison:
+    """A dense array lacks no entry and has none too many: its zeros may be sums."""
+    if isinstance(result, np.ndarray):
+        values, sizes = expected.values.toarray(), expected.sizes.toarray()
+        return Comparison(largest_error(values, sizes, result))
+    return entries_compared(expected.entries, expected.values, expected.sizes, result)

@@ -1,0 +1,157 @@
+"""Runs a chain's products one after another on one machine, and tells of all of them in one report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fiberscope.accelerators.full_operands import compressed
+from fiberscope.accelerators.problem_settings import load_operand
+from fiberscope.base.errors import FailedRunError, InputError, VerificationError
+from fiberscope.base.progress import Progress
+from fiberscope.results.provenance.source_digest import source
+from fiberscope.results.report.document import Report
+from fiberscope.run.chains.chain import Chain, Product
+from fiberscope.run.chains.expected import compared
+from fiberscope.run.chains.total import Ran, total
+from fiberscope.run.configure import DENSE, Settled, converted, solve_converted
+from fiberscope.run.execute import Course
+from fiberscope.workloads import Workload, WorkloadError, from_scipy
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.verification import Comparison
+
+__all__ = ["load_operands", "solve_chain"]
+
+
+def solve_chain(
+    ready: Settled,
+    operands: Mapping[str, object],
+    course: Course,
+) -> Report:
+    """Run every product of a chain, compare each with scipy's, and what comes out with the whole chain.
+
+    Args:
+        ready: the machine with its chain; its formats are those in which the chain's matrices lie in memory.
+        operands: by name, as ``fiberscope.simulate`` takes them.
+        course: how each product is run.
+
+    Raises:
+        InputError, ConfigurationError, WorkloadError: operands that are missing, or do not go together.
+        FailedRunError: a product went wrong, or what comes out is not the chain's.
+    """
+    chain = ready.chain
+    assert chain is not None  # else there is one product
+    _check(ready, chain, operands)
+    _check_outputs(course)
+    start = time.perf_counter()
+    asked, made = course.asked, None
+    if asked is not None:
+        made = source(ready.roots(asked.machine, course.parts.values()), asked)
+    given = load_operands(chain, operands, asked is not None and asked.exact, course.tell)
+    running = Ran(ready, chain, replace(course, asked=None), dict(given))
+    for number, product in enumerate(chain.products):
+        if not _step(running, number, product):
+            break
+    comparison = _comparison(running, given)
+    report = total(running, given, comparison, time.perf_counter() - start, made)
+    if comparison is not None and not comparison.passed:
+        raise VerificationError(f"{chain}: what came out is not the product of the operands", report)
+    return report
+
+
+def load_operands(
+    chain: Chain, operands: Mapping[str, object], exact: bool, tell: Progress
+) -> dict[str, Workload]:
+    """The operands of a chain by name, in the order of their first use.
+
+    Raises:
+        WorkloadError: one cannot be had.
+    """
+
+    def progress(done: int, in_all: int) -> None:
+        tell("loading", done, in_all)
+
+    return {name: load_operand(operands[name], name, exact, progress) for name in chain.operands}
+
+
+def _check(ready: Settled, chain: Chain, operands: Mapping[str, object]) -> None:
+    """Refuse a machine that does not multiply, names that do not fit, and formats that nothing converts."""
+    kind = ready.kind
+    if len(ready.maker.kind.tensors) < 2:
+        raise InputError(f"{kind.name} solves {ready.maker.kind.kind}, and no product of two matrices")
+    for name in operands:
+        if name not in chain.operands:
+            raise InputError(f"the chain {chain} reads no {name}; {nearest(name, chain.operands)}")
+    for name in chain.operands:
+        if name not in operands:
+            raise InputError(f"the chain {chain} reads {name}; give {name}=MATRIX")
+    for name in (product.name for product in chain.products if product.name in ready.formats):
+        from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most chains convert nothing)
+
+        recipe(kind.reads["A"], ready.formats[name])
+
+
+def _check_outputs(course: Course) -> None:
+    """Refuse what is recorded of one run alone."""
+    recorded = {"waveform": course.waveform, "memory trace": course.memory_trace, "timeline": course.states}
+    for what in (what for what, given in recorded.items() if given is not None):
+        raise InputError(
+            f"a {what} is of one product; run it by itself, on the product before it (--product)"
+        )
+
+
+def _step(running: Ran, number: int, product: Product) -> bool:
+    """Run a product; returns whether it came to its end."""
+    ready, course = running.ready, running.course
+    left, right = running.tensors[product.left], running.tensors[product.right]
+    course.tell(f"{product}", number, len(running.chain.products))
+    try:
+        problem = ready.maker.load(left, None if right is left else right, exact=False, progress=course.tell)
+        configured = compressed(ready.configured, _as_written(running, product))
+        own = ready._replace(formats=_formats(running, product), configured=configured)
+        report = solve_converted(own, problem, course)
+    except FailedRunError as error:
+        raise type(error)(f"{product}: {error}", error.report) from error
+    except (InputError, WorkloadError) as error:
+        raise InputError(f"{product}: {error}") from error
+    running.steps[product.name] = report
+    if not report.complete:
+        return False
+    made = running.tensors[product.name] = from_scipy(report.result, product.name)
+    kept = ready.formats.get(product.name)
+    if kept is not None:
+        formats = ready.kind.reads["A"], kept
+        running.written[product.name] = converted(ready.configured, made, formats, course)
+    return True
+
+
+def _formats(running: Ran, product: Product) -> dict[str, str]:
+    """The formats that a product's factors are converted from, by the machine's names of them."""
+    kept = running.ready.formats
+    found = {"A": kept.get(product.left), "B": kept.get(product.right)}
+    if product.left == product.right:
+        del found["B"]
+    return {letter: name for letter, name in found.items() if name is not None}
+
+
+def _as_written(running: Ran, product: Product) -> dict[str, CsrArray]:
+    """The factors that lie with coordinates, be they full, as products of this chain are written so."""
+    kept = running.ready.formats
+    factors = {"A": product.left, "B": product.right}
+    return {
+        letter: running.tensors[name].matrix
+        for letter, name in factors.items()
+        if name in running.steps and kept.get(name, "").lower() != DENSE
+    }
+
+
+def _comparison(running: Ran, given: Mapping[str, Workload]) -> Comparison | None:
+    """Of what came out with scipy's products of the operands; None if the chain did not come to its end."""
+    if any(name not in running.tensors for name in running.chain.results):
+        return None
+    running.course.tell("verifying", 0, 0)
+    results: dict[str, Any] = {name: running.steps[name].result for name in running.chain.results}
+    return compared(running.chain, {name: one.matrix for name, one in given.items()}, results)

@@ -1,0 +1,204 @@
+"""The report of a chain: totals over its products, beside the report of each."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fiberscope.results.report import costs, parts
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.host import Timing
+from fiberscope.run.chains.chain import Chain, Product
+from fiberscope.run.configure import Settled
+from fiberscope.run.execute import Course
+from fiberscope.workloads import Workload
+from fiberscope.workloads.verification import Comparison
+
+__all__ = ["Ran", "total"]
+
+_CYCLES = {"cycles", "busy", "input_stall", "output_stall", "idle"}
+
+
+@dataclass
+class Ran:
+    """A chain that runs or ran: its matrices by name, and the reports of the products that are done."""
+
+    ready: Settled
+    chain: Chain
+    course: Course
+    tensors: dict[str, Workload]
+    steps: dict[str, Report] = field(default_factory=dict)
+    written: dict[str, parts.Conversion] = field(default_factory=dict)
+
+
+def total(
+    ran: Ran,
+    given: Mapping[str, Workload],
+    comparison: Comparison | None,
+    seconds: float,
+    made: parts.Source | None,
+) -> Report:
+    """Totals of all products that ran, and the report of each.
+
+    Args:
+        ran: what did.
+        given: the operands by name.
+        comparison: of what came out with scipy; None of a chain that did not come to its end.
+        seconds: of the host, for all of it.
+        made: by what sources.
+    """
+    steps = list(ran.steps.values())
+    last, simulated = steps[-1], sum(one.host.simulation_seconds for one in steps)
+    operations = _summed(one.operations for one in steps)
+    ticks = [
+        one.host.ticks_per_second * one.host.simulation_seconds for one in steps if one.host.ticks_per_second
+    ]
+    traffic, length = _traffic(ran), sum(one.seconds for one in steps)
+    return framed(
+        Timing(seconds, simulated),
+        operations.get("multiply"),
+        round(sum(ticks)) if ticks else None,
+        fidelity=last.fidelity,
+        accelerator=last.accelerator,
+        parts=last.parts,
+        complete=comparison is not None,
+        ending=last.ending,
+        workload=workload(given.values()),
+        problem=parts.Problem(kind="chain", title=str(ran.chain)),
+        config=ran.ready.configured.model_dump(mode="json"),
+        chosen=tuple(f"{name}: {one}" for name, report in ran.steps.items() for one in report.chosen),
+        cycles=sum(one.cycles for one in steps),
+        seconds=length,
+        operations=operations,
+        traffic=traffic,
+        traffic_minimum_bytes=sum(one.traffic_minimum_bytes or 0 for one in steps) or None,
+        memory=_memory([one.memory for one in steps if one.memory], _moved(traffic.values()), length),
+        product=last.product if comparison else None,
+        verification=_verification(last, comparison),
+        bottleneck=_longest(ran.steps),
+        components=_components(steps),
+        chain=_chain(ran),
+        source=made,
+        **_costs(steps, length),
+    ).holding(last.result)
+
+
+def _verification(last: Report, comparison: Comparison | None) -> parts.Verification:
+    reference = f"{last.verification.reference}, and the whole chain"
+    if comparison is None:
+        return verification(reference, [])
+    return verification(reference, [comparison])
+
+
+def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
+    """Energy of all products, and the machine's area; conversions are in neither."""
+    energies = [one.energy for one in steps if one.energy]
+    if len(energies) < len(steps):
+        return {}
+    area = {"area": steps[-1].area, "area_um2": steps[-1].area_um2}
+    return {**costs.energies_together(energies, seconds), **area}
+
+
+def _traffic(ran: Ran) -> dict[str, parts.TensorTraffic]:
+    """Bytes by the chain's names; what a machine moves besides operands and product under its own name."""
+    first, second = ran.ready.maker.kind.tensors[:2]
+    found: dict[str, list[parts.TensorTraffic]] = {}
+    for product in (one for one in ran.chain.products if one.name in ran.steps):
+        names = {first: product.left, second: product.right, "Z": product.name}
+        for name, moved in ran.steps[product.name].traffic.items():
+            found.setdefault(names.get(name, name), []).append(moved)
+    return {name: _together(moved) for name, moved in found.items()}
+
+
+def _together(moved: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
+    all_of_it = list(moved)
+
+    def total(key: str) -> int | None:
+        values = [getattr(one, key) for one in all_of_it]
+        return None if None in values else sum(values)
+
+    return parts.TensorTraffic.model_validate({key: total(key) for key in parts.TensorTraffic.model_fields})
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Counts by name, added up; those of zero stay."""
+    found: Counter[str] = Counter()
+    for one in counts:
+        found.update(one)
+    return dict(found)
+
+
+def _moved(traffic: Iterable[parts.TensorTraffic]) -> int:
+    return sum(one.moved_bytes for one in traffic)
+
+
+def _memory(used: list[parts.Memory], moved: int, seconds: float) -> parts.Memory | None:
+    if not used:
+        return None
+    rate, peak = moved / seconds if seconds else 0.0, used[0].peak_bytes_per_second
+    return parts.Memory(
+        row_hits=sum(one.row_hits for one in used),
+        row_misses=sum(one.row_misses for one in used),
+        row_conflicts=sum(one.row_conflicts for one in used),
+        bytes_per_second=rate,
+        peak_bytes_per_second=peak,
+        utilization=rate / peak,
+        counters=_summed(one.counters for one in used),
+    )
+
+
+def _components(steps: Iterable[Report]) -> dict[str, parts.Component]:
+    """The cycles of each component over all products; its counters stand with each product alone."""
+    found: dict[str, list[dict[str, int]]] = {}
+    for step in steps:
+        for name, one in step.components.items():
+            found.setdefault(name, []).append(one.model_dump(include=_CYCLES))
+    return {name: parts.Component.model_validate(_summed(all_of_it)) for name, all_of_it in found.items()}
+
+
+def _longest(steps: Mapping[str, Report]) -> str:
+    """The product that takes longest, and what limits that one."""
+    name, longest = max(steps.items(), key=lambda step: step[1].seconds)
+    share = longest.seconds / (sum(one.seconds for one in steps.values()) or 1.0)
+    return f"{name} takes {share:.0%} of the time. {longest.bottleneck}"
+
+
+def _chain(ran: Ran) -> parts.Chain:
+    moved = sum(_moved(step.traffic.values()) for step in ran.steps.values())
+    conversions = [*ran.written.values()]
+    conversions += [
+        one for step in ran.steps.values() if step.conversions for one in step.conversions.operands.values()
+    ]
+    return parts.Chain(
+        text=str(ran.chain),
+        operands=ran.chain.operands,
+        steps=dict(ran.steps),
+        written=ran.written,
+        seconds=sum(
+            _with_conversions(ran, product) for product in ran.chain.products if product.name in ran.steps
+        ),
+        traffic_bytes=moved + sum(one.moved_bytes for one in conversions),
+    )
+
+
+def _with_conversions(ran: Ran, product: Product) -> float:
+    """Seconds of a product with the conversions at its ends.
+
+    That of its left factor, whose rows the machine takes in order, and that of what it writes go on beside
+    it, if they borrow none of its units: then all take as long as the longest, and as memory takes to move
+    all their bytes. Its right factor is converted before.
+    """
+    step, written = ran.steps[product.name], ran.written.get(product.name)
+    told = dict(step.conversions.operands) if step.conversions else {}
+    streams = [] if product.left == product.right else [told.pop("A", None)]
+    ends = [one for one in (*streams, written) if one is not None]
+    beside = [one for one in ends if not one.waits_for]
+    before = [*told.values(), *(one for one in ends if one.waits_for)]
+    moved = _moved(step.traffic.values()) + sum(one.moved_bytes for one in beside)
+    peak = step.memory.peak_bytes_per_second if step.memory else math.inf
+    together = max(step.seconds, *(one.seconds for one in beside), moved / peak) if beside else step.seconds
+    return together + sum(one.seconds for one in before)

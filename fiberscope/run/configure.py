@@ -1,0 +1,188 @@
+"""A converter in front of a machine: operands that lie in memory in another format than it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fiberscope.accelerators.configuration import Configuration
+from fiberscope.accelerators.full_operands import compressed, lies_dense
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.problem_settings import ProblemMaker, configure
+from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.base.errors import InputError
+from fiberscope.base.interrupts import finished
+from fiberscope.results.provenance.source_digest import Roots, of_simulation, source
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.parts import Conversion, Conversions
+from fiberscope.run.chains.chain import Chain
+from fiberscope.run.execute import Course, solve
+from fiberscope.workloads import Operand, Problem
+
+__all__ = ["BETWEEN", "DENSE", "PREFIX", "Settled", "converted", "settled", "solve_converted"]
+
+PREFIX = "memory.format."
+BETWEEN = "between"  # of a chain: the format of all products that a later one uses
+DENSE = "dense"
+
+
+def _formats_of(
+    kind: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
+) -> tuple[dict[str, str], dict[str, object]]:
+    """The formats that operands lie in, by operand, where the machine reads another; and the other settings.
+
+    Raises:
+        InputError: the machine takes no converter in front of it, or has no such operand.
+        WorkloadError: no recipe converts the format to the one that the machine reads.
+    """
+    rest, formats, own = dict(settings), dict[str, str](), kind.reads
+    if chain is not None:
+        own = dict.fromkeys(chain.names, own["A"]) if own else own
+        if BETWEEN in rest:
+            formats = dict.fromkeys(chain.between, _text(rest.pop(BETWEEN)))
+    formats |= {key.removeprefix(PREFIX): _text(rest.pop(key)) for key in settings if key.startswith(PREFIX)}
+    for operand, name in formats.items():
+        _check(own, kind.name, operand, name)
+    foreign = {operand: name for operand, name in formats.items() if name.lower() != own[operand]}
+    return foreign, rest
+
+
+def _text(given: object) -> str:
+    return str(given.value if isinstance(given, Entry) else given)
+
+
+def _check(own: Mapping[str, str], machine: str, operand: str, name: str) -> None:
+    from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most runs convert nothing)
+
+    if operand not in own:
+        known = ", ".join(own) or "none"
+        raise InputError(f"{PREFIX}{operand}: operands of {machine} that can be converted: {known}")
+    recipe(name, own[operand])
+
+
+class Settled(NamedTuple):
+    """A machine with its parameters, before any operand is there.
+
+    Args:
+        kind: the machine.
+        configured: its parameters.
+        maker: of its problem.
+        formats: that operands lie in, where it reads another, by operand; of a chain by its names.
+        chain: the products that it is to run, if these are several.
+    """
+
+    kind: Accelerator[Any]
+    configured: Configuration
+    maker: ProblemMaker
+    formats: Mapping[str, str]
+    chain: Chain | None = None
+
+    def roots(self, machine: str, parts: Iterable[object] = ()) -> Roots:
+        """Where the sources of its run begin; as of ``of_simulation``."""
+        return of_simulation(self.kind, machine, self.configured, self.formats, parts)
+
+
+def settled(
+    kind: Accelerator[Any],
+    settings: Mapping[str, object],
+    config: str | Path | None = None,
+    chain: Chain | None = None,
+) -> Settled:
+    """A machine with its parameters, for a problem or for a chain of products.
+
+    Raises:
+        ConfigurationError, InputError, WorkloadError: as of ``configure`` and what is checked of formats.
+    """
+    formats, own = _formats_of(kind, settings, chain)
+    return Settled(kind, *configure(kind, config, own), formats, chain)
+
+
+def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
+    """Run a problem on a machine, and before it the conversions of its operands, at the machine's own memory.
+
+    Raises:
+        InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
+    """
+    kind, (formats, configured) = ready.kind, _to_convert(ready, problem)
+    asked, made = course.asked, None
+    if asked is not None:
+        made = source(ready.roots(asked.machine, course.parts.values()), asked)
+    report = solve(kind, configured, problem, course, made)
+    if not formats or not report.complete:
+        return report
+    given = problem.operands
+    try:
+        found = {
+            operand: converted(
+                configured, given.get(operand, given["A"]), (name, kind.reads[operand]), course
+            )
+            for operand, name in formats.items()
+        }
+    except KeyboardInterrupt:
+        return report.model_copy(update={"complete": False, "ending": "interrupted"})
+    seconds = report.seconds + sum(one.seconds for one in found.values())
+    moved = sum(part.moved_bytes for part in report.traffic.values())
+    more = sum(one.moved_bytes for one in found.values())
+    conversions = Conversions(
+        operands=found,
+        seconds=seconds,
+        seconds_without=report.seconds,
+        traffic_bytes=moved + more,
+        traffic_bytes_without=moved,
+    )
+    return report.model_copy(update={"conversions": conversions})
+
+
+def _to_convert(ready: Settled, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
+    """The formats that operands are converted from, and the machine's parameters, to read what comes of it.
+
+    A full operand may lie dense as the machine reads it.
+    """
+    if not ready.formats:
+        return {}, ready.configured
+    given = dict(zip("AB", problem.given(), strict=False))
+    formats = {
+        operand: name
+        for operand, name in ready.formats.items()
+        if not (name.lower() == DENSE and lies_dense(ready.configured, operand, given[operand]))
+    }
+    return formats, compressed(ready.configured, {operand: given[operand] for operand in formats})
+
+
+def converted(
+    configured: Any,  # noqa: ANN401 - the parameters of any machine with a memory
+    operand: Operand,
+    formats: tuple[str, str],
+    course: Course,
+) -> Conversion:
+    """Run the conversion of one operand.
+
+    Args:
+        configured: of the machine at whose memory it is done.
+        operand: that is converted.
+        formats: from which, to which.
+        course: of the machine's run, whose fidelity and checks are the conversion's.
+
+    Raises:
+        InputError, VerificationError, DeadlockedRunError: as of ``solve``.
+        KeyboardInterrupt: the conversion was interrupted.
+    """
+    from fiberscope.converters.mint import MINT  # noqa: PLC0415  (most runs convert nothing)
+    from fiberscope.converters.variants import waits_for_host  # noqa: PLC0415
+
+    source, target = formats
+    parameters, maker = configure(MINT, None, {"problem.source": source, "problem.target": target})
+    at_machine = parameters.model_copy(update={"memory": configured.memory})
+    asked = maker.load(operand, None, exact=False, progress=course.tell)
+    alone = Course(course.fidelity, None, False, course.checked, {}, course.tell)
+    done = finished(solve(MINT, at_machine, asked, alone))
+    return Conversion(
+        source=source,
+        target=target,
+        cycles=done.cycles,
+        seconds=done.seconds,
+        read_bytes=done.traffic["A"].read_bytes,
+        write_bytes=done.traffic["Z"].write_bytes,
+        waits_for=waits_for_host(done.config["variant"]),
+    )

@@ -1,0 +1,202 @@
+"""One run: build the model, run it, check its answer, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError
+from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
+from fiberscope.accelerators.request_check import checking
+from fiberscope.accelerators.user_parts import checked
+from fiberscope.base.errors import (
+    DeadlockedRunError,
+    InputError,
+    MisplacedRequestsError,
+    UnwrittenFileError,
+    VerificationError,
+)
+from fiberscope.base.progress import Progress
+from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.memory_trace import tracing
+from fiberscope.results.recording.waveform import Waveform, recording
+from fiberscope.results.report import collect, timeline
+from fiberscope.results.report.collect import Checked
+from fiberscope.results.report.costs import prices_of
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.host import Timing
+from fiberscope.results.report.parts import Asked, Source
+from fiberscope.results.report.timeline import Watch
+from fiberscope.sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
+from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.workloads import Problem
+from fiberscope.workloads.verification import Comparison
+
+__all__ = ["Course", "solve"]
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a machine is run, and what was asked for; the other fields are those of ``fiberscope.simulate``."""
+
+    fidelity: str
+    cycle_limit: int | None
+    histograms: bool
+    checked: bool
+    parts: Mapping[str, Callable[..., Component]]
+    tell: Progress
+    waveform: Waveform | None = None
+    memory_trace: Path | None = None
+    states: StateFiles | None = None
+    asked: Asked | None = None
+
+
+def solve(
+    kind: Accelerator[Any],
+    configured: Configuration,
+    problem: Problem,
+    course: Course,
+    source: Source | None = None,
+) -> Report:
+    """Run a problem on a machine by its sources; one that went wrong is raised with its report.
+
+    Raises:
+        InputError, ConfigurationError: the machine cannot be built for this problem.
+        VerificationError, DeadlockedRunError, MisplacedRequestsError: it went wrong.
+    """
+    start = time.perf_counter()
+    prices = prices_of(kind, configured)  # finds a fault before the run, not after
+    model = _build(kind, configured, problem, course)
+    watch, ended, simulation_start = None, None, time.perf_counter()
+    if course.fidelity == EVENT:
+        machine = cast(Machine, model)
+        if course.histograms and isinstance(machine.kernel, StandInKernel):
+            machine.kernel.stand_ins.clear()  # they leave the channels within them empty
+        watch = Watch(machine, histograms=course.histograms)
+        ended = _run(machine, watch, course)
+    run = ended.run if ended else _estimated(cast(Estimate, model))
+    simulation_seconds = time.perf_counter() - simulation_start
+    run, answer = _check(problem, model, run, course.tell)
+    timing = Timing(time.perf_counter() - start, simulation_seconds)
+    if model.parameters != configured:
+        prices = prices_of(kind, model.parameters)
+    made = collect.Made(course.fidelity, course.parts, source, prices)
+    report = collect.report(kind, problem, model, run, answer, timing, watch, made)
+    _raise(ended, answer, report, problem)
+    return report
+
+
+def _raise(ended: _Ended | None, answer: Checked | None, report: Report, problem: Problem) -> None:
+    """Raise what went wrong, the worst of it first, and what was wrong with its requests, a line each."""
+    requests = ended.requests if ended is not None else ()
+    if ended is not None and ended.deadlock is not None:
+        raise DeadlockedRunError("\n".join([str(ended.deadlock), *requests]), report) from ended.deadlock
+    if answer is not None and not answer.comparison.passed:
+        raise VerificationError("\n".join([_wrong(problem, answer.comparison), *requests]), report)
+    if requests:
+        raise MisplacedRequestsError("\n".join(requests), report)
+    if ended is not None and ended.unwritten is not None:
+        raise UnwrittenFileError(ended.unwritten, report)
+
+
+def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, course: Course) -> Model:
+    """The model, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
+    parts = {"parts": checked(course.parts)} if course.parts else {}
+    try:
+        tiled = with_tiles(kind, configured, problem.given())
+        model = kind.models[course.fidelity](tiled, *problem.given(), **parts)
+        problem.precision = getattr(model, "value_type", None)
+        if course.fidelity == EVENT:
+            _complete(kind, cast(Machine, model))
+    except BuildError:
+        raise
+    except ConfigurationError as error:
+        stand_ins = [one.name for one in problem.operands.values() if one.source == "surrogate"]
+        if not stand_ins:
+            raise
+        names = " and ".join(stand_ins)
+        raise ConfigurationError(f"{error} ({names}: a surrogate, the real matrix may do)") from error
+    except SimulationError as error:
+        raise InputError(f"{kind.name}: {error}") from error
+    return model
+
+
+def _complete(kind: Accelerator[Any], machine: Machine) -> None:
+    if not machine.kernel.built:
+        machine.kernel.build()
+    kind.check_families(machine)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """How a simulation ended; ``unwritten`` says why a file that was asked for of it is not there.
+
+    ``requests`` tells of those that are none of their tensor's.
+    """
+
+    run: Run
+    deadlock: DeadlockError | None
+    unwritten: str | None
+    requests: Sequence[str] = ()
+
+
+def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
+    def progress(cycle: int) -> None:
+        course.tell("simulating", *machine.progress())
+        course.tell("cycles", cycle, course.cycle_limit or 0)
+
+    deadlock = None
+    kernel, unwritten = machine.kernel, None
+    states = course.states.watch(kernel) if course.states else None
+    lookers: list[timeline.Looker] = [watch, *([states] if states else [])]
+    with (
+        recording(kernel, course.waveform) as recorded,
+        tracing(kernel, course.memory_trace) as kept,
+        checking(machine) if course.checked else nullcontext() as check,
+    ):
+        try:
+            run = timeline.run(machine, lookers, course.cycle_limit, progress)
+        except DeadlockError as error:
+            run, deadlock = _standstill(kernel), error
+        unwritten = kept()
+    if course.states and states:
+        unwritten = unwritten or course.states.write(states)
+    requests = check.ended(complete=run.complete) if check else ()
+    return _Ended(run, deadlock, recorded.fault or unwritten, requests)
+
+
+def _standstill(kernel: Kernel) -> Run:
+    seconds = float(Fraction(kernel.end) / kernel.base_hertz)
+    return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)
+
+
+def _estimated(estimate: Estimate) -> Run:
+    return Run(True, "done", estimate.cycles, estimate.cycles, estimate.seconds)
+
+
+def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Run, Checked | None]:
+    """Compare the answer with the reference; a model of a lower fidelity may have none.
+
+    A run whose comparison is interrupted is not complete.
+    """
+    if not run.complete:
+        return run, None
+    tell("verifying", 0, 0)
+    try:
+        answer = model.result()
+        return run, None if answer is None else Checked.of(problem, answer)
+    except KeyboardInterrupt:
+        return replace(run, complete=False, reason="interrupted"), None
+
+
+def _wrong(problem: Problem, comparison: Comparison) -> str:
+    return (
+        f"the machine's {problem.answer} is wrong: relative error {comparison.max_relative_error:.3g}, "
+        f"{comparison.missing} entries missing, {comparison.extra} too many"
+    )

@@ -1,0 +1,305 @@
+"""Runs as they are asked for, by a command line, a point of a sweep or a report; each kind is said once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.accelerators.configuration import values
+from fiberscope.accelerators.yaml_layer import Entry, read_yaml
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import Progress
+from fiberscope.results.provenance.source_digest import Roots
+from fiberscope.results.report.document import Report
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.machine import Accelerator
+    from fiberscope.models.analytic.evaluate import Evaluated
+    from fiberscope.models.trace.api import Prepared
+    from fiberscope.run.configure import Settled
+
+__all__ = ["RUNS", "Analysis", "Conversion", "GraphRun", "Modelling", "Run", "Simulation", "conversion"]
+
+WORDS = ("source", "target")  # of a conversion
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is asked for.
+
+    Args:
+        machine: what runs, as its command has it; in words, or as an object of this process.
+        factors: operands in their order, None for one that is not given.
+        tensors: operands by name.
+        settings: parameters by dotted key.
+        config: a YAML file of parameters below them, or a report.
+        exact: refuse surrogates.
+    """
+
+    machine: Any
+    factors: Sequence[str | None] = ()
+    tensors: Mapping[str, str | None] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    config: str | Path | None = None
+    exact: bool = False
+
+    @property
+    def workers(self) -> str:
+        """The family of components that does the work; none where nothing is timed."""
+        return ""
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The settings over those of the file."""
+        return {**(read_yaml(Path(self.config)) if self.config is not None else {}), **self.settings}
+
+    def settled(self) -> dict[str, object]:
+        """Every parameter as it will be used, by dotted key; refuses what can never be."""
+        return {key: _value(one) for key, one in self.given.items()}
+
+    def roots(self, parts: Iterable[object] = ()) -> Roots:
+        """Where the sources of what runs begin; ``parts`` are blocks in the place of a machine's own."""
+        raise NotImplementedError
+
+    def digests(self, progress: Progress) -> list[str]:
+        """Those of the operands."""
+        raise NotImplementedError
+
+    def run(self, **options: Any) -> Report:  # noqa: ANN401  (those of the function that runs it)
+        """The report; what is refused and what goes wrong is raised as by ``fiberscope.simulate``."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Simulation(Run):
+    """Of a machine: ``machine`` is its name, the path of a file, or its descriptor.
+
+    Args:
+        chain: products one after another, of operands by name.
+    """
+
+    chain: str | None = None
+
+    @cached_property
+    def kind(self) -> Accelerator[Any]:
+        """The machine's descriptor."""
+        from fiberscope.run.find_machine import find  # noqa: PLC0415  (each kind of run loads what it runs alone)
+
+        found: Accelerator[Any] = self.machine
+        return find(self.machine) if isinstance(self.machine, str) else found
+
+    @property
+    def called(self) -> str:
+        """What it is in a message."""
+        return self.kind.name
+
+    @property
+    def workers(self) -> str:
+        """As of ``Run``."""
+        return self.kind.workers
+
+    def settled(self) -> dict[str, object]:
+        """As of ``Run``; quantities are in base units."""
+        from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
+        from fiberscope.run.configure import BETWEEN, PREFIX  # noqa: PLC0415
+
+        if not (self.factors or self.tensors):
+            raise InputError(f"{self.called} needs a workload to run on, as in wiki-Vote")
+        begin = (SECTION, PREFIX, BETWEEN)
+        beside = {key: _value(one) for key, one in self.settings.items() if key.startswith(begin)}
+        return values(self._ready.configured) | beside
+
+    def roots(self, parts: Iterable[object] = ()) -> Roots:
+        """As of ``Run``."""
+        return self._ready.roots(self.machine if isinstance(self.machine, str) else self.kind.name, parts)
+
+    def digests(self, progress: Progress) -> list[str]:
+        """As of ``Run``."""
+        if self._ready.chain is not None:
+            from fiberscope.run.chains.run import load_operands  # noqa: PLC0415
+
+            found = load_operands(self._ready.chain, self.tensors, self.exact, progress)
+            return [one.digest for one in found.values()]
+        problem = self._ready.maker.load(*self._operands, self.exact, progress, self.tensors)
+        return [one.digest for one in problem.operands.values()]
+
+    def run(self, **options: Any) -> Report:  # noqa: ANN401
+        """As of ``Run``; the options are those of ``fiberscope.simulate``."""
+        from fiberscope.run.api import simulate  # noqa: PLC0415
+
+        a, b = self._operands
+        given: dict[str, Any] = {"settings": self.settings, "config": self.config, "exact": self.exact}
+        given["chain"] = self.chain
+        return simulate(self.machine, a, b, tensors=self.tensors, **given, **options)
+
+    @cached_property
+    def _ready(self) -> Settled:
+        from fiberscope.run.chains.chain import Chain  # noqa: PLC0415
+        from fiberscope.run.configure import settled  # noqa: PLC0415
+
+        chain = None if self.chain is None else Chain.of(self.chain)
+        return settled(self.kind, self.settings, self.config, chain)
+
+    @property
+    def _operands(self) -> tuple[str | None, str | None]:
+        a, b = (*self.factors, None, None)[:2]
+        return a, b
+
+
+class Conversion(Simulation):
+    """Of the machine that converts, which who asks for it calls by the command."""
+
+    called = "convert"
+
+
+class Modelling(Run):
+    """By a specification: ``machine`` is that of an accelerator, or the path of one."""
+
+    def settled(self) -> dict[str, object]:
+        """As of ``Run``."""
+        from fiberscope.models.trace.api import specified  # noqa: PLC0415
+
+        specified(self.machine, self.given)
+        return super().settled()
+
+    def roots(self, parts: Iterable[object] = ()) -> Roots:
+        """As of ``Run``."""
+        from fiberscope.models.trace.api import roots_of  # noqa: PLC0415
+        from fiberscope.models.trace.source import find  # noqa: PLC0415
+
+        energies = _value(self.given.get("energies"))
+        return roots_of(find(self.machine), str(energies) if energies else None)
+
+    def digests(self, progress: Progress) -> list[str]:
+        """As of ``Run``."""
+        ready = self.prepared(progress=progress)
+        return [ready.operands[name].workload.digest for name in ready.specification.inputs]
+
+    def run(self, **options: Any) -> Report:  # noqa: ANN401
+        """As of ``Run``; the options are those of ``fiberscope.model``."""
+        from fiberscope.models.trace.api import model  # noqa: PLC0415
+
+        return model(self.machine, *self.factors, **self._asked, **options)
+
+    def prepared(self, **options: Any) -> Prepared:  # noqa: ANN401
+        """What runs, without running it."""
+        from fiberscope.models.trace.api import prepare  # noqa: PLC0415
+
+        return prepare(self.machine, *self.factors, **self._asked, **options)
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        return {"tensors": self.tensors, "settings": self.given, "exact": self.exact}
+
+
+class Analysis(Run):
+    """By statistics: ``machine`` is all files, quoted as in a shell, or a specification's name."""
+
+    def settled(self) -> dict[str, object]:
+        """As of ``Run``."""
+        from fiberscope.models.analytic.api import check  # noqa: PLC0415
+
+        check(self._paths, self.given)
+        return super().settled()
+
+    def roots(self, parts: Iterable[object] = ()) -> Roots:
+        """As of ``Run``."""
+        from fiberscope.models.analytic.api import roots_of  # noqa: PLC0415
+
+        return roots_of(self._paths)
+
+    def digests(self, progress: Progress) -> list[str]:
+        """As of ``Run``."""
+        return [one.digest for one in self.analyzed[0].workload.operands]
+
+    def run(self, **_options: Any) -> Report:  # noqa: ANN401
+        """As of ``Run``; it is done before there could be any progress."""
+        return self.analyzed[0]
+
+    @cached_property
+    def analyzed(self) -> tuple[Report, Evaluated]:
+        """The report and what it is of; kept, as it takes less than reading the operands twice."""
+        from fiberscope.models.analytic.api import analyzed  # noqa: PLC0415
+
+        return analyzed(self._paths, super().settled(), exact=self.exact)
+
+    @property
+    def _paths(self) -> list[str]:
+        return [*shlex.split(self.machine), *filter(None, self.factors)]
+
+
+class GraphRun(Run):
+    """Of a graph: ``machine`` is the path of its file, or the graph itself."""
+
+    def settled(self) -> dict[str, object]:
+        """As of ``Run``; quantities are in base units."""
+        from fiberscope.models.graphs.execution import configured  # noqa: PLC0415
+
+        found = values(configured(self.settings, self.config))
+        if not Path(self.machine).is_file():
+            raise InputError(f"{self.machine}: there is no such file; name that of a graph, as in spmv.gv")
+        return found
+
+    def roots(self, parts: Iterable[object] = ()) -> Roots:
+        """As of ``Run``."""
+        from fiberscope.models.graphs.execution import roots_of  # noqa: PLC0415
+
+        return roots_of(str(self.machine) if isinstance(self.machine, str | Path) else None)
+
+    def digests(self, progress: Progress) -> list[str]:
+        """As of ``Run``."""
+        from fiberscope.models.graphs.execution import prepare  # noqa: PLC0415
+
+        ready = prepare(self.machine, self.tensors, exact=self.exact, progress=progress)
+        return [one.digest for one in ready.operands.values()]
+
+    def run(self, **options: Any) -> Report:  # noqa: ANN401
+        """As of ``Run``; the options are those of ``fiberscope.models.graphs.run``."""
+        from fiberscope.models.graphs.execution import run  # noqa: PLC0415
+
+        return run(self.machine, self.tensors, self.settings, self.config, exact=self.exact, **options)
+
+
+def conversion(
+    machine: str,
+    factors: Sequence[Any],  # in words, or as ``simulate`` takes A
+    tensors: Mapping[str, str] | None = None,
+    settings: Mapping[str, object] | None = None,
+    *asked: Any,  # noqa: ANN401  (what else a ``Run`` has)
+    **given: Any,  # noqa: ANN401
+) -> Conversion:
+    """A run between formats: ``machine`` is both, as in ``csr csc``.
+
+    Raises:
+        InputError, WorkloadError: no two formats, or no recipe for them.
+    """
+    from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
+    from fiberscope.converters.mint import MINT  # noqa: PLC0415
+    from fiberscope.converters.recipes import recipe  # noqa: PLC0415
+
+    words = machine.lower().split()
+    if len(words) != 2:
+        raise InputError(f"{machine}: a conversion has two formats, as in 'csr csc'")
+    recipe(words[0], words[1])
+    formats = {f"{SECTION}{key}": Entry(word, "settings") for key, word in zip(WORDS, words, strict=True)}
+    of_problem = {key: one for key, one in (settings or {}).items() if key.startswith(SECTION)}
+    others = {key: one for key, one in (settings or {}).items() if key not in of_problem}
+    merged = {**others, **formats, **of_problem, **formats}  # the formats first, and nothing in their place
+    return Conversion(MINT, factors, tensors or {}, merged, *asked, **given)
+
+
+def _value(given: object) -> object:
+    return given.value if isinstance(given, Entry) else given
+
+
+RUNS: Mapping[str, Callable[..., Run]] = {
+    "sim": Simulation,
+    "model": Modelling,
+    "analyze": Analysis,
+    "convert": conversion,
+    "graph": GraphRun,
+}  # by command

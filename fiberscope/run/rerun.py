@@ -1,0 +1,91 @@
+"""A run again, as its report says that it was asked for, by the same sources and on the same operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fiberscope.accelerators.machine import EVENT
+from fiberscope.accelerators.user_parts import parse_parts
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import Progress, nobody
+from fiberscope.converters.mint import MINT
+from fiberscope.results.provenance.sources import Sources
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.parts import Asked
+from fiberscope.run.request import RUNS, Run, Simulation
+
+__all__ = ["rerun"]
+
+MOST_NAMED = 5  # modules, in a line
+
+
+def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False) -> tuple[Report, Report]:
+    """The report in a file, and that of its run again.
+
+    Args:
+        path: of the report.
+        progress: told of stage, work done and work in all.
+        anyway: also by other sources, and on other operands.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: it cannot be run again, or not by the same.
+        VerificationError, DeadlockedRunError: it went wrong; they have the report.
+    """
+    before = Report.read(path)
+    if before.source is None:
+        raise InputError(f"{path}: does not say what it was made by; its version of Fiberscope did not tell")
+    asked = before.source.asked
+    if None in (*asked.factors, *asked.tensors.values()):
+        raise InputError(f"{path}: an operand was in memory; only what has a name or a file can be had again")
+    tell = progress or nobody
+    again, options = _asked_again(before, asked)
+    if not anyway:
+        parts = options.get("parts", {}).values()
+        _check(path, before, again.roots(parts).sources(), again.digests(tell))
+    return before, again.run(**options, progress=tell)
+
+
+def _check(path: Path, before: Report, found: Sources, operands: Sequence[str]) -> None:
+    """Refuse other sources and other operands.
+
+    Raises:
+        InputError: naming them.
+    """
+    source = before.source
+    assert source is not None  # else there is nothing to run again
+    if found.digest != source.digest:
+        now = {name: digest[:12] for name, digest in found.modules.items()}
+        told = _listed(sorted(name for name, _digest in now.items() ^ source.modules.items()))
+        raise InputError(f"{path}: it was run by other sources: {told}; --anyway runs it by these")
+    were = [one.digest for one in before.workload.operands]
+    if list(dict.fromkeys(operands)) != list(dict.fromkeys(were)):
+        names = ", ".join(one.name for one in before.workload.operands if one.digest not in operands)
+        raise InputError(f"{path}: operands are others than they were: {names}; --anyway runs it on these")
+
+
+def _listed(names: Sequence[str]) -> str:
+    names = list(dict.fromkeys(names))
+    rest = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _asked_again(before: Report, asked: Asked) -> tuple[Run, dict[str, Any]]:
+    """The run that a report is of, and its options."""
+    names = ("cycle_limit", "histograms", "checked")
+    options: dict[str, Any] = {name: getattr(asked, name) for name in names}
+    if asked.parts:
+        options["parts"] = parse_parts([f"{name}={place}" for name, place in asked.parts.items()])
+    if asked.graph is not None:
+        from fiberscope.models.graphs.read import graph_from_text  # noqa: PLC0415  (it takes time to load)
+
+        machine: object = graph_from_text(asked.graph)
+    else:
+        machine = MINT if asked.machine == MINT.name and asked.command == "sim" else asked.machine
+    chain = {} if asked.chain is None else {"chain": asked.chain}
+    given = machine, asked.factors, asked.tensors, asked.settings
+    run = RUNS[asked.command](*given, exact=asked.exact, **chain)
+    if isinstance(run, Simulation):
+        options["fidelity"] = before.fidelity if before.fidelity in run.kind.models else EVENT
+    return run, {name: value for name, value in options.items() if value}

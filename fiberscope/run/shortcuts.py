@@ -1,0 +1,141 @@
+"""From Python what the commands of the same names do, a function each over the modules that do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.base.operand_arguments import file_of_graph, in_order
+from fiberscope.results.report.document import Report
+
+if TYPE_CHECKING:
+    from fiberscope.models.analytic.mapper.api import Best
+    from fiberscope.models.graphs.netlist import Graph
+    from fiberscope.models.tiles.plan import Plan
+    from fiberscope.results.report.difference import Difference
+
+__all__ = ["convert", "diff", "graph", "map", "plot", "tile"]
+
+
+def convert(
+    source: str,
+    target: str,
+    matrix: object,
+    *,
+    settings: Mapping[str, object] | None = None,
+    exact: bool = False,
+    **options: Any,  # noqa: ANN401  (those of ``simulate``)
+) -> Report:
+    """Convert a matrix between formats in MINT's hardware; the result is verified bit by bit.
+
+    Args:
+        source, target: formats, as in ``"csr"`` and ``"csc"``.
+        matrix: as ``simulate`` takes A.
+        settings: parameters of the converter by dotted key, and of the problem (``problem.bits``).
+        exact: refuse a surrogate.
+        options: others of ``simulate``, as ``waveform`` and ``cycle_limit``.
+
+    Raises:
+        InputError, WorkloadError, VerificationError: as of ``simulate``; or no recipe for the two formats.
+    """
+    from fiberscope.run.request import conversion  # noqa: PLC0415  (each function loads what it needs alone)
+
+    return conversion(f"{source} {target}", (matrix,), None, settings, exact=exact).run(**options)
+
+
+def graph(
+    source: Graph | str | Path,
+    tensors: Mapping[str, object],
+    formats: str | Iterable[str] = (),
+    order: str | Sequence[str] = (),
+    **options: Any,  # noqa: ANN401  (those of ``fiberscope.models.graphs.run``)
+) -> Report:
+    """Run a graph of stream blocks on tensors; what it writes is verified.
+
+    Args:
+        source: a graph, the path of its file, or an expression to compile, as in ``"x(i) = B(i,j) * c(j)"``.
+        tensors: the operands by name, as ``fiberscope.models.graphs.run`` takes them.
+        formats, order: of an expression, as ``fiberscope.models.graphs.compile_expression`` takes them.
+        options: others of ``fiberscope.models.graphs.run``, as ``settings``.
+
+    Raises:
+        InputError, ConfigurationError, WorkloadError, VerificationError: as of those two.
+    """
+    from fiberscope.models.graphs import compile_expression, run  # noqa: PLC0415
+
+    if isinstance(source, str) and file_of_graph(source) is None:
+        source = compile_expression(source, formats, order).graph
+    return run(source, tensors, **options)
+
+
+def map(paths: str | Path | Sequence[str | Path], **options: Any) -> Best:  # noqa: ANN401  (the command's name)
+    """Look for the mapping of a problem that costs least.
+
+    Args:
+        paths: a shipped design, or YAML files, as ``fiberscope.models.analytic.mapper.api.find`` takes them.
+        options: the others of that function: ``search``, ``metrics``, ``limits``, ``seed``, ``workers``.
+
+    Raises:
+        InputError: as of that function.
+    """
+    from fiberscope.models.analytic.mapper.api import find  # noqa: PLC0415
+
+    return find([paths] if isinstance(paths, str | Path) else paths, **options)
+
+
+def tile(
+    *operands: str,
+    kernel: str = "C[i,j]=A[i,k]*B[k,j]",
+    order: str = "ikj",
+    buffer: int = 128 << 10,
+    transpose_b: bool = False,
+    exact: bool = False,
+) -> Plan:
+    """Choose tiles from statistics of the tensors (D2T2).
+
+    Args:
+        operands: files, names or generators, from left to right or by name (``"A=TENSOR"``); B is A again
+            if left out.
+        kernel, order: what is computed, and the loops over tiles, the outermost first.
+        buffer: of each operand, in bytes.
+        transpose_b: B is A transposed.
+        exact: refuse a surrogate.
+
+    Raises:
+        InputError, WorkloadError: operands that do not fit the kernel, or that cannot be had.
+    """
+    from fiberscope.models.tiles.base import capacity_of  # noqa: PLC0415
+    from fiberscope.models.tiles.kernel import Kernel  # noqa: PLC0415
+    from fiberscope.models.tiles.operands import load_operands  # noqa: PLC0415
+    from fiberscope.models.tiles.plan import plan  # noqa: PLC0415
+
+    asked = Kernel.read(kernel, order)
+    tensors = load_operands(asked, in_order(operands, asked.inputs), transpose_b=transpose_b, exact=exact)
+    return plan(asked, tensors, capacity_of(asked, buffer))
+
+
+def diff(before: Report | str | Path, after: Report | str | Path) -> Difference:
+    """Say what differs between two runs: what they were made of, settings, then what changed, by effect.
+
+    Raises:
+        InputError: a file that holds no report.
+    """
+    from fiberscope.results.report.difference import compare  # noqa: PLC0415
+
+    return compare(_report(before), _report(after))
+
+
+def plot(report: Report | str | Path, path: str | Path) -> None:
+    """Draw a report into a PNG or SVG file: where cycles went, traffic, both over time.
+
+    Raises:
+        InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
+    """
+    from fiberscope.results.report.pictures import save  # noqa: PLC0415
+
+    save(_report(report), Path(path))
+
+
+def _report(given: Report | str | Path) -> Report:
+    return given if isinstance(given, Report) else Report.read(Path(given))

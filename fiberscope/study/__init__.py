@@ -1,1 +1,0 @@
-"""Studies: several runs of a machine, laid side by side."""

@@ -1,0 +1,223 @@
+"""SAGE beside the paper: Table III, sizes alone, Fig. 13, and the energy of conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import exp, log
+
+from fiberscope.converters.sage.compute import compute
+from fiberscope.converters.sage.configuration import SageParameters
+from fiberscope.converters.sage.kernels import problem
+from fiberscope.converters.sage.published import Row, rows
+from fiberscope.converters.sage.search import Choice, Prediction, rank
+from fiberscope.converters.sage.statistics import Statistics
+from fiberscope.converters.sage.systems import OURS, best_of, systems
+from fiberscope.explore.tables import run
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.generators import uniform
+
+__all__ = ["Comparison", "Ratio", "Simulated", "Size", "Workload", "compare", "simulated"]
+
+ROWS, DEPTH, COLUMNS = 64, 96, 32  # of the operands that are simulated
+DENSITIES = (0.5, 0.1, 0.02)
+SMALL_ARRAY = {"elements": 16, "buffer": 32, "macs": 128, "row_match": 0, "csc_match": "beat"}
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A workload of Table III with a kernel.
+
+    Args:
+        name: of it.
+        kernel: of it.
+        published: formats that the paper's SAGE picks.
+        ours: formats that this one picks.
+        excess: the energy-delay product of the published formats over ours, less 1; None if they cannot be.
+        cycles: predicted, of ours.
+        picojoules: of ours.
+        conversion: part of the energy that conversion takes.
+    """
+
+    name: str
+    kernel: str
+    published: Choice
+    ours: Choice
+    excess: float | None
+    cycles: float
+    picojoules: float
+    conversion: float
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sizes alone: the format in which the first operand is smallest.
+
+    Args:
+        name: of the workload.
+        published: the format that the paper's SAGE picks.
+        smallest: the one that is smallest.
+        excess: bits of the published over those of the smallest.
+    """
+
+    name: str
+    published: str
+    smallest: str
+    excess: float
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A class of accelerators in Fig. 13: energy-delay products over this work's.
+
+    Args:
+        system: the class.
+        mean: the geometric mean over matrices and both kernels.
+        least, greatest: of them.
+        published_mean, published_greatest: the paper's; None where it has none.
+    """
+
+    system: str
+    mean: float
+    least: float
+    greatest: float
+    published_mean: float | None
+    published_greatest: float | None
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The array's cycles as predicted, and as simulated.
+
+    Args:
+        density: of both operands.
+        acf: formats of both.
+        predicted, simulated: cycles.
+    """
+
+    density: float
+    acf: tuple[str, str]
+    predicted: float
+    simulated: int
+
+    @property
+    def error(self) -> float:
+        """Of the prediction."""
+        return self.predicted / self.simulated - 1
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All of it."""
+
+    workloads: list[Workload]
+    sizes: list[Size]
+    ratios: list[Ratio]
+    simulated: list[Simulated]
+
+
+def compare(names: Sequence[str], parameters: SageParameters) -> Comparison:
+    """SAGE on the workloads of Table III.
+
+    Args:
+        names: of workloads; all if there are none.
+        parameters: of SAGE.
+
+    Raises:
+        WorkloadError: an unknown name, with the nearest.
+    """
+    chosen = _chosen(names)
+    workloads = [_workload(row, kernel, parameters) for row in chosen for kernel in row.picks]
+    flat = [row for row in chosen if row.first.mcf[0] not in ("csf", "coo") or len(row.shape) == 2]
+    matrices = [row for row in chosen if len(row.shape) == 2]
+    ratios = _ratios(matrices, parameters) if matrices else []
+    sizes = [_size(row, parameters) for row in flat]
+    return Comparison(workloads, sizes, ratios, [] if names else simulated(parameters))
+
+
+def _chosen(names: Sequence[str]) -> list[Row]:
+    known = {row.name.lower(): row for row in rows()}
+    for name in names:
+        if name.lower() not in known:
+            fix = nearest(name, [row.name for row in rows()])
+            raise WorkloadError(f"{name!r} is not in Table III", fix=fix)
+    return [known[name.lower()] for name in names] or list(rows())
+
+
+def _workload(row: Row, kernel: str, parameters: SageParameters) -> Workload:
+    published = row.picks[kernel].choice
+    ranked = rank(problem(kernel, row.statistics), parameters)
+    best = ranked[0]
+    theirs = next((one for one in ranked if one.choice == published), None)
+    excess = None if theirs is None else theirs.product / best.product - 1
+    conversion = best.conversion_picojoules / best.picojoules
+    return Workload(
+        row.name, kernel, published, best.choice, excess, best.cycles, best.picojoules, conversion
+    )
+
+
+def _size(row: Row, parameters: SageParameters) -> Size:
+    """Of a tensor the formats that go over all places do not depend on its order."""
+    kernel = next(iter(row.picks))
+    formats = problem(kernel, row.statistics).mcfs[0]
+    sizes = {name: row.statistics.bits(parameters.format(name), parameters.bits) for name in formats}
+    published, smallest = row.first.mcf[0], min(sizes, key=sizes.__getitem__)
+    return Size(row.name, published, smallest, sizes[published] / sizes[smallest] - 1)
+
+
+def _ratios(matrices: Sequence[Row], parameters: SageParameters) -> list[Ratio]:
+    problems = [problem(kernel, row.statistics) for row in matrices for kernel in row.picks]
+    bests = {
+        name: [best_of(system, one, parameters) for one in problems] for name, system in systems().items()
+    }
+    return [_ratio(name, bests[name], bests[OURS]) for name in bests]
+
+
+def _ratio(name: str, theirs: Sequence[Prediction], ours: Sequence[Prediction]) -> Ratio:
+    ratios = [one.product / own.product for one, own in zip(theirs, ours, strict=True)]
+    mean = exp(sum(map(log, ratios)) / len(ratios))
+    published = systems()[name].published
+    return Ratio(
+        name,
+        mean,
+        min(ratios),
+        max(ratios),
+        published.mean if published else None,
+        published.greatest if published else None,
+    )
+
+
+def simulated(parameters: SageParameters) -> list[Simulated]:
+    """Cycles of a small weight-stationary array: predicted, and of the machine that runs it.
+
+    Operands are drawn with nonzeros anywhere; the array has 16 PEs with buffers of 32 words, and matches as
+    the machine does.
+
+    Args:
+        parameters: of SAGE, but for those of the array.
+    """
+    array = parameters.array.model_copy(update=SMALL_ARRAY)
+    small = parameters.model_copy(update={"array": array})
+    formats = product(("dense", "csr", "coo", "csc"), ("dense", "csc"))
+    return [_simulated(density, acf, small) for density, acf in product(DENSITIES, formats)]
+
+
+def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters) -> Simulated:
+    a, b = (
+        uniform(*shape, round(density * shape[0] * shape[1]), seed)
+        for seed, shape in enumerate(((ROWS, DEPTH), (DEPTH, COLUMNS)))
+    )
+    asked = problem("spgemm", *(Statistics(name, one.shape, one.nnz) for name, one in (("A", a), ("B", b))))
+    array = parameters.array
+    settings = {
+        "acf.a": acf[0],
+        "acf.b": acf[1],
+        "pe.count": array.elements,
+        "pe.buffer": array.buffer,
+        "pe.comparators": array.comparators,
+        "bus.words": array.bus,
+        "match": parameters.match_cost,
+    }
+    report = run("weight_stationary", a, b, settings=settings)
+    return Simulated(density, acf, compute(asked, *acf, parameters).cycles, report.cycles)
