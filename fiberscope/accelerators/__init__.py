@@ -30,13 +30,13 @@ def names() -> list[str]:
 
 
 def installed() -> dict[str, str]:
-    """The modules of machines that other packages bring, by name: their entry points ``fiberscope.run.find_machine``.
+    """The modules of machines that other packages bring, by name: their entry points ``fiberscope.machines``.
 
     A name that ships is left out.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415  (it reads of every package there is)
 
-    found = {one.name: one.module for one in entry_points(group="fiberscope.run.find_machine")}
+    found = {one.name: one.module for one in entry_points(group="fiberscope.machines")}
     return {name: found[name] for name in sorted(found.keys() - set(names()))}
 
 

@@ -1,10 +1,14 @@
-"""C types for the compiler, from a module's Python annotations: what a ``.pxd`` beside it would say.
+"""Write the C types that the compiler needs (a ``.pxd`` file) from the annotations of a Python module.
 
-What follows from the source is never stated again. Of a compiled class each attribute, method and local name
-gets the C type of its annotation, or of what it is given. Where these cannot say it, a comment at the
-statement does, which begins with ``# C:``. At an attribute, a local name or a number it holds the C type, and
-of an attribute perhaps ``public``, ``readonly`` or ``hidden``; where the statement gives values to several,
-``name=ctype`` of each; ``object`` leaves a name, or a class, to Python. At a class it is ``final``, or
-``open`` to attributes that nobody declares; at a method what ``fiberscope.compiler.methods`` tells. A ``.pxd``
-that stands beside a module already is left as it is: what it puts in place of calls nothing else tells.
+Each attribute, method and local name of a compiled class gets the C type of its annotation, or of the value
+that is assigned to it. Where an annotation cannot express the type, a comment ``# C: TYPE`` at the statement
+does. Its forms:
+
+- at an attribute, a local name or a number: the C type; an attribute may also be ``public``, ``readonly`` or
+  ``hidden``; a statement that assigns several names takes ``name=ctype`` for each; ``object`` leaves a name
+  or a class to Python.
+- at a class: ``final``, or ``open`` for a class that accepts undeclared attributes.
+- at a method: see ``fiberscope.compiler.methods``.
+
+A ``.pxd`` file that was written by hand is never changed.
 """

@@ -1,4 +1,4 @@
-"""Compiles modules in place, as a process: ``python -m fiberscope.compiler.compile FOLDER LIBRARY FILE...``."""
+"""Compile modules in place: ``python -m fiberscope.compiler.compile FOLDER LIBRARY FILE...``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes the folder of a machine of a user's own: a copy of ``fiberscope/template/row_wise`` under its name."""
+"""Write the folder of a user's own machine: a copy of ``fiberscope/template/row_wise`` under a new name."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_a_package_that_is_installed_brings_a_machine(
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
     names = "mine = mine.machine\ngamma = mine.machine\nlost = mine.lost\n"
-    (facts / "entry_points.txt").write_text(f"[fiberscope.run.find_machine]\n{names}")
+    (facts / "entry_points.txt").write_text(f"[fiberscope.machines]\n{names}")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert accelerators.installed() == {"lost": "mine.lost", "mine": "mine.machine"}
     assert accelerators.find("mine").shipped == folder / "config.yaml"

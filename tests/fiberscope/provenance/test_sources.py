@@ -175,7 +175,8 @@ def test_what_a_process_has_imported_besides_changes_nothing() -> None:
         ).stdout
         for before in (
             "",
-            "import fiberscope.explore.sweeps.worker, fiberscope.models.trace.api, fiberscope.accelerators.sigma; ",
+            "import fiberscope.explore.sweeps.worker, fiberscope.models.trace.api, "
+            "fiberscope.accelerators.sigma; ",
         )
     )
     assert alone == beside

@@ -165,7 +165,8 @@ def test_a_point_that_takes_too_long_or_too_much_has_its_row(
 def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
     scheduler: str, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    child = "import runpy, time; time.sleep(2); runpy.run_module('fiberscope.explore.sweeps.worker', run_name='__main__')"
+    module = "fiberscope.explore.sweeps.worker"
+    child = f"import runpy, time; time.sleep(2); runpy.run_module('{module}', run_name='__main__')"
     monkeypatch.setattr("fiberscope.explore.sweeps.runner._CHILD", [sys.executable, "-c", child])
     mine = altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL")
     frame = fiberscope.sweep(
