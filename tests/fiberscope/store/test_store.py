@@ -257,6 +257,41 @@ def test_nothing_added_is_lost_or_twice_however_often_two_writers_are_killed(
     assert len(pd.read_parquet(folder)) == len(found) == len(made.digests())
 
 
+READS: dict[str, Callable[[Store], object]] = {
+    "digests": lambda reader: len(reader.digests()),
+    "frame": lambda reader: len(reader.frame()),
+    "table": lambda reader: reader.table("SELECT count(*) AS n FROM runs").to_pylist()[0]["n"],
+    "distinct": lambda reader: reader.table("SELECT count(DISTINCT digest) AS n FROM runs").to_pylist()[0][
+        "n"
+    ],
+}
+
+
+@pytest.mark.parametrize("listing", ["_new", "_parts"])
+@pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
+@pytest.mark.parametrize("read", READS)
+def test_a_row_that_is_gathered_during_a_read_is_read_once(
+    read: str, before: bool, listing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process gathers just before or just after the reader lists the arrived files or the parts."""
+    filled(tmp_path, range(4)).gather()
+    writer = filled(tmp_path, range(4, 9))
+    reader = Store(tmp_path)
+    monkeypatch.setattr(reader, "gather", lambda: None)  # as of a reader who may not write
+    original = getattr(reader, listing)
+
+    def listed() -> list[Path]:
+        if before:
+            writer.gather()
+        files: list[Path] = original()
+        writer.gather()
+        return files
+
+    monkeypatch.setattr(reader, listing, listed)
+    assert READS[read](reader) == 9
+    assert READS[read](Store(tmp_path)) == 9
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_a_part_that_is_damaged_anywhere_is_named_by_whoever_meets_it(seed: int, tmp_path: Path) -> None:
     folder = tmp_path / "a.b"  # a message ends at no dot of a path

@@ -76,6 +76,43 @@ def test_points_of_other_searches_and_failures_teach_nothing(
     assert searched(tmp_path, small, 2).best() == other.best() == []
 
 
+def rewritten(original: Store, folder: Path, **changes: object) -> Store:
+    """A store with the rows of another, some columns changed."""
+    store = Store(folder, make=True)
+    for number, row in enumerate(original.table("SELECT * FROM runs").to_pylist()):
+        digest = f"{number:064x}"
+        values = {**row, "digest": digest, **changes}
+        keys = {name: values.pop(name) for name in ("pe_count", "fibercache_ways")}
+        store.add(digest, encoded(values, {name.replace("_", ".", 1): value for name, value in keys.items()}))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("changes", "counted"),
+    [
+        ({}, 3),
+        ({"source": "0" * 64}, 0),  # designs that other sources ran
+        ({"settings": '{"pe.count": 2}'}, 0),  # a searched parameter has its default value
+        ({"settings": '{"pe.count": 2, "fibercache.ways": 8, "memory.channels": 8}'}, 0),
+        ({"settings": '{"pe.count": 9, "fibercache.ways": 8}'}, 0),  # outside of the space
+        ({"command": "model"}, 0),
+        ({"accelerator": "extensor"}, 0),
+        ({"workload": "another.mtx"}, 0),
+    ],
+    ids=["same", "sources", "fewer", "more", "outside", "command", "machine", "workload"],
+)
+def test_a_search_counts_the_designs_of_its_own_space_and_sources_alone(
+    scheduler: str, small: str, tmp_path: Path, changes: dict[str, object], counted: int
+) -> None:
+    first = searched(tmp_path, small, 3)
+    first.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    (tmp_path / "again").mkdir()
+    rewritten(first.store, tmp_path / "again" / "s", **changes)
+    again = searched(tmp_path / "again", small, 3)
+    assert len(again.designs("cycles")) == counted
+    assert (again.best() != []) == bool(counted)
+
+
 def test_a_size_is_measured_beside_points_that_are_refused(
     scheduler: str, small: str, tmp_path: Path
 ) -> None:

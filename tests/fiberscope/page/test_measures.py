@@ -1,0 +1,92 @@
+"""The runs that a page keeps of a large store: the front of each accelerator and workload."""
+
+import pytest
+
+pytest.importorskip("duckdb", reason="the extra 'sweep' is not installed")
+
+import pandas as pd
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fiberscope.page.measures import carried
+from fiberscope.page.study import study_data
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import encoded
+
+Run = tuple[str, int, int]  # workload, cycles, traffic in bytes
+RUNS = st.lists(
+    st.tuples(st.sampled_from(["a.mtx", "b.mtx"]), st.integers(1, 5), st.integers(1, 5)), max_size=12
+)
+
+
+def front(runs: list[Run]) -> set[Run]:
+    """The runs that no run of the same workload beats in one measure without losing in the other."""
+    return {
+        run
+        for run in runs
+        if not any(
+            rival[0] == run[0] and rival != run and rival[1] <= run[1] and rival[2] <= run[2]
+            for rival in runs
+        )
+    }
+
+
+def frame_of(runs: list[Run], status: str = "done") -> pd.DataFrame:
+    columns = ["workload", "cycles", "traffic_bytes"]
+    return pd.DataFrame(runs, columns=columns).assign(accelerator="gamma", status=status)
+
+
+@given(RUNS)
+@example([("a.mtx", 3, 3), ("a.mtx", 3, 2), ("a.mtx", 2, 3)])  # equal in one measure, worse in the other
+@example([("a.mtx", 2, 2), ("a.mtx", 2, 2)])
+@example([("a.mtx", 1, 1), ("b.mtx", 4, 4)])  # another workload beats nobody
+def test_the_front_of_each_workload_is_carried(runs: list[Run]) -> None:
+    poor = [("a.mtx", 100, 100 + number) for number in range(200)] + [
+        ("b.mtx", 100, 100 + number) for number in range(200)
+    ]
+    best = front([*runs, *poor])
+    kept = carried(frame_of([*runs, *poor]), 2 * max(1, len(best)))
+    assert best <= set(kept[["workload", "cycles", "traffic_bytes"]].itertuples(index=False, name=None))
+
+
+@given(RUNS)
+def test_no_beaten_run_takes_a_place_of_the_front(runs: list[Run]) -> None:
+    """With room for the front alone (half of the places), a beaten run comes from the even sample."""
+    from fiberscope.page.measures import _front
+
+    table = frame_of(runs)
+    marked = table[_front(table)] if runs else table
+    rows = list(marked[["workload", "cycles", "traffic_bytes"]].itertuples(index=False, name=None))
+    assert set(rows) == front(runs)
+    assert len(rows) == len(set(rows)), "of equal runs the front has the first"
+
+
+def test_a_failed_run_is_on_no_front() -> None:
+    table = pd.concat(
+        [frame_of([("a.mtx", 1, 1)], status="failed"), frame_of([("a.mtx", 2, 2)])], ignore_index=True
+    )
+    from fiberscope.page.measures import _front
+
+    assert _front(table).tolist() == [False, True]
+
+
+def store_of(folder, settings: list[dict[str, int]]) -> Store:
+    store = Store(folder, make=True)
+    for number, parameters in enumerate(settings):
+        row = {"digest": f"{number:064x}", "status": "done", "accelerator": "gamma", "workload": "a.mtx"}
+        measured = {"command": "sim", "fidelity": "event", "cycles": 10, "traffic_bytes": 10, "seconds": 1.0}
+        store.add(str(row["digest"]), encoded({**row, **measured, "config": "{}"}, parameters))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("settings", "distinguishing"),
+    [
+        ([{"pe.count": 8}, {}], ["pe_count"]),  # a run without a parameter differs from a run with it
+        ([{}, {"pe.count": 8}, {}, {"pe.count": 8}], ["pe_count"]),
+        ([{"pe.count": 8}, {"pe.count": 8}], []),
+        ([{"pe.count": 8, "pe.radix": 2}, {"pe.count": 8}], ["pe_radix"]),
+    ],
+)
+def test_a_parameter_that_some_runs_lack_distinguishes_them(tmp_path, settings, distinguishing) -> None:
+    assert study_data(store_of(tmp_path, settings))["telling"] == distinguishing
