@@ -267,27 +267,28 @@ READS: dict[str, Callable[[Store], object]] = {
 }
 
 
-@pytest.mark.parametrize("listing", ["_new", "_parts"])
+@pytest.mark.parametrize("step", ["_new", "_parts", "_rows"])
 @pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
 @pytest.mark.parametrize("read", READS)
 def test_a_row_that_is_gathered_during_a_read_is_read_once(
-    read: str, before: bool, listing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    read: str, before: bool, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process gathers just before or just after the reader lists the arrived files or the parts."""
+    """Another process gathers just before or just after a step of the reader: a listing, or reading rows."""
+    monkeypatch.setattr(store, "PART_ROWS", 4)  # what is gathered goes into new parts
     filled(tmp_path, range(4)).gather()
     writer = filled(tmp_path, range(4, 9))
     reader = Store(tmp_path)
     monkeypatch.setattr(reader, "gather", lambda: None)  # as of a reader who may not write
-    original = getattr(reader, listing)
+    original = getattr(reader, step)
 
-    def listed() -> list[Path]:
+    def interrupted(*arguments: object) -> object:
         if before:
             writer.gather()
-        files: list[Path] = original()
+        outcome: object = original(*arguments)
         writer.gather()
-        return files
+        return outcome
 
-    monkeypatch.setattr(reader, listing, listed)
+    monkeypatch.setattr(reader, step, interrupted)
     assert READS[read](reader) == 9
     assert READS[read](Store(tmp_path)) == 9
 
