@@ -12,6 +12,8 @@ from mapped_runs import MOST_EQUAL, bits_of_the_trace, compare, ran
 from scipy.sparse import csr_array
 
 import fiberscope
+from fiberscope.hw.dram.replay import read_trace
+from fiberscope.hw.memory.protocol import READ
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
@@ -151,3 +153,18 @@ def test_what_finds_no_room_in_a_buffer_comes_again(tmp_path):
         overflows.append(sum(one.counters.get("overflows", 0) for one in report.components.values()))
     assert moved == [1 + 3, 1 + 3, 1 + 1 + 2 * 5]
     assert overflows == [0, 0, 2 * 5]
+
+
+@pytest.mark.parametrize("page", [64, 128, 1024])
+@pytest.mark.parametrize("specification", ["spec:gamma", "spec:extensor"])
+def test_instances_write_to_disjoint_addresses(specification, page, tmp_path):
+    """Each line of the product is written once, whichever instance writes it."""
+    path = tmp_path / "run.trace"
+    matrix = "uniform:rows=60,cols=60,nonzeros=700,seed=3"
+    report = fiberscope.simulate(
+        specification, matrix, settings={"timing.page": page, "memory.model": "dram"}, memory_trace=path
+    )
+    lines = Counter(address for _cycle, operation, address in read_trace(path) if operation != READ)
+    assert max(lines.values()) == 1
+    assert report.traffic["Z"].write_bytes == 64 * len(lines)
+    assert len(lines) > 32, "more lines than instances, so that pages take turns"
