@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,11 @@ from published.costs import Cost, costs
 from published.sam_experiments import Claim, Measured, experiments
 from published.sparseloop import sparseloop
 
-__all__ = ["HERE", "KNOWN", "PARTS", "Held", "Row", "sam", "validation"]
+__all__ = ["ALL", "HERE", "KNOWN", "PARTS", "MeanError", "Row", "sam", "validation"]
 
 HERE = "here"
 ALL = "all"
-KNOWN = ("held back", "nothing settled after it", "settled after it")
+KNOWN = ("tuned on it", "not tuned on it", "held out")
 IN_SIGHT = "gating, and what a PE compares and holds, with Table III in sight"
 MACHINES = ("gamma", "extensor", "outerspace", "sigma")
 
@@ -40,8 +40,8 @@ class Row:
         published, ours: the number; ours is none of a run elsewhere of which only the error was told.
         error: ours over the published, less 1; of traffic the difference of all tensors' sums.
         public: the error of a public tool, TeAAL's model, on the same figure; None if there is none.
-        held: the figure was not known until the machine was as it is.
-        settled: what was chosen after ours had been held to it; empty if nothing was.
+        held: the figure was held out: nobody looked at it before the machine was finished.
+        settled: what was tuned, chosen after a comparison with this figure; empty if nothing was.
         ran: ``HERE``, or the commit that ran where the matrix could be fetched.
     """
 
@@ -60,19 +60,20 @@ class Row:
     @property
     def known(self) -> str:
         """One of ``KNOWN``."""
-        return KNOWN[2] if self.settled else KNOWN[0] if self.held else KNOWN[1]
+        return KNOWN[0] if self.settled else KNOWN[2] if self.held else KNOWN[1]
 
 
 @dataclass(frozen=True)
-class Held:
-    """Rows alike, together.
+class MeanError:
+    """The mean error of rows with the same machine, figure, settings and knowledge of the figure.
 
     Args:
-        machine, figure, settings, known: which they have in common; known is ``ALL`` of all of them.
-        count: how many.
-        error: the mean of their errors, each without its sign.
-        largest: of these.
-        public: the public tool's mean, where it has all of them.
+        machine, figure, settings: those of all these rows.
+        known: one of ``KNOWN``, or ``ALL`` for the rows of every kind together.
+        count: number of rows.
+        error: mean of the absolute errors.
+        largest: largest absolute error.
+        public: mean absolute error of the public tool; None unless the tool has an error for every row.
     """
 
     machine: str
@@ -85,23 +86,22 @@ class Held:
     public: float | None
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> list[Held]:
-        """Rows by what they have in common; where that is not what is known of them, all together, too."""
-        groups: dict[tuple[str, str, str], dict[str, list[Row]]] = {}
+    def of(cls, rows: Iterable[Row]) -> list[MeanError]:
+        """Return the means by machine, figure and settings: of all rows, then by what was known."""
+        groups: dict[tuple[str, str, str], list[Row]] = {}
         for row in rows:
-            alike = groups.setdefault((row.machine, row.figure, row.settings), {})
-            alike.setdefault(row.known, []).append(row)
-        return [one for common, alike in groups.items() for one in cls._each(common, alike)]
+            groups.setdefault((row.machine, row.figure, row.settings), []).append(row)
+        return [mean for common, group in groups.items() for mean in cls._each(common, group)]
 
     @classmethod
-    def _each(cls, common: tuple[str, str, str], alike: Mapping[str, list[Row]]) -> Iterator[Held]:
-        for known, rows in alike.items():
-            yield cls._of((*common, known), rows)
-        if len(alike) > 1:
-            yield cls._of((*common, ALL), [row for rows in alike.values() for row in rows])
+    def _each(cls, common: tuple[str, str, str], rows: Sequence[Row]) -> Iterator[MeanError]:
+        yield cls._of((*common, ALL), rows)
+        for known in KNOWN:
+            if group := [row for row in rows if row.known == known]:
+                yield cls._of((*common, known), group)
 
     @classmethod
-    def _of(cls, common: tuple[str, str, str, str], rows: Sequence[Row]) -> Held:
+    def _of(cls, common: tuple[str, str, str, str], rows: Sequence[Row]) -> MeanError:
         errors = [abs(row.error) for row in rows]
         public = [abs(row.public) for row in rows if row.public is not None]
         theirs = sum(public) / len(public) if len(public) == len(rows) else None
@@ -148,7 +148,7 @@ def sam(names: Sequence[str], tell: Callable[[str], None]) -> tuple[list[Row], l
 def _tiled(run: Measured, published: int) -> Row:
     error = run.cycles / published - 1
     where = f"Fig. {run.figure}, {run.input}"
-    return Row("sam", "cycles", where, "tiles are there at once", published, run.cycles, error)
+    return Row("sam", "cycles", where, "ideal tile memory", published, run.cycles, error)
 
 
 def machine_rows(kind: Accelerator[Any], tell: Callable[[str], None]) -> list[Row]:
@@ -202,7 +202,7 @@ def _public(teaal: Figures | None, reported: float) -> float | None:
 
 
 def _cost(cost: Cost) -> Row:
-    left = f"{cost.without} parts are not in ours" if cost.without else ""
+    left = f"{cost.without} parts excluded" if cost.without else ""
     return Row(cost.machine, cost.what, cost.run, left, cost.published, cost.ours, cost.error)
 
 

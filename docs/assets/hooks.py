@@ -16,7 +16,7 @@ BESIDE = {
     "DEVIATIONS.md": "deviations.md",
     "CHANGELOG.md": "changelog.md",
 }
-LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
+LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
 def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - mkdocs has no public type for it

@@ -29,7 +29,6 @@ STOPS = re.compile(r"\b(?:e\.g|i\.e|et al|vs|Fig|cf|approx)\.")
 
 # Pages that were written before this rule. The list only shrinks: a page that keeps the rule must leave it.
 NOT_YET = {
-    "README.md",
     "docs/accuracy.md",
     "docs/analytic.md",
     "docs/architecture.md",
@@ -63,7 +62,6 @@ NOT_YET = {
     "docs/timeline.md",
     "docs/timing_model.md",
     "docs/units.md",
-    "docs/validation.md",
     "docs/waveforms.md",
     "docs/workloads.md",
 }

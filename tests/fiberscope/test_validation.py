@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,16 @@ import pytest
 from fiberscope import accelerators, cli
 from published.sam_experiments import SIDES, TILED, Claim, Measured
 from published.sparseloop import sparseloop
-from published.validation import HERE, Held, Row, machine_rows, sam, validation
+from published.validation import HERE, MeanError, Row, machine_rows, sam, validation
 from published.validation_tables import validation_tables
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "validation.md"
 README = ROOT / "README.md"
+SAM_SETTINGS = "ideal tile memory"
 TABLE = re.compile(r"^([^|\n]+):\n\n(\|.*\|)\n\|[-| :]+\|\n((?:\|.*\|\n)+)", re.MULTILINE)
 PARTS = {"gamma", "extensor", "outerspace", "sigma", "sage", "sparseloop", "sam"}
+QUOTED_SETTINGS = {"simple", "dram", "none, ideal output", "none, ideal output and input", "", SAM_SETTINGS}
 QUOTED = re.compile("(<!-- validation: begin -->\n)(.*?)(<!-- validation: end -->)", re.DOTALL)
 TINY = """%%MatrixMarket matrix coordinate real general
 4 4 6
@@ -59,30 +62,36 @@ def test_the_page_has_figures_of_every_part():
 
 @pytest.mark.parametrize(("title", "row"), FIGURES)
 def test_an_error_of_the_page_is_ours_over_the_published(title, row):
-    if not row["Ours"]:
-        assert "run elsewhere" in row["Run"]
-        return
-    published, ours = number(row["Published"]), number(row["Ours"])
+    published, ours = number(row["Published"]), number(row["Ours"].removeprefix("about "))
     digits = 0.06 if min(published, ours) >= 1000 else 0.2  # as rounded there, in percent
+    if row["Ours"].startswith("about "):  # three digits, worked out from an error that was kept
+        assert "run elsewhere" in row["Run"]
+        digits = 0.6
     assert number(row["Error"]) == pytest.approx(100 * (ours / published - 1), abs=digits), title
 
 
-@pytest.mark.parametrize("mean", MEANS, ids=lambda mean: " ".join(list(mean.values())[:4]))
+@pytest.mark.parametrize("mean", MEANS, ids=lambda mean: " ".join(list(mean.values())[:3]))
 def test_a_mean_of_the_page_is_of_all_its_rows(mean):
-    errors = [
-        abs(number(row["Error"]))
+    rows = [
+        row
         for title, row in FIGURES
         if (title, row["Figure"], row["Settings"]) == (mean["Of"], mean["Figure"], mean["Settings"])
-        and mean["Known"] in (row["Known"], "all")
     ]
-    assert len(errors) == int(mean["Figures"])
-    assert number(mean["Mean error"]) == pytest.approx(sum(errors) / len(errors), abs=0.101)
-    assert number(mean["Largest"]) == pytest.approx(max(errors), abs=0.001)
+    assert rows
+    for column in ("Tuned on it", "Not tuned on it", "Held out", "All"):
+        errors = [abs(number(row["Error"])) for row in rows if column in (row["Known"].capitalize(), "All")]
+        if not errors:
+            assert mean[column] == ""
+            continue
+        shown, count = mean[column].split(" of ")
+        assert len(errors) == int(count)
+        assert number(shown) == pytest.approx(sum(errors) / len(errors), abs=0.101)
+    assert number(mean["Largest"]) == pytest.approx(max(abs(number(row["Error"])) for row in rows), abs=0.001)
 
 
 def test_every_choice_that_a_row_speaks_of_is_said():
-    said = [(row["Of"], row["After"]) for row in SHOWN["Settled after"]]
-    settled = [(of, row["Run"]) for of, row in FIGURES if row["Known"] == "settled after it"]
+    said = [(row["Of"], row["On"]) for row in SHOWN["Tuned on"]]
+    settled = [(of, row["Run"]) for of, row in FIGURES if row["Known"] == "tuned on it"]
     assert len(settled) > 10
     for machine, run in settled:
         name = run.split(", run elsewhere")[0]
@@ -90,10 +99,11 @@ def test_every_choice_that_a_row_speaks_of_is_said():
 
 
 def test_the_readme_quotes_the_page():
-    """With FIBERSCOPE_UPDATE_DOCS=1 it is written anew: the means of cycles."""
-    lines = PAGE.read_text(encoding="utf-8").split("Means of errors", 1)[1].splitlines()
+    """The mean errors of cycles; set FIBERSCOPE_UPDATE_DOCS=1 to write them anew."""
+    lines = PAGE.read_text(encoding="utf-8").split("Mean absolute errors", 1)[1].splitlines()
     head = next(place for place, line in enumerate(lines) if line.startswith("| Of |"))
-    wanted = [line for line in lines[head + 2 :] if re.match(r"\| \w+ \| cycles \|", line)]
+    cells = {line: tuple(cell.strip() for cell in line[1:-1].split(" | ")) for line in lines[head + 2 :]}
+    wanted = [line for line, row in cells.items() if row[1:2] == ("cycles",) and row[2] in QUOTED_SETTINGS]
     text = "\n".join(["", *lines[head : head + 2], *wanted, "", ""])
     readme = README.read_text(encoding="utf-8")
     if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
@@ -138,12 +148,34 @@ def row(error, settled="", held=False, public=None):
 
 def test_means_are_of_rows_alike_and_of_all_of_them():
     rows = [row(0.1, public=-0.5), row(-0.3, public=0.1), row(0.5, "a choice"), row(0.02, held=True)]
-    plain, settled, held, every = Held.of(rows)
-    assert (plain.known, plain.count, plain.largest) == ("nothing settled after it", 2, 0.3)
+    every, tuned, plain, held = MeanError.of(rows)
+    assert (plain.known, plain.count, plain.largest) == ("not tuned on it", 2, 0.3)
     assert (plain.error, plain.public) == pytest.approx((0.2, 0.3))
-    assert (settled.known, settled.error, settled.public) == ("settled after it", 0.5, None)
-    assert (held.known, held.error) == ("held back", 0.02)
+    assert (tuned.known, tuned.error, tuned.public) == ("tuned on it", 0.5, None)
+    assert (held.known, held.error) == ("held out", 0.02)
     assert (every.known, every.count, every.error, every.largest) == ("all", 4, pytest.approx(0.23), 0.5)
+
+
+def test_the_table_of_means_has_a_column_for_each_kind_of_knowledge():
+    rows = [row(0.1), row(-0.3), row(0.5, "a choice")]
+    (table, *_others) = validation_tables(rows, [])
+    assert dict(zip(table.columns, table.rows[0], strict=True)) == {
+        "Of": "toy",
+        "Figure": "cycles",
+        "Settings": "plain",
+        "Tuned on it": "50.0% of 1",
+        "Not tuned on it": "20.0% of 2",
+        "Held out": "",
+        "All": "30.0% of 3",
+        "Largest": "50.0%",
+        "TeAAL's mean": "",
+    }
+
+
+def test_the_cycles_of_a_run_of_which_only_the_error_was_kept_are_worked_out():
+    figure = replace(row(0.349, held=True), published=12_600_800, ours=None)
+    table = validation_tables([figure], [])[1]
+    assert dict(zip(table.columns, table.rows[0], strict=True))["Ours"] == "about 17,000,000"
 
 
 @pytest.fixture
