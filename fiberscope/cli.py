@@ -9,6 +9,7 @@ inside the commands, so that ``--help`` answers at once.
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -132,6 +133,8 @@ def _of_the_system(error: OSError) -> str:
     reason = error.strerror or str(error)
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason}"
+    if error.errno == errno.ENOENT:  # of Python's search for one
+        return f"{reason}; name a folder with room in TMPDIR"
     _give_up_output()
     return f"the output cannot be written: {reason}"
 

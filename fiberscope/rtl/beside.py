@@ -42,21 +42,24 @@ class Beside:
             warnings.catch_warnings()
         ):  # of Python 3.12: the threads here draw a bar, and the child draws none
             warnings.filterwarnings("ignore", ".* is multi-threaded, use of fork", DeprecationWarning)
-            self._process.start()
+            with contextlib.suppress(OSError):  # no process can be started: the run is made here, later
+                self._process.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop running, if it still does."""
-        self._process.kill()
-        self._process.join()
+        if self._process.pid is not None:
+            self._process.kill()
+            self._process.join()
         self._folder.cleanup()
 
     def report(self) -> Report:
         """The report, when it is there."""
         if self._report is None:
-            self._process.join()
+            if self._process.pid is not None:
+                self._process.join()
             self._report = Report.read(self._path) if self._process.exitcode == 0 else self._run()
         return self._report
 

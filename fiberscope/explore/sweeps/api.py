@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import Where
 from fiberscope.explore.sweeps.plan import Task, planned
 from fiberscope.explore.sweeps.progress import Progress, batches, shown
@@ -192,12 +193,8 @@ def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progr
     """Run tasks; what comes of them is in the parts of the store then, even if interrupted."""
     if not tasks:
         return
-    from fiberscope.explore.sweeps.clusters import connected  # noqa: PLC0415  (Dask takes seconds, and here is what it is for)
-    from fiberscope.explore.sweeps.engine import execute  # noqa: PLC0415  (as above)
-
     try:
-        with connected(where) as client:
-            execute(client, batches(tasks, progress), store, limits, progress)
+        run_batches(where, batches(tasks, progress), store, limits, progress)
     finally:
         store.gather()
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import threading
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,38 +12,18 @@ from types import ModuleType
 from typing import Any
 
 import dask
-from distributed import Client, LocalCluster
+from distributed import Client
+from distributed.security import Security
 
 from fiberscope.accelerators.yaml_layer import read_document
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.local_workers import CONFIGURATION, local_client
+from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
 __all__ = ["connected"]
 
 PATIENCE = "30s"
-START_PATIENCE = "120s"  # of workers on this computer, which may be busy
-LOOK_SECONDS = 1.0
-LAST_SECONDS = 3.0
-_OPTIONS = (
-    "--nthreads",
-    "1",
-    "--memory-limit",
-    "0",
-    "--no-dashboard",
-    "--preload-nanny",
-    "fiberscope.explore.sweeps.watchdog",
-)
-# It cleans up after who was killed, and need not say so.
-_QUIET = {"PYTHONWARNINGS": "ignore:resource_tracker"}
-CONFIGURATION = {  # of Dask; what it looks after many times a second costs more than short points bear
-    "logging.distributed": "critical",
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.admin.tick.interval": "1s",
-    "distributed.scheduler.active-memory-manager.start": False,
-    "distributed.scheduler.allowed-failures": 0,  # the sweep gives again what is unfinished of a batch
-    "distributed.scheduler.work-stealing-interval": "1s",
-    "distributed.worker.profile.enabled": False,
-}
 
 
 @contextmanager
@@ -61,7 +39,7 @@ def connected(where: Where) -> Iterator[Client]:
         elif where.slurm is not None or where.pbs is not None:
             opened = _jobs(where)
         else:
-            opened = _here(where.workers or len(os.sched_getaffinity(0)))
+            opened = local_client(where.local_workers(len(os.sched_getaffinity(0))) or 1)
         with opened as client:
             yield client
 
@@ -76,69 +54,6 @@ def _there(address: str) -> Iterator[Client]:
         yield client
 
 
-@contextmanager
-def _here(workers: int) -> Iterator[Client]:
-    """Workers as a cluster has them, started by Dask's command: no script needs a guard of ``__main__``."""
-    with (
-        LocalCluster(n_workers=0, processes=True, dashboard_address="127.0.0.1:0") as cluster,
-        _Workers(cluster.scheduler_address, workers),
-        Client(cluster) as client,
-    ):
-        try:
-            client.wait_for_workers(workers, timeout=START_PATIENCE)
-        except TimeoutError as error:
-            raise InputError(f"{workers} workers have not started within {START_PATIENCE}") from error
-        yield client
-
-
-class _Workers:
-    """Dask's command for workers, which is started again when it dies; their points are then run again."""
-
-    def __init__(self, address: str, workers: int) -> None:
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *_OPTIONS]
-        self._command = [*command, "--nworkers", str(workers)]
-        self._ending = threading.Event()
-        self._process = self._start()
-        self._keeper = threading.Thread(target=self._keep, daemon=True)
-        self._keeper.start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            self._command,
-            env={**os.environ, **_as_environment(CONFIGURATION), **_QUIET},
-            start_new_session=True,  # Ctrl-C is for the sweep
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-        )
-
-    def _keep(self) -> None:
-        while not self._ending.wait(LOOK_SECONDS):
-            if self._process.poll() is not None:
-                self._process = self._start()
-
-    def __enter__(self) -> _Workers:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        """End the workers, and the points that they run: at once where nobody waits for these any more."""
-        self._ending.set()
-        self._keeper.join()
-        self._process.terminate()
-        try:
-            self._process.wait(LAST_SECONDS if kind is None else 0)
-        except subprocess.TimeoutExpired:  # points are running
-            self._process.kill()
-            self._process.wait()
-
-
-def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:
-    """As Dask reads it there."""
-    return {
-        f"DASK_{key.upper().replace('-', '_').replace('.', '__')}": str(value)
-        for key, value in configuration.items()
-    }
-
-
 def _dask_jobqueue() -> ModuleType:
     """The library, whose import has Ctrl-C end the process without a word, with Ctrl-C as it was."""
     before = signal.getsignal(signal.SIGINT)
@@ -150,18 +65,45 @@ def _dask_jobqueue() -> ModuleType:
 
 @contextmanager
 def _jobs(where: Where) -> Iterator[Client]:
+    """Workers in jobs of a batch system, which talk by TLS with a key of this sweep."""
     kind, file = ("SLURMCluster", where.slurm) if where.slurm else ("PBSCluster", where.pbs)
     assert file is not None
     options = _options(file)
     jobs = options.pop("jobs", 1)
-    try:
-        cluster = getattr(_dask_jobqueue(), kind)(**options)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{file}: {' '.join(str(error).split())}") from error
-    with cluster, Client(cluster) as client:
-        cluster.scale(jobs=jobs)
-        client.wait_for_workers(1)
-        yield client
+    with tempfile.TemporaryDirectory(prefix=".fiberscope-tls-", dir=_shared(options)) as folder:
+        try:
+            cluster = getattr(_dask_jobqueue(), kind)(**_secured(options, folder))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{file}: {' '.join(str(error).split())}") from error
+        with cluster, Client(cluster) as client:
+            cluster.scale(jobs=jobs)
+            client.wait_for_workers(1)
+            yield client
+
+
+def _shared(options: Mapping[str, Any]) -> str:
+    """The folder that jobs see too; the working directory unless the file names another."""
+    return os.path.expanduser(os.path.expandvars(str(options.get("shared_temp_directory") or os.getcwd())))
+
+
+def _secured(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    """The options of a cluster with TLS and without HTTP servers.
+
+    Args:
+        options: of the user.
+        folder: for the key, which jobs read there; nobody but the user may look into it.
+    """
+    extra = ["--no-dashboard", "--worker-class", WORKER, *options.get("worker_extra_args", ())]
+    scheduler = {"dashboard": False, "dashboard_address": None, **options.get("scheduler_options", {})}
+    return {
+        **options,
+        "security": Security.temporary(),
+        "protocol": "tls://",
+        "shared_temp_directory": folder,
+        "scheduler_cls": QuietScheduler,
+        "scheduler_options": scheduler,
+        "worker_extra_args": extra,
+    }
 
 
 def _options(file: Path) -> dict[str, Any]:

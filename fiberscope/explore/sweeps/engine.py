@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from distributed import Client
 from distributed.client import Future
@@ -21,25 +21,16 @@ from distributed.scheduler import KilledWorker
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.plan import Task
-from fiberscope.explore.sweeps.runner import ENDED, Limits, run_batch
+from fiberscope.explore.sweeps.runner import ENDED, ChildStartError, Limits, run_batch
 from fiberscope.explore.sweeps.task_status import Outcome, ended
+from fiberscope.explore.sweeps.watcher import Watcher
 from fiberscope.results.store import Store
 
-__all__ = ["DEATHS", "Watcher", "execute", "threads"]
+__all__ = ["DEATHS", "execute", "threads"]
 
 
 LOOK_SECONDS = 5.0  # workers come and go
 DEATHS = 10  # workers that a point may be on when they die, before it is taken for the cause
-
-
-class Watcher(Protocol):
-    """Who is told how far it is."""
-
-    def working(self, workers: int) -> None:
-        """So many points are run at a time."""
-
-    def ended(self, task: Task, outcome: Outcome) -> None:
-        """Its row is in the store."""
 
 
 def execute(
@@ -55,7 +46,7 @@ def execute(
         watcher: is told.
 
     Raises:
-        InputError: the scheduler is gone.
+        InputError: the scheduler is gone, or a worker can start no process for points.
     """
     _Execution(client, batches, store, limits, watcher).run()
 
@@ -152,6 +143,8 @@ class _Execution:
         """The first point that is unfinished is the one that was running."""
         if task is None:
             return
+        if isinstance(error, ChildStartError):  # no other point would fare better
+            raise error
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, KilledWorker):
             self._deaths[task.digest] += 1 + error.allowed_failures

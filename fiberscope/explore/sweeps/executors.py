@@ -22,3 +22,8 @@ class Where:
     slurm: Path | None = None
     pbs: Path | None = None
     workers: int | None = None
+
+    def local_workers(self, cores: int) -> int | None:
+        """Return the number of workers on this computer; None where a cluster runs the points."""
+        elsewhere = self.scheduler is not None or self.slurm is not None or self.pbs is not None
+        return None if elsewhere else self.workers or cores

@@ -60,11 +60,11 @@ class Progress:
         self._of_all = _Spent()
 
     def working(self, workers: int) -> None:
-        """As ``engine.Watcher``."""
+        """As ``watcher.Watcher``."""
         self.workers = workers
 
     def ended(self, task: Task, outcome: Outcome) -> None:
-        """As ``engine.Watcher``."""
+        """As ``watcher.Watcher``."""
         self.statuses[outcome.status] += 1
         self._left[task.point.workload] -= 1
         for spent in (self._spent[task.point.workload], self._of_all):

@@ -16,12 +16,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fiberscope.base.errors import InputError
+from fiberscope.base.processes import ALONE
 from fiberscope.explore.sweeps.statuses import REFUSED, STALE
 
 if TYPE_CHECKING:
     from fiberscope.explore.sweeps.task_status import Outcome
 
-__all__ = ["ENDED", "Limits", "run_batch"]
+__all__ = ["ENDED", "ChildStartError", "Limits", "end_child", "run_batch", "run_task"]
 
 ENDED = "point-ended"
 
@@ -48,12 +50,20 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
 
     worker = get_worker()
     for task in batch:
-        outcome = _run(task, limits)
+        outcome = run_task(task, limits)
         worker.log_event(topic, {"action": ENDED, "digest": task["row"]["digest"], "outcome": tuple(outcome)})
 
 
-def _run(task: Mapping[str, Any], limits: Limits) -> Outcome:
-    """Run a task in the process that this thread has for it."""
+def run_task(task: Mapping[str, Any], limits: Limits) -> Outcome:
+    """Run a task in the process that this thread has for it.
+
+    Args:
+        task: the fields of a ``plan.Task``.
+        limits: what it may take.
+
+    Raises:
+        ChildStartError: no process can be started.
+    """
     from fiberscope.explore.sweeps.task_status import ended  # noqa: PLC0415  (the sweep itself reads this file)
 
     began = time.perf_counter()
@@ -69,11 +79,23 @@ def _run(task: Mapping[str, Any], limits: Limits) -> Outcome:
         return ended(task, gone.status, str(gone), time.perf_counter() - began)
 
 
+def end_child() -> None:
+    """End the process that this thread has for tasks, if there is one."""
+    child: _Child | None = getattr(_HERE, "child", None)
+    if child is not None:
+        child.end()
+        _HERE.child = None
+
+
 def _child() -> _Child:
     child: _Child | None = getattr(_HERE, "child", None)
     if child is None:
         child = _HERE.child = _Child()
     return child
+
+
+class ChildStartError(InputError):
+    """The process that runs points cannot be started."""
 
 
 class _GoneError(Exception):
@@ -89,13 +111,18 @@ class _Child:
 
     def __init__(self) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # its threads would take others' cores
-        self._process = subprocess.Popen(
-            _CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-        )
+        try:
+            self._process = subprocess.Popen(
+                _CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            )
+        except OSError as error:
+            raise _not_started(str(error.strerror)) from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests, self._answers = self._process.stdin, self._process.stdout
-        self._answers.readline()  # it is ready: what it imports takes nothing of a point's time
+        if not self._answers.readline():  # it is ready: what it imports takes nothing of a point's time
+            code = self._process.wait()
+            raise _not_started(f"it ended by {f'signal {-code}' if code < 0 else f'exit code {code}'}")
 
     def ask(self, task: Mapping[str, Any], limits: Limits) -> Outcome:
         """The outcome of a task.
@@ -139,3 +166,9 @@ class _Child:
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         within = f", with {limits.memory_bytes:,} bytes of memory" if limits.memory_bytes is not None else ""
         return _GoneError("crashed", f"its process ended by {how}{within}")
+
+
+def _not_started(reason: str) -> ChildStartError:
+    return ChildStartError(
+        f"the process that runs points cannot start: {reason}; see ulimit -n, -u and -v, or {ALONE}"
+    )

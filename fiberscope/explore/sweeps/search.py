@@ -26,8 +26,7 @@ from pydantic import RootModel
 from fiberscope.accelerators.yaml_document import read_document
 from fiberscope.accelerators.yaml_schema import checked
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.clusters import connected
-from fiberscope.explore.sweeps.engine import execute
+from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import Where
 from fiberscope.explore.sweeps.plan import Settling, Task, planned
 from fiberscope.explore.sweeps.point import Point
@@ -180,8 +179,8 @@ class Search:
         first = planned(self.points, self._settle)  # a mistake is told before anything starts
         self._progress = Progress(first * left)
         try:
-            with connected(where) as client, shown(self._progress, quiet):
-                execute(client, single(self._suggested(left)), self.store, limits, self)
+            with shown(self._progress, quiet):
+                run_batches(where, single(self._suggested(left)), self.store, limits, self)
         finally:
             self.store.gather()
 
@@ -210,11 +209,11 @@ class Search:
         ]
 
     def working(self, workers: int) -> None:
-        """As ``engine.Watcher``."""
+        """As ``watcher.Watcher``."""
         self._progress.working(workers)
 
     def ended(self, task: Task, outcome: Outcome) -> None:
-        """As ``engine.Watcher``: optuna learns of a design when all its points have ended."""
+        """As ``watcher.Watcher``: optuna learns of a design when all its points have ended."""
         self._progress.ended(task, outcome)
         design = self._running.pop(task.digest)
         design.rows[task.digest] = dict(decoded(outcome.content).values)

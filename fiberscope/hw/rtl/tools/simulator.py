@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -107,6 +108,16 @@ def require_programs(simulator: str, packages: Mapping[str, str]) -> None:
             )
 
 
+def with_temporary_folder(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which a program writes temporary files where there is room.
+
+    Raises:
+        OSError: no folder takes any.
+    """
+    folder = tempfile.gettempdir()
+    return {**environment, "TMPDIR": folder, "TMP": folder}
+
+
 def compiled(command: Sequence[str], module: str, environment: Mapping[str, str]) -> None:
     """Run a compiler of Verilog.
 
@@ -114,7 +125,12 @@ def compiled(command: Sequence[str], module: str, environment: Mapping[str, str]
         HdlError: with all that it said, if it does not accept the module.
     """
     outcome = subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False, env={**environment}
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env=with_temporary_folder(environment),
     )
     if outcome.returncode:
         program = Path(command[0]).name

@@ -24,6 +24,7 @@ from fiberscope.hw.rtl.tools.simulator import (
     compiled,
     include_folders,
     require_programs,
+    with_temporary_folder,
 )
 
 OLDEST = (5, 36)  # that cocotb works with
@@ -141,7 +142,9 @@ def _version(program: str) -> str:
 
 
 def _told(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, env={**environment}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=with_temporary_folder(environment), capture_output=True, text=True, check=False
+    )
 
 
 def _new_enough(version: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
@@ -18,6 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from fiberscope.base.processes import ALONE, StartError, check_processes
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.evaluate import Design, Evaluated, evaluate_many
 from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
@@ -29,6 +31,7 @@ Whole = NDArray[np.int64]
 
 # What mappings can be judged by: joules times cycles, cycles, picojoules.
 METRICS: Final = {"edp": attrgetter("edp"), "delay": attrgetter("cycles"), "energy": attrgetter("energy_pj")}
+FILES_EACH = 4  # that this process opens for a worker
 AHEAD = 4  # chunks that each worker is given before its first is asked for
 _REMEMBERED: list[tuple[Design, tuple[str, ...]]] = []  # of a worker: what all of its chunks share
 
@@ -214,18 +217,41 @@ def _up_to(chunks: Iterator[Mappings], points: int) -> Iterator[Mappings]:
 def _by_workers(
     design: Design, chunks: Iterator[Mappings], metrics: Sequence[str], workers: int
 ) -> Iterator[Outcome]:
-    """The outcomes in order."""
-    with ProcessPoolExecutor(workers, initializer=_remember, initargs=(design, tuple(metrics))) as pool:
-        waiting: deque[Future[Outcome]] = deque()
-        try:
-            for chunk in islice(chunks, AHEAD * workers):
-                waiting.append(pool.submit(_evaluate, chunk))
-            while waiting:
-                yield waiting.popleft().result()
-                for chunk in islice(chunks, 1):
-                    waiting.append(pool.submit(_evaluate, chunk))
-        finally:
-            pool.shutdown(cancel_futures=True)
+    """Yield the outcomes in order.
+
+    Raises:
+        StartError: the workers cannot be started, or one has died.
+    """
+    check_processes(workers, FILES_EACH)
+    try:
+        with ProcessPoolExecutor(workers, initializer=_remember, initargs=(design, tuple(metrics))) as pool:
+            yield from _in_order(pool, chunks, AHEAD * workers)
+    except BrokenProcessPool as error:
+        raise StartError(f"a worker process has died; {ALONE}") from error
+
+
+def _in_order(pool: ProcessPoolExecutor, chunks: Iterator[Mappings], ahead: int) -> Iterator[Outcome]:
+    """Yield the outcomes of chunks, with some chunks given to the workers ahead."""
+    waiting: deque[Future[Outcome]] = deque()
+    try:
+        for chunk in islice(chunks, ahead):
+            waiting.append(_submit(pool, chunk))
+        while waiting:
+            yield waiting.popleft().result()
+            for chunk in islice(chunks, 1):
+                waiting.append(_submit(pool, chunk))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _submit(pool: ProcessPoolExecutor, chunk: Mappings) -> Future[Outcome]:
+    """Give a chunk to a worker; the first ones start their workers."""
+    try:
+        return pool.submit(_evaluate, chunk)
+    except OSError as error:
+        raise StartError(
+            f"workers cannot start: the system starts no process ({error.strerror}); {ALONE}"
+        ) from error
 
 
 def _remember(design: Design, metrics: tuple[str, ...]) -> None:

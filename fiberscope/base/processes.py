@@ -1,0 +1,101 @@
+"""What the system must provide to start further processes, checked before any is started."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import resource
+import subprocess
+import tempfile
+from contextlib import suppress
+
+from fiberscope.base.errors import InputError
+
+__all__ = ["ALONE", "StartError", "check_fork", "check_processes"]
+
+ALONE = "--workers 1 runs all of it in one process"
+SPARE_FILES = 16  # open files that a process needs beside those of its workers
+SPACE_BYTES = 1 << 16  # in the folder of temporary files, for sockets, locks and logs
+
+
+class StartError(InputError):
+    """A process cannot be started: the message names the resource that is missing."""
+
+
+def check_processes(workers: int, files_each: int, advice: str = ALONE) -> None:
+    """Check that worker processes can be started.
+
+    Args:
+        workers: processes that are about to be started.
+        files_each: files and sockets that this process opens for each worker.
+        advice: what the user can do instead.
+
+    Raises:
+        StartError: a limit of open files or processes, shared memory or temporary files are in the way.
+    """
+    _check_files(workers * files_each + SPARE_FILES, advice)
+    _check_temporary_files(advice)
+    _check_semaphores(advice)
+    check_fork(advice)
+
+
+def _check_files(needed: int, advice: str) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        used = len(os.listdir("/proc/self/fd"))
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            return  # a system without /proc
+        used = soft
+    if soft == resource.RLIM_INFINITY or used + needed <= soft:
+        return
+    wanted = used + needed
+    if hard == resource.RLIM_INFINITY or hard >= wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            return
+    raise StartError(
+        f"workers cannot start: at most {soft} files may be open (ulimit -n), "
+        f"and {wanted} are needed; raise the limit, or {advice}"
+    )
+
+
+def _check_temporary_files(advice: str) -> None:
+    try:
+        with tempfile.NamedTemporaryFile(prefix="fiberscope-") as file:
+            file.write(bytes(SPACE_BYTES))
+            file.flush()
+    except OSError as error:
+        folder = os.environ.get("TMPDIR", "/tmp") if error.errno == errno.ENOENT else tempfile.gettempdir()
+        raise StartError(
+            f"workers cannot start: no temporary file can be written in {folder} "
+            f"({error.strerror}); name another folder in TMPDIR, or {advice}"
+        ) from error
+
+
+def _check_semaphores(advice: str) -> None:
+    try:
+        multiprocessing.get_context("spawn").Lock()
+    except OSError as error:
+        raise StartError(
+            f"workers cannot start: no semaphore can be made in /dev/shm ({error.strerror}); "
+            f"make /dev/shm writable, or {advice}"
+        ) from error
+
+
+def check_fork(advice: str) -> None:
+    """Check that one process can be started.
+
+    Raises:
+        StartError: the system refuses it.
+    """
+    try:
+        subprocess.run(["true"], stdin=subprocess.DEVNULL, check=False, close_fds=False)
+    except FileNotFoundError:
+        return  # a system without that program; it can start others
+    except OSError as error:
+        raise StartError(
+            f"workers cannot start: the system starts no process ({error.strerror}); "
+            f"see ulimit -u, or {advice}"
+        ) from error

@@ -1,0 +1,68 @@
+"""Run batches of points where a sweep says: in one process on this computer, or on the workers of Dask."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.plan import Task
+from fiberscope.explore.sweeps.runner import ChildStartError, Limits, end_child, run_task
+from fiberscope.explore.sweeps.task_status import Outcome
+from fiberscope.explore.sweeps.watcher import Watcher
+from fiberscope.results.store import Store
+
+__all__ = ["run_batches"]
+
+
+def run_batches(
+    where: Where, batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher
+) -> None:
+    """Run tasks to their ends; each row is in the store as soon as its point has ended.
+
+    Args:
+        where: the points run; one worker on this computer needs no Dask.
+        batches: tasks that a worker gets together.
+        store: that gets the rows.
+        limits: what a point may take.
+        watcher: is told of each end.
+
+    Raises:
+        InputError: no worker can be started or reached.
+    """
+    workers = where.local_workers(len(os.sched_getaffinity(0)))
+    if workers == 1:
+        _run_alone(batches, store, limits, watcher)
+        return
+    from fiberscope.explore.sweeps.clusters import connected  # noqa: PLC0415  (Dask takes seconds, and here is what it is for)
+    from fiberscope.explore.sweeps.engine import execute  # noqa: PLC0415  (as above)
+
+    with connected(where) as client:
+        execute(client, batches, store, limits, watcher)
+
+
+def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher) -> None:
+    """Run tasks one after the other."""
+    watcher.working(1)
+    try:
+        for batch in batches:
+            for task in batch:
+                outcome = _outcome(task, limits)
+                store.add(task.digest, outcome.content)
+                watcher.ended(task, outcome)
+    finally:
+        end_child()
+
+
+def _outcome(task: Task, limits: Limits) -> Outcome:
+    """Run a task in a process of its own, which a limit can end, or here where none can be started."""
+    fields = asdict(task)
+    try:
+        return run_task(fields, limits)
+    except ChildStartError:
+        if limits.seconds is not None:  # a point here cannot be ended
+            raise
+    from fiberscope.explore.sweeps.outcome import outcome  # noqa: PLC0415  (imports the simulator)
+
+    return outcome(fields, limits.memory_bytes)
