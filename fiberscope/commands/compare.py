@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
 from fiberscope.base.errors import InputError
+from fiberscope.commands.checkout import is_checkout
 from fiberscope.commands.design_tables import design_tables
 from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
 from fiberscope.commands.output import show, tell
@@ -18,12 +20,13 @@ from fiberscope.results.report.table import Table, percent, replace_between
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator as Kind
-    from fiberscope.converters.configuration import MintParameters
     from fiberscope.explore.compare import Run
 
 __all__ = ["compare", "tables"]
 
-Study: TypeAlias = Callable[[str, Sequence[str], Mapping[str, Any]], tuple[object, list[Table]]]
+Study: TypeAlias = Callable[[Sequence[str], Mapping[str, Any]], tuple[object, list[Table]]]
+
+STUDIES: Final = ("costs", "mint", "sage", "sam", "sparseloop", "tiles", "validation")
 
 _Matrices = Annotated[
     list[str] | None, typer.Argument(help="Published matrices, of sam figures; all by default.")
@@ -53,6 +56,7 @@ def compare(
     ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 15 of its paper; ``mint``
     counts the gates of the format converter's variants, by Yosys; ``tiles`` puts ways to tile side by side;
     ``costs`` lays areas, powers, energies beside published ones; ``validation`` is of every published figure.
+    These seven need a checkout of the sources, a machine does not.
 
     \b
     Examples:
@@ -78,7 +82,8 @@ def compare(
         "surrogates": surrogates,
         "tell": tell,
     }
-    rows, found = STUDIES.get(accelerator, _machine)(accelerator, matrices or [], options)
+    run = _study(accelerator) if accelerator in STUDIES else partial(_machine, accelerator)
+    rows, found = run(matrices or [], options)
     text = "\n" + "\n".join(table.markdown() for table in found)
     if json is not None:
         write_json(json, rows)
@@ -86,6 +91,22 @@ def compare(
         write_text(write, replace_between(write, marker, text + "\n"))
     if json != STANDARD_OUTPUT:
         show(found, markdown=markdown)
+
+
+def _study(name: str) -> Study:
+    """Return the study of that name, which is in the sources beside the package.
+
+    Raises:
+        InputError: the package is installed without the sources.
+    """
+    if not is_checkout():
+        raise InputError(
+            f"compare {name}: needs a checkout of the sources, which has the published figures "
+            "in published/; this package was installed without published/, and compares machines only"
+        )
+    from published import studies
+
+    return studies.STUDIES[name]
 
 
 def _machine(
@@ -97,124 +118,6 @@ def _machine(
 
     kind = accelerators.find(accelerator)
     return (_designs if has_designs(kind) else _published)(kind, matrices, options)
-
-
-def _sage(_name: str, workloads: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """SAGE beside what the paper's picks and gains."""
-    from fiberscope.converters.sage.configuration import sage_parameters
-    from published import sage as study
-    from published.sage_tables import sage_tables
-
-    if options["parts"]:
-        raise InputError("--part: sage has no parts")
-    found = study.compare(workloads, sage_parameters(options["settings"]))
-    return asdict(found), sage_tables(found)
-
-
-def _sparseloop(
-    _name: str, _cases: Sequence[str], _options: Mapping[str, Any]
-) -> tuple[list[Any], list[Table]]:
-    """The analytical model, beside what Sparseloop published."""
-    from published.sparseloop import sparseloop
-
-    table = Table("Sparseloop", ("Figure", "Case", "Number", "Ours", "Published", "Error"), labels=3)
-    rows = sparseloop()
-    for row in rows:
-        numbers = f"{row.ours:,.6g}", f"{row.published:,.6g}", f"{row.error:+.3%}"
-        table.add(row.figure, row.case, row.what, *numbers)
-    return [{**asdict(row), "error": row.error} for row in rows], [table]
-
-
-def _sam(_name: str, figures: Sequence[str], _options: Mapping[str, Any]) -> tuple[list[Any], list[Table]]:
-    """The figures of the SAM paper, whose machines are graphs."""
-    from published.experiment_tables import experiment_tables
-    from published.sam_experiments import experiments
-
-    runs, claims = experiments(figures, tell)
-    rows = [asdict(run) for run in runs] + [asdict(claim) for claim in claims]
-    return rows, experiment_tables(runs, claims)
-
-
-def _tiles(_name: str, matrices: Sequence[str], _options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Ways to tile, by the meter and on ExTensor."""
-    from published import tiles
-    from published.tile_tables import tile_tables
-
-    moved = list(tiles.words(matrices or tiles.MATRICES, tell))
-    runs = list(tiles.ran(matrices, tell) if matrices else tiles.ran(tiles.MATRICES, tell, tiles.LARGEST))
-    return {"words": [asdict(one) for one in moved], "runs": [asdict(one) for one in runs]}, tile_tables(
-        moved, runs
-    )
-
-
-def _mint(_name: str, cases: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """The variants of MINT in gates, beside their published areas."""
-    from fiberscope.accelerators.configuration import load
-    from fiberscope.converters.mint import MINT
-    from fiberscope.hw.rtl.tools.area import require, version
-    from fiberscope.hw.rtl.tools.simulator import HdlError
-    from fiberscope.rtl.choice import known, one_line
-    from published.mint_tables import mint_tables
-
-    if cases or options["parts"]:
-        raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")
-    known()
-    from published.mint import gates
-
-    given = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
-    try:
-        require()
-        with one_line():
-            found = gates(given, options["tell"])
-    except HdlError as error:
-        raise InputError(str(error)) from error
-    return asdict(found), mint_tables(found, version())
-
-
-def _costs(_name: str, machines: Sequence[str], options: Mapping[str, Any]) -> tuple[object, list[Table]]:
-    """Areas, powers and energies, beside what was published of them."""
-    mint = _shipped_mint("costs are", options)
-    from published.costs import costs
-
-    rows = costs(machines, mint, options["tell"])
-    columns = ("Machine", "Figure", "Run", "Published", "Ours", "Error", "Not in ours", "Source")
-    table = Table("Areas, powers and energies", columns, labels=3)
-    for row in rows:
-        numbers = f"{row.published:,.4g}", f"{row.ours:,.4g}", percent(row.error), str(row.without)
-        table.add(row.machine, row.what, row.run, *numbers, row.source)
-    return [{**asdict(row), "error": row.error} for row in rows], [table]
-
-
-def _shipped_mint(said: str, options: Mapping[str, Any]) -> MintParameters:
-    """The converter's parameters, for a study of all as it ships; what RTL needs is there then.
-
-    Raises:
-        InputError: there are settings, or parts.
-    """
-    from fiberscope.accelerators.configuration import load
-    from fiberscope.converters.mint import MINT
-    from fiberscope.rtl.choice import known
-
-    if options["parts"] or options["settings"]:
-        raise InputError(f"{said} of machines as they ship: no --set and no --part")
-    known()
-    return load(MINT.configuration, MINT.shipped, name=MINT.name)
-
-
-def _validation(
-    _name: str, parts: Sequence[str], options: Mapping[str, Any]
-) -> tuple[list[Any], list[Table]]:
-    """Every published figure, or those of some parts."""
-    mint = _shipped_mint("validation is", options)
-    from fiberscope.converters.sage.configuration import sage_parameters
-    from published import validation as study
-    from published.validation_tables import validation_tables
-
-    rows = study.validation(parts, mint, sage_parameters({}), options["tell"])
-    tiled, claims = study.sam(parts, options["tell"])
-    rows += tiled
-    data = [{**asdict(row), "known": row.known} for row in rows] + [asdict(claim) for claim in claims]
-    return data, validation_tables(rows, claims)
 
 
 def _published(
@@ -305,15 +208,3 @@ def _share(value: float | None) -> str:
 
 def _mean(values: Sequence[float]) -> str:
     return percent(sum(values) / len(values), signed=False) if values else ""
-
-
-# What is compared beside machines: by its name, from names of cases and options, data and tables.
-STUDIES: Final[Mapping[str, Study]] = {
-    "costs": _costs,
-    "mint": _mint,
-    "sage": _sage,
-    "sam": _sam,
-    "sparseloop": _sparseloop,
-    "tiles": _tiles,
-    "validation": _validation,
-}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from fiberscope.commands.checkout import is_checkout
 from fiberscope.commands.output import lay, tell
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
@@ -32,7 +33,9 @@ def area_of_machine(
 
 
 def _published(machine: str) -> Iterator[str]:
-    """What the machine's own authors say of it."""
+    """Return what the machine's own authors say of its area, where the published figures are."""
+    if not is_checkout():
+        return
     from published.costs import published
 
     if figure := published(machine, "area, mm2"):

@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,7 @@ import yaml
 
 from fiberscope import accelerators, cli
 from fiberscope.base.errors import InputError
+from fiberscope.commands.compare import STUDIES
 from fiberscope.explore.compare import Published, compare, published
 from fiberscope.results.report.table import Table, replace_between
 from fiberscope.run.api import simulate
@@ -166,3 +170,37 @@ def test_a_matrix_that_is_drawn_has_the_mean_of_its_draws_and_their_range(
     said = capsys.readouterr().out
     assert "drawn" in said
     assert (f"({run.least} to {run.most})" in said) == (run.least < run.most)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return how to run the command of a package that was installed without the rest of the sources."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "fiberscope").symlink_to(Path(cli.__file__).parent)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "fiberscope", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_an_installed_package_says_that_a_study_needs_the_sources(
+    installed: Callable[..., subprocess.CompletedProcess[str]], study: str
+) -> None:
+    done = installed("compare", study)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"fiberscope: compare {study}: needs a checkout of the sources, which has the published figures in "
+        "published/; this package was installed without published/, and compares machines only\n"
+    )
+
+
+def test_the_studies_of_the_command_are_those_of_the_sources() -> None:
+    from published import studies
+
+    assert tuple(studies.STUDIES) == STUDIES

@@ -10,11 +10,10 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
-from tests.fiberscope.results.store.test_store import cycles, filled, row
-
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.results.store import Store, places, store
+from tests.fiberscope.store.test_store import cycles, filled, row
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 
