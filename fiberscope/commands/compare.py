@@ -52,11 +52,10 @@ def compare(
     """Compare an accelerator with what was published of it.
 
     Runs the published matrices with the options of the published runs, with both models of memory; of a
-    machine with several designs, all of them side by side. ``sage`` compares the predictor of formats,
-    ``sparseloop`` the analytical model; ``sam`` runs the graphs of figures 11 to 15 of its paper; ``mint``
-    counts the gates of the format converter's variants, by Yosys; ``tiles`` puts ways to tile side by side;
-    ``costs`` lays areas, powers, energies beside published ones; ``validation`` is of every published figure.
-    These seven need a checkout of the sources, a machine does not.
+    machine with several designs, all of them side by side. In a checkout of the sources, it also runs seven
+    studies: ``sage`` (predictor of formats), ``sparseloop`` (analytical model), ``sam`` (graphs of figures 11
+    to 15 of its paper), ``mint`` (gates of the format converter's variants, by Yosys), ``tiles`` (ways to
+    tile), ``costs`` (areas, powers and energies) and ``validation`` (every published figure).
 
     \b
     Examples:
@@ -82,8 +81,7 @@ def compare(
         "surrogates": surrogates,
         "tell": tell,
     }
-    run = _study(accelerator) if accelerator in STUDIES else partial(_machine, accelerator)
-    rows, found = run(matrices or [], options)
+    rows, found = _study(accelerator)(matrices or [], options)
     text = "\n" + "\n".join(table.markdown() for table in found)
     if json is not None:
         write_json(json, rows)
@@ -94,11 +92,13 @@ def compare(
 
 
 def _study(name: str) -> Study:
-    """Return the study of that name, which is in the sources beside the package.
+    """Return the study of a name, which is in the sources beside the package, or that of a machine.
 
     Raises:
         InputError: the package is installed without the sources.
     """
+    if name not in STUDIES:
+        return partial(_machine, name)
     if not is_checkout():
         raise InputError(
             f"compare {name}: needs a checkout of the sources, which has the published figures "
