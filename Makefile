@@ -41,7 +41,7 @@ CONVERTED = convert-$(FROM)-$(TO)-$(call slug,$(MTX))
 BENCH   ?=
 DUT     ?= both
 BLOCK   ?=
-SIM     ?= icarus
+SIM     ?= auto
 AT      ?=
 VERILOG ?=
 MODULE  ?=
@@ -76,7 +76,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.run.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: layers help first sim validation convert converted model wave which study cosim rtl asked whole test test-all mutants faults check lint types docs bench release-check release clean
+.PHONY: layers help first sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare mutants faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -151,6 +151,9 @@ test: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests, without the slow ones.
 
 test-all: $(READY) $(VENV)/dev $(VENV)/rtl ## Run all tests.
 	@$(PY) -m pytest -q -n auto --dist worksteal
+
+test-bare: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests that mention an optional program where none can be found.
+	@$(PY) tests/support/bare.py -n auto --dist worksteal
 
 layers: $(READY) ## Run the layers of docs/chains.md on all machines, and print their table.
 	@$(PY) benchmarks/layers.py

@@ -41,7 +41,7 @@ def convert(
     asked: Simulated,
     bits: _Bits = None,
     rtl: _Rtl = None,
-    simulator: Simulator = "icarus",
+    simulator: Simulator = "auto",
     output: Folder = Path("build/loop"),
 ) -> int:
     """Convert a matrix between formats in MINT's hardware.

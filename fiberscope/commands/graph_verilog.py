@@ -62,7 +62,7 @@ def rtl(
     settings: Settings = None,
     value_bits: ValueBits = 32,
     points: Points = 64,
-    simulator: HdlSimulator = "icarus",
+    simulator: HdlSimulator = "auto",
     area: _Area = True,
     output: Folder = Path("build/graph"),
 ) -> int:
@@ -100,6 +100,6 @@ def rtl(
         raise in_one_line(error, output) from error
     for path in done.files:
         print(f"Written: {path}")
-    print(f"{done.tokens:,} tokens in {done.cycles:,} cycles, in {simulator} as in the event simulation")
+    print(f"{done.tokens:,} tokens in {done.cycles:,} cycles, in {done.simulator} as in the event simulation")
     show(tables, markdown=False)
     return 0

@@ -290,7 +290,7 @@ def loop(
     at: _At = None,
     verilog: _Verilog = None,
     module: _Module = None,
-    simulator: Simulator = "icarus",
+    simulator: Simulator = "auto",
     lock_step: _LockStep = False,
     output: Folder = Path("build/loop"),
 ) -> int:
@@ -326,7 +326,7 @@ def compared(order: Loop, simulator: str, output: Path) -> int:
         _show_files(failed.files)
         raise
     name, at = outcome.component.workload.name, ", ".join(outcome.at)
-    print(f"{order.accelerator} on {name}, RTL in {simulator} at {at}")
+    print(f"{order.accelerator} on {name}, RTL in {outcome.simulator} at {at}")
     return _said(outcome)
 
 

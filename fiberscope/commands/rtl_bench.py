@@ -30,7 +30,7 @@ def bench(
     matrix: Annotated[
         str | None, typer.Option(metavar="MATRIX", help="What a machine works on, whose memory is served.")
     ] = None,
-    simulator: HdlSimulator = "icarus",
+    simulator: HdlSimulator = "auto",
     output: Folder = Path("build/bench"),
 ) -> int:
     """Run cocotb tests of your own on a block.

@@ -32,16 +32,24 @@ def export_leaf(
         raise InputError(f"{specification} is a specification; say of which level, as in --level pe")
     known()
     from fiberscope.accelerators.configuration import parse_settings
+    from fiberscope.hw.rtl.tools.hdl import choose, find
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER
     from fiberscope.results.report.files import make_folder
-    from fiberscope.rtl.leaf import LeafOrder, check, drawn, export
+    from fiberscope.rtl.leaf import PYRTL, LeafOrder, check, drawn, export
 
     make_folder(folder)
     asked = {name: one.value for name, one in parse_settings(settings or []).items()}
     whole = asked.get("value", AUTO) in (AUTO, INTEGER)
     given = tensors_by_name(tensors) or drawn(specification, folder, whole=whole)
     order = LeafOrder(specification, level, given, asked, value_bits, points)
+    order.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
+    try:
+        simulator = choose(simulator, (PYRTL,))
+        if simulator != PYRTL:
+            find(simulator)
+    except HdlError as error:
+        raise InputError(str(error)) from error
     exported = export(order, folder)
     for path in exported.files:
         print(f"Written: {path}")

@@ -51,5 +51,6 @@ def netlists(machines: _Machines, settings: Settings = None, write: _Write = Non
             raise InputError(f"{machine}: it has no {kind.costs_file}, which says what is measured")
         configured = settled(kind, parse_settings(settings or []), None).configured
         found += calls(read_book(kind.costs_file), values(configured))
-    for row in remake(map(called, dict.fromkeys(found)), write or own_table(), tell):
+    modules = [called(call) for call in dict.fromkeys(found)]
+    for row in remake(modules, write or own_table(), tell):
         print(f"{row.um2:>14,.0f} um2  {row.call}")

@@ -12,8 +12,8 @@ __all__ = ["Folder", "HdlSimulator", "Numbers", "Points", "Simulator", "ValueBit
 Numbers = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
 ]
-Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus, verilator or pyrtl (none).")]
-HdlSimulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="icarus or verilator.")]
+Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="auto, icarus, verilator or pyrtl.")]
+HdlSimulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="auto, icarus or verilator.")]
 Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
 ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
 Points = Annotated[

@@ -47,7 +47,7 @@ _Cells = Annotated[
     str, typer.Option(metavar="FILE", help=f"The library's cells: a Liberty file, or {LIBRARY}.")
 ]
 _At = Annotated[str | None, typer.Option(metavar="NAME", help="The component; the first by default.")]
-_Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="verilator or pyrtl (none).")]
+_Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="auto, verilator or pyrtl.")]
 _Table = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the energies as CSV; - for the terminal alone.")
 ]
@@ -65,7 +65,7 @@ def power(
     settings: Settings = None,
     at: _At = None,
     liberty: _Cells = LIBRARY,
-    simulator: _Simulator = "verilator",
+    simulator: _Simulator = "auto",
     table: _Table = None,
     json: _Json = None,
     output: Folder = Path("build/power"),

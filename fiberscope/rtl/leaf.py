@@ -143,7 +143,7 @@ def check(exported: Exported, simulator: str, folder: Path) -> int:
 
     Args:
         exported: what was written.
-        simulator: ``pyrtl``, or an HDL simulator.
+        simulator: ``pyrtl``, or an HDL simulator that is installed.
         folder: where that works.
 
     Raises:

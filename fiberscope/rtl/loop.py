@@ -12,7 +12,8 @@ from fiberscope.base.errors import FailedRunError, InputError
 from fiberscope.base.interrupts import finished
 from fiberscope.base.progress import Progress
 from fiberscope.hw.rtl.kit.exercise import Exercise
-from fiberscope.hw.rtl.tools.hdl import FILES, SIMULATORS, HdlError, find
+from fiberscope.hw.rtl.tools.hdl import AUTO, FILES, SIMULATORS, HdlError, find
+from fiberscope.hw.rtl.tools.hdl import choose as choose_simulator
 from fiberscope.hw.rtl.tools.simulator import check_sources
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.document import Report
@@ -59,6 +60,7 @@ class Outcome:
 
     Args:
         component, rtl, exercised: these.
+        simulator: what ran the RTL.
         files: what the run with RTL has left, by what it is.
         parted: the first cycle in which the RTL moves other tokens than the component, as is found where the
             reports differ or a waveform is recorded.
@@ -68,6 +70,7 @@ class Outcome:
     rtl: Report
     exercised: Mapping[str, Exercise]
     files: Mapping[str, Path]
+    simulator: str
     parted: str | None = None
 
     @property
@@ -115,7 +118,8 @@ def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None 
 
     Args:
         loop: what to run.
-        simulator: ``pyrtl`` or an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``.
+        simulator: ``pyrtl``, an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``, or ``auto`` for the first
+            that is installed, and PyRTL where none is.
         folder: where Verilog, logs and the report of the second run are put.
         recorder: goes around what runs each module, in this process, with the wires within shown.
 
@@ -125,14 +129,28 @@ def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None 
         KeyboardInterrupt: the run with RTL was interrupted; where it leaves a report, that says so.
     """
     _check(loop, simulator)
+    places, noted = locate(loop)
+    return _compared(loop, places, noted, _installed(loop, simulator), folder, recorder)
+
+
+def locate(loop: Loop) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
+    """Find where RTL goes; this checks the machine's settings and operands, and needs no tool.
+
+    Returns:
+        The places, none where the whole machine is one module, and a maker for each block.
+
+    Raises:
+        InputError, ConfigurationError, WorkloadError: for what the user can put right.
+    """
+    start = replace(loop, waveform=None, lock_step=False, cycle_limit=1)  # ends once the parts are made
     if loop.blocks == (MACHINE,):
-        return _compared(loop, (), {}, simulator, folder, recorder)
+        whole.whole_of(loop.accelerator)
+        simulated(start, {})
+        return (), {}
     noted = makers(loop.accelerator, loop.blocks, {})
-    plain = replace(loop, waveform=None, lock_step=False)
-    simulated(replace(plain, cycle_limit=1), noted)  # until the parts are made
+    simulated(start, noted)
     chosen, at = outermost(noted) if ALL in loop.blocks else (noted, loop.at)
-    places = choose(loop.accelerator, chosen, at, loop.module)
-    return _compared(loop, places, noted, simulator, folder, recorder)
+    return choose(loop.accelerator, chosen, at, loop.module), noted
 
 
 def _compared(
@@ -180,7 +198,8 @@ class _Attempt:
             message = f"with RTL at {at}: {failed}; {self._parted()}"
             raise FailedLoopError(message, failed.report, self._files(folder)) from failed
         parted = next((exercise.parted for exercise in exercised.values() if exercise.parted), None)
-        outcome = Outcome(finished(self.component.report()), rtl, exercised, self._files(folder), parted)
+        component, files = finished(self.component.report()), self._files(folder)
+        outcome = Outcome(component, rtl, exercised, files, self.simulator, parted)
         if outcome.differences() and parted is None:
             return replace(outcome, parted=self._parted())
         return outcome
@@ -238,16 +257,25 @@ def _check(loop: Loop, simulator: str) -> None:
         raise InputError(f"--module {loop.module}: say by --verilog in which file it is")
     if (len(loop.blocks) > 1 or ALL in loop.blocks) and loop.sources:
         raise InputError(f"--verilog is for one block, not for {' and '.join(loop.blocks)}")
-    if simulator not in (*SIMULATORS, PYRTL):
-        raise InputError(f"no simulator {simulator}; {nearest(simulator, (*SIMULATORS, PYRTL))}")
+    if simulator not in (known := (AUTO, *SIMULATORS, PYRTL)):
+        raise InputError(f"no simulator {simulator}; {nearest(simulator, known)}")
     if simulator == PYRTL and loop.sources:
         raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
     try:
-        if simulator != PYRTL:
-            find(simulator)
         check_sources([Path(source) for source in loop.sources])
     except HdlError as error:
         raise InputError(str(error)) from error
+
+
+def _installed(loop: Loop, simulator: str) -> str:
+    """The simulator that runs the RTL, which is installed."""
+    try:
+        chosen = choose_simulator(simulator, () if loop.sources else (PYRTL,))
+        if chosen != PYRTL:
+            find(chosen)
+    except HdlError as error:
+        raise InputError(str(error)) from error
+    return chosen
 
 
 def _check_folder(loop: Loop, places: Sequence[Place], folder: Path) -> None:

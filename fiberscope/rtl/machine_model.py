@@ -10,6 +10,7 @@ from typing import Any, cast
 from fiberscope.accelerators.configuration import Configuration, parse_settings
 from fiberscope.accelerators.machine import EVENT, Machine
 from fiberscope.accelerators.problem_settings import configure
+from fiberscope.base.progress import nobody
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
 from fiberscope.run.find_machine import find
@@ -17,7 +18,7 @@ from fiberscope.sim import Component, Kernel
 from fiberscope.sim.standstill import blocked_by
 from fiberscope.workloads import Problem
 
-__all__ = ["MachineModel", "machine_interface"]
+__all__ = ["MachineModel", "check_operand", "machine_interface"]
 
 
 def machine_interface(accelerator: str, settings: Sequence[str]) -> Interface:
@@ -28,6 +29,15 @@ def machine_interface(accelerator: str, settings: Sequence[str]) -> Interface:
     """
     configured, _maker = _configured(accelerator, settings)
     return _interface(accelerator, configured)
+
+
+def check_operand(accelerator: str, settings: Sequence[str], a: str) -> None:
+    """Check that an accelerator can work on a matrix.
+
+    Raises:
+        ConfigurationError, WorkloadError: a setting or a matrix that cannot be.
+    """
+    _configured(accelerator, settings)[1].load(a, None, exact=False, progress=nobody)
 
 
 def _interface(accelerator: str, configured: Configuration) -> Interface:
@@ -53,7 +63,7 @@ class MachineModel:
     def __init__(self, accelerator: str, settings: Sequence[str], a: str) -> None:
         kind = find(accelerator)
         configured, maker = _configured(accelerator, settings)
-        self.problem: Problem = maker.load(a, None, exact=False, progress=lambda *_: None)
+        self.problem: Problem = maker.load(a, None, exact=False, progress=nobody)
         interface = _interface(accelerator, configured)
         channels = len(interface.streams) // 2
         asked, told = interface.streams[:channels], interface.streams[channels:]

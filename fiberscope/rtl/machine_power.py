@@ -37,7 +37,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.rtl.loop import compare
 from fiberscope.rtl.machine_area import CHANNELS, modules
 from fiberscope.rtl.order import Loop
-from fiberscope.rtl.power import accesses, tools
+from fiberscope.rtl.power import accesses, check_simulator, tools
 from fiberscope.rtl.whole import composed
 from fiberscope.run.configure import settled
 from fiberscope.run.find_machine import find
@@ -141,8 +141,10 @@ def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = 
     kind = find(order.accelerator)
     book = read_book(kind.costs_file).said
     made: list[RecordingBackend] = []
-    with tools(simulator, LIBRARY) as cells:
-        parts = _alike(*composed(order), cells, tell)
+    simulator = check_simulator(simulator)
+    kernel, composition = composed(order)
+    with tools(LIBRARY) as cells:
+        parts = _alike(kernel, composition, cells, tell)
         found = [one for one in parts if one.netlist.registers]
         netlists = {name: one.netlist for one in found for name in one.instances}
 

@@ -15,8 +15,8 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.model import shell
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
-from fiberscope.hw.rtl.tools.hdl import Bench, find, run
-from fiberscope.rtl.machine_model import machine_interface
+from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
+from fiberscope.rtl.machine_model import check_operand, machine_interface
 
 __all__ = ["DEVICES", "Outcome", "try_bench", "try_machine"]
 
@@ -90,7 +90,7 @@ def try_bench(
     _require(bench)
     if device != RTL and block.component is None:
         raise InputError(f"{block.name} is composed of several components: only DUT=rtl runs it")
-    find(simulator)
+    simulator = find(choose(simulator)).name
     module = registered(block, inputs=True)
     interface = module.interface(parameters)
     order = {"block": block.name, "parameters": asdict(parameters)}
@@ -158,13 +158,14 @@ def try_machine(
         folder: where Verilog, logs and the transcript are put.
 
     Raises:
-        InputError: if there is no such file.
+        InputError, ConfigurationError, WorkloadError: if there is no such file, parameter or matrix.
         FailedBenchError: if a test failed.
         HdlError: if the simulator is missing, or there is no test.
     """
     _require(bench)
-    find(simulator)
     interface = machine_interface(accelerator, settings)
+    check_operand(accelerator, settings, matrix)
+    simulator = find(choose(simulator)).name
     place = folder.resolve() / accelerator
     verdict = place / "verdict.txt"
     verdict.unlink(missing_ok=True)

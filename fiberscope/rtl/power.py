@@ -24,12 +24,14 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import library, version
+from fiberscope.hw.rtl.tools.hdl import AUTO, find
 from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import access_pj
 from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
+from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.files import write_text
-from fiberscope.rtl.loop import PYRTL, compare
+from fiberscope.rtl.loop import PYRTL, compare, locate
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import Place
 from fiberscope.sim.testing import run_block
@@ -47,7 +49,7 @@ __all__ = [
     "written",
 ]
 
-SIMULATORS = ("verilator", "pyrtl")
+SIMULATORS = (AUTO, "verilator", PYRTL)
 _LANE = re.compile(r"_\d\d$")  # behind the name of a memory: the number of its lane
 
 
@@ -124,7 +126,9 @@ def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured
         DifferentNetlistError: the cells do not do what the RTL does.
     """
     made: list[tuple[Place, Netlist, RecordingBackend]] = []
-    with tools(simulator, liberty) as cells:
+    simulator = check_simulator(simulator)
+    locate(order)
+    with tools(liberty) as cells:
 
         def recorder(place: Place, backend: Backend) -> Backend:
             netlist = _netlist(place.block, place.parameters, place.module, cells)
@@ -151,7 +155,7 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
         raise InputError(f"{block} has no stimulus of its own; say of which accelerator and matrix")
     made = BLOCKS[block]
     interface = made.interface(parameters)
-    with tools(PYRTL, liberty) as cells:
+    with tools(liberty) as cells:
         netlist = _netlist(block, parameters, interface.module, cells)
         recording = RecordingBackend(PyrtlBackend(made.twin(parameters), watched=True), {"": netlist})
         stand_in = made.stand_in("block", interface, recording)
@@ -173,11 +177,25 @@ def output_ports(interface: Interface, stand_in: type[Adapter]) -> list[str]:
     ]
 
 
+def check_simulator(name: str) -> str:
+    """Return the simulator that runs the RTL, which records toggles in this process.
+
+    Raises:
+        InputError: it cannot record toggles.
+    """
+    if name not in SIMULATORS:
+        raise InputError(f"power is measured with --sim {' or '.join(SIMULATORS)}, not with {name}")
+    if name != AUTO:
+        return name
+    try:
+        return find(Verilator.name).name
+    except HdlError:
+        return PYRTL
+
+
 @contextmanager
-def tools(simulator: str, liberty: str) -> Iterator[Path]:
+def tools(liberty: str) -> Iterator[Path]:
     """The library; says in one line what is missing."""
-    if simulator not in SIMULATORS:
-        raise InputError(f"power is measured with --sim {' or '.join(SIMULATORS)}, not with {simulator}")
     try:
         cells = library(liberty)
         sta.require()

@@ -8,7 +8,7 @@ cdef long ONE, SLOTS, BITS, SHIFT, FAR
 cdef class Schedule:
     cdef readonly str name
     cdef dict agenda
-    cdef list agenda_cycles
+    cdef object agenda_cycles
     cdef long agenda_cycle
     cdef long _word, _last_word, _bits, _base
     cdef long[::1] occupied

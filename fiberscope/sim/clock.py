@@ -1,14 +1,16 @@
 """A clock domain and the schedule of its components.
 
 Near wakes go on a timing wheel, one bit a component and cycle, so that a second wake for the same cycle is
-free and the order within a cycle is the order of the components' indices. Far ones wait by cycle.
+free and the order within a cycle is the order of the components' indices. Far ones wait in a list sorted by
+cycle.
 """
 
 from __future__ import annotations
 
 from array import array
 from fractions import Fraction
-from heapq import heappop, heappush
+
+from sortedcontainers import SortedList
 
 from fiberscope.sim import words
 from fiberscope.sim.constants import FAR
@@ -32,7 +34,7 @@ class Schedule:
         self.wheel = array("q", bytes(8 * SLOTS))
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
         self.agenda: dict[int, set[int]] = {}  # far wakes: indices by cycle
-        self.agenda_cycles: list[int] = []  # these cycles, a heap
+        self.agenda_cycles: SortedList[int] = SortedList()  # these cycles
         self.agenda_cycle = FAR  # the first of them
         self._word = self._last_word = 0  # of the current cycle on the wheel, those still to take
         self._bits = 0  # of the word that was taken last, those still to give
@@ -59,7 +61,7 @@ class Schedule:
         if self.words > 0:
             if cycle not in self.agenda:
                 self.agenda[cycle] = set()
-                heappush(self.agenda_cycles, cycle)
+                self.agenda_cycles.add(cycle)
                 self.agenda_cycle = min(self.agenda_cycle, cycle)
             self.agenda[cycle].add(index)
 
@@ -94,7 +96,7 @@ class Schedule:
         """Move the far wakes of a cycle, the first that has any, to the wheel."""
         for index in self.agenda.pop(cycle):
             self._mark(index, cycle)
-        heappop(self.agenda_cycles)
+        self.agenda_cycles.pop(0)
         self.agenda_cycle = self.agenda_cycles[0] if self.agenda_cycles else FAR
 
     def wake(self, index: int, cycle: int) -> None:

@@ -3,8 +3,8 @@
     make cosim BLOCK=merger [SIM=verilator]
 
 FIBERSCOPE_BLOCK picks one block, FIBERSCOPE_SIM one simulator. A simulator that is not installed skips its
-benches with a reason, unless FIBERSCOPE_SIM asks for it by name: then that is an error, and so is a run in
-which no test passes.
+benches with a reason, unless FIBERSCOPE_SIM asks for one: then that is an error, and so is a run in
+which no test passes. Where Icarus is missing, Verilator runs the benches that Icarus would.
 """
 
 import importlib.util
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from optional_programs import missing, require
 
 ROOM = Path(__file__).parent
 sys.path[:0] = [str(ROOM / "support"), str(ROOM.parent / "rtl" / "support"), str(ROOM.parent / "support")]
@@ -20,20 +21,20 @@ sys.path[:0] = [str(ROOM / "support"), str(ROOM.parent / "rtl" / "support"), str
 HERE = all(importlib.util.find_spec(name) for name in ("pyrtl", "cocotb"))
 ASKED = os.environ.get("FIBERSCOPE_SIM", "")
 collect_ignore_glob = [] if HERE else ["test_*.py"]  # the extra ``rtl`` is not installed
-SIMULATORS = ["icarus", pytest.param("verilator", marks=pytest.mark.slow)]  # compiles for seconds
+SLOWER = pytest.param("verilator", marks=pytest.mark.slow)  # compiles for seconds
+SIMULATORS = ["verilator"] if HERE and missing("icarus") and not missing("verilator") else ["icarus", SLOWER]
 
 
 @pytest.fixture
 def simulator(request: pytest.FixtureRequest) -> str:
     """The HDL simulator to use; skips where it is missing, unless somebody asked for it."""
-    from fiberscope.hw.rtl.tools.hdl import HdlError, find
+    from fiberscope.hw.rtl.tools.hdl import AUTO, choose
 
-    try:
-        return find(request.param).name
-    except HdlError as error:
-        if ASKED:
-            pytest.exit(str(error), returncode=2)
-        pytest.skip(str(error))
+    program = "hdl" if request.param == AUTO else request.param
+    if ASKED and (reason := missing(program)):
+        pytest.exit(reason, returncode=2)
+    require(program)
+    return choose(request.param)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -59,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _is_wanted(item: pytest.Item, block: str) -> bool:
     callspec = getattr(item, "callspec", None)  # of a parametrized test
     given = callspec.params if callspec else {}
-    if ASKED and given.get("simulator", ASKED) != ASKED:
+    if ASKED not in ("", "auto", given.get("simulator", ASKED)):
         return False
     return not block or block in (given.get("block"), *given.get("blocks", ()))
 

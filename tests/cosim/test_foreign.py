@@ -21,13 +21,13 @@ def test_the_verilog_is_the_model(simulator, tmp_path):
     assert run(bench(tmp_path), simulator) == 1
 
 
-@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+@pytest.mark.parametrize("simulator", ["auto"], indirect=True)
 def test_planted_verilog_that_multiplies_unsigned_is_found(simulator, tmp_path):
     with pytest.raises(FailedBenchError, match="1 of 1 tests"):
         run(bench(tmp_path, lambda text: text.replace("$signed(b)", "b")), simulator)
 
 
-@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+@pytest.mark.parametrize("simulator", ["auto"], indirect=True)
 def test_ports_that_are_not_those_of_the_model_are_named(simulator, tmp_path):
     renamed = bench(tmp_path, lambda text: text.replace("output a_ready", "output a_rdy"))
     said = r"the ports of module multiplier do .*\n  missing  output a_ready"

@@ -4,6 +4,7 @@ import re
 import sys
 
 import pytest
+from optional_programs import needs
 from whole_matrices import SMALL, written
 
 from fiberscope import cli
@@ -13,7 +14,6 @@ from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import ALL, MACHINE
 
 
-@pytest.mark.parametrize("simulator", ["icarus", pytest.param("verilator", marks=pytest.mark.slow)])
 def test_its_verilog_is_the_event_model(simulator, tmp_path):
     loop = Loop(("pe",), "gamma", written(tmp_path, 1, 20, 0.2), settings=SMALL)
     outcome = compare(loop, simulator, tmp_path)
@@ -21,14 +21,14 @@ def test_its_verilog_is_the_event_model(simulator, tmp_path):
     assert outcome.rtl.verification.passed
 
 
-def test_so_are_all_modules_of_the_machine(tmp_path):
+@pytest.mark.parametrize("simulator", ["auto"], indirect=True)
+def test_so_are_all_modules_of_the_machine(simulator, tmp_path):
     loop = Loop((ALL,), "gamma", written(tmp_path, 1, 20, 0.2), settings=(*SMALL, "memory.channels=2"))
-    outcome = compare(loop, "icarus", tmp_path)
+    outcome = compare(loop, simulator, tmp_path)
     assert outcome.differences() == []
     assert outcome.rtl.verification.passed
 
 
-@pytest.mark.parametrize("simulator", ["icarus", pytest.param("verilator", marks=pytest.mark.slow)])
 def test_so_is_the_machine_as_one_module(simulator, tmp_path):
     settings = (*SMALL, "memory.channels=2", "fibercache.size=4KiB")
     loop = Loop((MACHINE,), "gamma", written(tmp_path, 1, 16, 0.3), settings=settings)
@@ -50,6 +50,7 @@ def bench(folder, monkeypatch):
     return Bench((folder / "gamma" / "gamma.v",), "gamma_axi", (), "test_gamma", {}, folder / "bench")
 
 
+@needs("hdl")
 @pytest.mark.parametrize("value", [pytest.param("integer", marks=pytest.mark.slow), "float32"])
 def test_with_memories_of_axi4_that_stall_its_product_is_right(value, tmp_path, monkeypatch):
     pytest.importorskip("cocotbext.axi")
@@ -66,6 +67,7 @@ BLINKS = """
     gamma machine("""
 
 
+@needs("hdl")
 def test_planted_an_identifier_that_changes_in_every_cycle_is_found(tmp_path, monkeypatch):
     pytest.importorskip("cocotbext.axi")
     assert exported(tmp_path, "fibercache.size=4KiB") == 0

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from optional_programs import require
 
 from fiberscope import cli
-from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, find, run
+from fiberscope.hw.rtl.tools.hdl import AUTO, Bench, choose, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.models.graphs.execution import configured, prepare
 from fiberscope.models.graphs.transcript import of_machine, of_module
@@ -62,10 +63,7 @@ def test_a_graph_in_icarus_is_its_event_model(name, depth, simulator, tmp_path):
 @pytest.mark.parametrize("depth", [2, 16])
 @pytest.mark.parametrize("name", OPERANDS)
 def test_a_graph_in_verilator_is_its_event_model(name, depth, tmp_path):
-    try:
-        find("verilator")
-    except HdlError as error:
-        pytest.skip(str(error))
+    require("verilator")
     machine, graph = graph_of(name, {"depth": depth})
     (tmp_path / f"{name}.v").write_text(graph.text)
     interface = graph.composition.without_status().interface()
@@ -100,7 +98,7 @@ def test_a_line_becomes_verilog_that_runs_as_its_event_model(text, formats, orde
     given = [text, "--format", formats, "--order", order, "-o", str(tmp_path)]
     assert cli.run(["graph", "rtl", *given]) == 0
     said = capsys.readouterr().out
-    assert "in icarus as in the event simulation" in said
+    assert f"in {choose(AUTO)} as in the event simulation" in said
     assert "all blocks" in said
     assert (tmp_path / "graph.v").is_file()
 
@@ -123,7 +121,4 @@ def test_planted_a_token_that_never_came_is_found(tmp_path, capsys, monkeypatch)
 
 
 def require_tools():
-    try:
-        find("icarus"), find("verilator")
-    except HdlError as error:
-        pytest.skip(str(error))
+    require("hdl", "lint")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from block_bench import bench
+from optional_programs import require
 
 from fiberscope.hw.fibers.merge_rtl import MergerParameters
 from fiberscope.hw.rtl.kit.interface import Wire
@@ -130,14 +131,12 @@ def test_verilator_refuses_a_port_that_is_no_vector(tmp_path):
 
 
 def found_or_skipped(name):
-    try:
-        return find(name)
-    except HdlError as error:
-        pytest.skip(str(error))
+    require(name)
+    return find(name)
 
 
 def test_a_simulator_that_is_missing_or_unknown(monkeypatch, tmp_path):
-    with pytest.raises(HdlError, match="no HDL simulator vcs; known: icarus, verilator"):
+    with pytest.raises(HdlError, match="no HDL simulator vcs; known: auto, icarus, verilator"):
         find("vcs")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HdlError, match=r"no iverilog on the PATH \(on Debian: apt install iverilog\)"):

@@ -5,7 +5,7 @@ import pytest
 from fiberscope import cli
 
 
-@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+@pytest.mark.parametrize("simulator", ["auto"], indirect=True)
 def test_the_instance_of_gamma_moves_its_tokens_in_the_cycles_of_the_machine(simulator, tmp_path, capsys):
     words = ["rtl", "export", "spec:gamma", "--level", "PE", "-o", str(tmp_path), "--sim", simulator]
     assert cli.run([*words, "--set", "pe.radix=8", "--set", "pe.count=2"]) == 0

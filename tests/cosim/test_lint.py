@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from extremes import smallest
+from optional_programs import require
 from scenarios import SCENARIOS
 from whole_matrices import SMALL
 
@@ -16,7 +17,7 @@ from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.axis import axis
 from fiberscope.hw.rtl.kit.checks import checked
 from fiberscope.hw.rtl.kit.registered import registered
-from fiberscope.hw.rtl.tools.hdl import SIMULATORS, HdlError
+from fiberscope.hw.rtl.tools.hdl import HdlError
 from fiberscope.hw.rtl.tools.lint import PORT_WAIVERS, WAIVERS, Waiver, lint
 
 DRAWN = (1, 0)  # the first without status outputs
@@ -32,10 +33,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 @pytest.fixture(scope="module")
 def lint_of(tmp_path_factory):
     """Checks a text of Verilog; skips where there is no Verilator."""
-    try:
-        SIMULATORS["verilator"].require()
-    except HdlError as error:
-        pytest.skip(str(error))
+    require("lint")
     folder = tmp_path_factory.mktemp("lint")
 
     def check(text, module, *waivers):

@@ -23,7 +23,7 @@ def make(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
-        ([], "FIBERSCOPE_BLOCK='' FIBERSCOPE_SIM='icarus' .venv/bin/python -m pytest -q tests/cosim"),
+        ([], "FIBERSCOPE_BLOCK='' FIBERSCOPE_SIM='auto' .venv/bin/python -m pytest -q tests/cosim"),
         (
             ["BLOCK=merger", "SIM=x"],
             "FIBERSCOPE_BLOCK='merger' FIBERSCOPE_SIM='x' .venv/bin/python -m pytest",
@@ -38,15 +38,15 @@ def make(*arguments):
                 "AT=gamma.pe1.merger",
             ],
             ".venv/bin/fiberscope rtl loop 'merger' 'gamma' 'a.mtx' 'b.mtx' --set 'pe.count=2' "
-            "--set 'pe.radix=8' --at 'gamma.pe1.merger' --sim 'icarus' -o 'out/gamma-a-b-merger'",
+            "--set 'pe.radix=8' --at 'gamma.pe1.merger' --sim 'auto' -o 'out/gamma-a-b-merger'",
         ),
         (
             ["BLOCK=merger", "ACC=gamma", "MTX=a.mtx", "VERILOG=a.v b.v", "MODULE=mine"],
-            "--sim 'icarus' --verilog 'a.v' --verilog 'b.v' --module 'mine' -o 'out/gamma-a-merger'",
+            "--sim 'auto' --verilog 'a.v' --verilog 'b.v' --module 'mine' -o 'out/gamma-a-merger'",
         ),
         (
             ["BENCH=b.py", "BLOCK=gamma", "DUT=gamma", "MTX=a.mtx", "SET=pe.count=2"],
-            "rtl bench 'b.py' --block 'gamma' --dut 'gamma' --sim 'icarus' --matrix 'a.mtx' "
+            "rtl bench 'b.py' --block 'gamma' --dut 'gamma' --sim 'auto' --matrix 'a.mtx' "
             "--set 'pe.count=2' -o 'out/bench-gamma'",
         ),
         (
@@ -59,7 +59,7 @@ def make(*arguments):
                 "SCOPE=pe0",
                 "TRIGGER=pe0 busy > 9",
             ],
-            "--sim 'icarus' --vcd 'out/gamma-a-merger.vcd' --vcd-window '1:9' --vcd-scope 'pe0' "
+            "--sim 'auto' --vcd 'out/gamma-a-merger.vcd' --vcd-window '1:9' --vcd-scope 'pe0' "
             "--vcd-trigger 'pe0 busy > 9' -o 'out/gamma-a-merger'",
         ),
     ],
@@ -75,7 +75,7 @@ def test_make_rtl_passes_everything_on_and_says_what_is_missing():
         "-n", "rtl", "EXPR=x(i) = b(i)", "FORMAT=x:s", "ORDER=i", "TENSORS=b=ones:shape=3", "SET=depth=2"
     )
     command = (
-        "graph rtl 'x(i) = b(i)' 'b=ones:shape=3' --format 'x:s' --order 'i' --set 'depth=2' --sim 'icarus'"
+        "graph rtl 'x(i) = b(i)' 'b=ones:shape=3' --format 'x:s' --order 'i' --set 'depth=2' --sim 'auto'"
     )
     assert command in " ".join(said.stdout.replace("\\\n", " ").split())
     refused = make("rtl")
@@ -125,7 +125,7 @@ def room(tmp_path, *options, **variables):
             "the simulator icarus is not installed: no iverilog on the PATH",
         ),
         slow({"FIBERSCOPE_SIM": "verilator"}, [], 2, "the simulator verilator is not installed: "),
-        slow({"FIBERSCOPE_SIM": "vcs"}, [], 2, "no HDL simulator vcs; known: icarus, verilator"),
+        slow({"FIBERSCOPE_SIM": "vcs"}, [], 2, "no HDL simulator vcs; known: auto, icarus, verilator"),
         slow(
             {"FIBERSCOPE_SIM": "pyrtl"},
             [],

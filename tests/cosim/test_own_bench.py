@@ -113,7 +113,7 @@ def test_planted_a_memory_that_loses_a_reply_leaves_the_machine_waiting(simulato
     assert "1 of 1 tests" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+@pytest.mark.parametrize("simulator", ["auto"], indirect=True)
 def test_planted_a_bench_that_leaves_before_the_end_is_told(simulator, tmp_path, capsys):
     text = (
         MEMORY.read_text()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from optional_programs import needs
 from pairs import check_pair
 from scenarios import SCENARIOS
 
@@ -12,7 +13,6 @@ from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.interface import Bundle, Interface
 from fiberscope.hw.rtl.kit.words import Words
-from fiberscope.hw.rtl.tools.hdl import HdlError, find
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.sim import SimulationError
 
@@ -34,10 +34,7 @@ INTERFACE = Interface(
     ),
 )
 
-try:
-    find("verilator")
-except HdlError as error:
-    pytest.skip(str(error), allow_module_level=True)
+pytestmark = needs("verilator")
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from optional_programs import needs
 
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.tools.area import SHIPPED, Cells, cells_of
@@ -18,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 LIBRARY = SHIPPED["osu018"][0]
 FO4_NS = 0.099  # of the library, as the page has it
 ROW = re.compile(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \| ([\d.]+) \| (\d+) \| ([\d,]+) \|", re.MULTILINE)
-needs_cells = pytest.mark.skipif(not LIBRARY.is_file(), reason="apt install qflow-tech-osu018")
+needs_cells = needs("cells")
 CHAIN = 6  # inverters of which each drives four
 
 
@@ -38,7 +37,7 @@ def test_every_twin_has_its_row():
 
 @pytest.mark.slow
 @needs_cells
-@pytest.mark.skipif(importlib.util.find_spec("pyosys") is None, reason="pip install 'fiberscope[area]'")
+@needs("yosys")
 @pytest.mark.parametrize("name", BLOCKS)
 def test_the_row_of_a_twin_is_what_is_measured(name):
     """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is measured now."""
@@ -52,7 +51,7 @@ def test_the_row_of_a_twin_is_what_is_measured(name):
 
 
 @needs_cells
-@pytest.mark.skipif(shutil.which("sta") is None, reason="OpenSTA is missing")
+@needs("sta")
 def test_the_library_has_the_inverter_that_the_page_says(tmp_path):
     assert inverter_ns(tmp_path) == pytest.approx(FO4_NS, abs=5e-4)
 

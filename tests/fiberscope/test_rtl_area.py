@@ -5,10 +5,10 @@ import math
 from pathlib import Path
 
 import pytest
+from optional_programs import needs, require
 from rich.console import Console
 
 from fiberscope import cli
-from fiberscope.hw.rtl.tools.area import SHIPPED
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
@@ -30,7 +30,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def yosys() -> None:
     """Skips where there is no Yosys."""
-    pytest.importorskip("pyosys", reason="Yosys is missing: pip install 'fiberscope[area]'")
+    require("yosys")
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -112,7 +112,7 @@ def test_no_digit_of_a_large_number_is_left_out(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.usefixtures("yosys")
-@pytest.mark.skipif(not SHIPPED["osu018"][0].is_file(), reason="apt install qflow-tech-osu018")
+@needs("cells")
 def test_srams_stand_beside_the_cells(capsys: pytest.CaptureFixture[str]) -> None:
     sizes = ["node_writer", "--set=rows=2,64", "--set=address_bits=8", "--set=count_bits=4"]
     code, out, _err = said(capsys, *sizes, "--liberty=osu018", "--json=areas.json")

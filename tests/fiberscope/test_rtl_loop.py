@@ -311,7 +311,7 @@ def test_a_network_that_no_module_is_made_for_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--sim=vcs"], "no simulator vcs; known: icarus, pyrtl, verilator"),
+        (["--sim=vcs"], "no simulator vcs; known: auto, icarus, pyrtl, verilator"),
         (["--sim=pyrtl", "--verilog=mine.v"], "PyRTL runs the twin only; Verilog of your own needs --sim"),
         (["--sim=pyrtl", "--module=mine"], "--module mine: say by --verilog in which file it is"),
         (["--verilog=none.v"], "none.v: no such Verilog file"),

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from optional_programs import require
 
 from fiberscope import cli
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM
@@ -13,7 +14,7 @@ from fiberscope.results.costs.scaling import area_factor
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
 from fiberscope.hw.rtl.catalogue import BLOCKS
-from fiberscope.hw.rtl.tools.area import SHIPPED, cells_of, library
+from fiberscope.hw.rtl.tools.area import cells_of, library
 from fiberscope.rtl.machine_area import Row, clock_said, parts_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl_machine.md"
@@ -25,9 +26,7 @@ ELEMENTS = ("format.element=8", "format.value=4", "format.dense=none")
 @pytest.fixture
 def yosys():
     """Skips where there is no Yosys, or no cells."""
-    pytest.importorskip("pyosys", reason="Yosys is missing: pip install 'fiberscope[area]'")
-    if not SHIPPED[LIBRARY][0].is_file():
-        pytest.skip("apt install qflow-tech-osu018")
+    require("yosys", "cells")
 
 
 @pytest.fixture(autouse=True)

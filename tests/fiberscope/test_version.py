@@ -7,13 +7,14 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from optional_programs import needs
 
 import fiberscope
 from fiberscope.base.version import RELEASE, commit_of
 from fiberscope.base.version import version_of as said
 
 ROOT = Path(fiberscope.__file__).parents[1]
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+pytestmark = needs("git")
 
 
 def git(folder: Path, *words: str) -> str:

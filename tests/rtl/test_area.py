@@ -1,11 +1,11 @@
 """Areas: known modules to the gate, blocks that grow with their parameters, and what is refused."""
 
-import importlib.util
 import sys
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from optional_programs import needs
 
 from fiberscope.hw.fibers.merge_rtl import MergerParameters
 from fiberscope.hw.fibers.merge_tree_rtl import MergeTreeParameters
@@ -15,12 +15,8 @@ from fiberscope.hw.rtl.tools.area import SHIPPED, Area, cells_of, gates_of, libr
 from fiberscope.hw.rtl.tools.simulator import HdlError
 
 NARROW = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32)
-needs_yosys = pytest.mark.skipif(
-    importlib.util.find_spec("pyosys") is None, reason="Yosys is missing: pip install 'fiberscope[area]'"
-)
-needs_cells = pytest.mark.skipif(
-    not SHIPPED["osu018"][0].is_file(), reason="the cells are missing: apt install qflow-tech-osu018"
-)
+needs_yosys = needs("yosys")
+needs_cells = needs("cells")
 COMBINATIONAL = """
 module known(input a, input b, input c, output y, output z);
     assign y = (a ^ b) & c;

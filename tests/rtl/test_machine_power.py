@@ -1,13 +1,12 @@
 """``fiberscope rtl power`` of a machine: what is within a module counts as alone, as often as it is there."""
 
-import importlib.util
 import random
-import shutil
 from dataclasses import fields
 from types import SimpleNamespace
 
 import pyrtl
 import pytest
+from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
@@ -23,11 +22,8 @@ from fiberscope.hw.rtl.tools.netlist import mapped
 from fiberscope.rtl.machine_power import Alike, MachinePower, Node, Row, row_of, said_of_machine
 
 CELLS = SHIPPED["osu018"][0]
-needs_cells = pytest.mark.skipif(
-    not CELLS.is_file() or importlib.util.find_spec("pyosys") is None,
-    reason="needs qflow-tech-osu018 and Yosys",
-)
-needs_sta = pytest.mark.skipif(shutil.which("sta") is None, reason="apt install opensta")
+needs_cells = needs("cells", "yosys")
+needs_sta = needs("sta")
 TOKENS = Stream("in", "in", "input", {"coordinate": 6})
 QUEUE = Part(OF_STREAM, carrying(TOKENS, 4))
 TWO = Composition(
@@ -82,7 +78,9 @@ def test_instances_take_together_what_each_of_them_takes(recorded, netlist):
         assert getattr(all_of_them, one.name) == pytest.approx(sums, rel=0.01)  # duties count a little
 
 
-def test_what_a_multiplication_takes_is_said_beside_that_of_the_costs_file():
+def test_what_a_multiplication_takes_is_said_beside_that_of_the_costs_file(monkeypatch):
+    monkeypatch.setattr("fiberscope.rtl.machine_power.sta.version", lambda: "2")
+    monkeypatch.setattr("fiberscope.rtl.machine_power.version", lambda: "0")
     report = SimpleNamespace(
         accelerator="gamma",
         workload=SimpleNamespace(name="m"),

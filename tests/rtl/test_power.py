@@ -1,15 +1,14 @@
 """Power: cells compute what the RTL does, OpenSTA's sums are those worked out by hand, the table is whole."""
 
 import csv
-import importlib.util
 import random
 import re
-import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.hw.fibers.merge_rtl import MergerParameters
@@ -26,11 +25,8 @@ from fiberscope.hw.rtl.tools.sram_table import TABLE, access_pj, estimate
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl.md"
 CELLS = SHIPPED["osu018"][0]
-needs_cells = pytest.mark.skipif(
-    not CELLS.is_file() or importlib.util.find_spec("pyosys") is None,
-    reason="needs qflow-tech-osu018 and Yosys",
-)
-needs_sta = pytest.mark.skipif(shutil.which("sta") is None, reason="apt install opensta")
+needs_cells = needs("cells", "yosys")
+needs_sta = needs("sta")
 NARROW = MergerParameters(radix=2, coordinate_bits=4, reference_bits=4, value_bits=32, stages=1)
 PLAN = "uniform:rows=40,cols=40,nonzeros=200"
 COMMAND = ["rtl", "power", "merger", "gamma", PLAN, "--set=pe.count=2", "--set=pe.radix=2", "--sim=pyrtl"]

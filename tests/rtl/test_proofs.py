@@ -1,12 +1,12 @@
 """Units that are proven to lose, make and reorder no token, and to let none wait forever."""
 
-import importlib.util
 from dataclasses import replace
 
 import claims
 import pyrtl
 import pytest
 from mutants import MUTANTS
+from optional_programs import needs
 
 from fiberscope.hw.networks.concentrator_rtl import BLOCK as CONCENTRATOR
 from fiberscope.hw.networks.concentrator_rtl import ConcentratorParameters
@@ -18,9 +18,7 @@ from fiberscope.hw.rtl.tools.proof import LONGEST, RefutedError, UnprovenError, 
 from fiberscope.hw.streams.joiner_rtl import INTERSECT, UNION, JoinerParameters
 from fiberscope.hw.streams.repeater_rtl import REPEATER, RepeaterParameters
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("pyosys") is None, reason="Yosys is missing: pip install 'fiberscope[area]'"
-)
+pytestmark = needs("yosys")
 
 
 def channel(capacity, latency=1):

@@ -1,9 +1,9 @@
 """FST files: what is in them, by GTKWave's own reader, and what happens when the converter fails."""
 
-import shutil
 import subprocess
 
 import pytest
+from optional_programs import needs
 from watched import trace, watched
 
 from fiberscope.sim import SimulationError, fst
@@ -16,7 +16,7 @@ def write_fst(path, **options):
         kernel.run()
 
 
-@pytest.mark.skipif(shutil.which("fst2vcd") is None, reason="needs GTKWave's fst2vcd")
+@needs("fst2vcd", "vcd2fst")
 def test_an_fst_holds_what_the_vcd_does(tmp_path):
     write_fst(tmp_path / "run.fst")
     assert {path.name for path in tmp_path.iterdir()} == {"run.fst", "run.gtkw"}

@@ -5,13 +5,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from optional_programs import require
 
 ROOT = Path(__file__).parents[2]
 
 
 def tracked() -> set[str]:
     """The files under version control, links among them; skips where there is none."""
-    if shutil.which("git") is None or not (ROOT / ".git").exists():
+    require("git")
+    if not (ROOT / ".git").exists():
         pytest.skip("this is no clone, so what belongs to the sources is not known")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
     return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}

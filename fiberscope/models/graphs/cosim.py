@@ -9,7 +9,7 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.wrapper import Part
 from fiberscope.hw.rtl.tools.area import Area, measure
-from fiberscope.hw.rtl.tools.hdl import Bench, run
+from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
 from fiberscope.hw.rtl.tools.lint import WAIVERS, Waiver, lint
 from fiberscope.models.graphs.execution import configured, prepare
 from fiberscope.models.graphs.machine import GraphMachine
@@ -50,12 +50,14 @@ class Cosimulated:
         cycles: that the event model took.
         tokens: that moved, the roots' aside.
         files: that were written.
+        simulator: what ran the module.
     """
 
     verilog: GraphVerilog
     cycles: int
     tokens: int
     files: tuple[Path, ...]
+    simulator: str
 
 
 def cosimulated(
@@ -78,7 +80,7 @@ def cosimulated(
         settings: of the run.
         value_bits: of every value.
         points: that an accumulator holds.
-        simulator: ``icarus`` or ``verilator``.
+        simulator: ``icarus``, ``verilator``, or ``auto`` for the first that is installed.
         folder: for all that is written.
 
     Raises:
@@ -88,6 +90,7 @@ def cosimulated(
     """
     machine = machine_of(prepare(graph, tensors), configured(settings))
     made, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
+    simulator = find(choose(simulator)).name
     make_folder(folder)
     file = folder / f"{name}.gv"
     write_gv(graph, file)
@@ -105,7 +108,7 @@ def cosimulated(
     ports = made.composition.without_status().interface()
     bench = Bench((files[1],), module, (ports,), "fiberscope.models.graphs.bench", order, folder / "bench")
     run(bench, simulator)
-    return Cosimulated(made, machine.kernel.cycle, tokens, files)
+    return Cosimulated(made, machine.kernel.cycle, tokens, files, simulator)
 
 
 def _check_places(machine: GraphMachine, points: int) -> None:

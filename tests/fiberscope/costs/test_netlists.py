@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from optional_programs import needs
 
 from fiberscope import cli
 from fiberscope.base.errors import InputError
-from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, call_of, read_netlists
+from fiberscope.results.costs.netlists import SHIPPED, call_of, read_netlists
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
-pytest.importorskip("pyosys", reason="Yosys is missing: pip install 'fiberscope[area]'")
 
-from fiberscope.hw.rtl.tools.area import SHIPPED as LIBRARIES
 from fiberscope.rtl.netlists import called, remake
 
-pytestmark = pytest.mark.skipif(
-    not LIBRARIES[LIBRARY][0].is_file(), reason=f"the cells {LIBRARY} are not installed"
-)
+pytestmark = needs("yosys", "cells")
 CHANNEL = "channel(capacity=2)"
 
 

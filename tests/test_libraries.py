@@ -1,0 +1,54 @@
+"""The libraries that the project's owner names are declared as dependencies and are in use."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES, TESTS = ROOT / "fiberscope", ROOT / "tests"
+LIBRARIES = {  # what is installed: what is imported, and the folder of those that import it
+    "pyrtl": ("pyrtl", SOURCES),
+    "numpy": ("numpy", SOURCES),
+    "scipy": ("scipy", SOURCES),
+    "sortedcontainers": ("sortedcontainers", SOURCES),
+    "pyvcd": ("vcd", SOURCES),
+    "pytest": ("pytest", TESTS),
+    "cocotb": ("cocotb", SOURCES),
+}
+
+
+def declared() -> set[str]:
+    """The names of all requirements in pyproject.toml, those of extras among them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [one for extra in project["optional-dependencies"].values() for one in extra]
+    return {re.split(r"[^\w-]", one, maxsplit=1)[0] for one in [*project["dependencies"], *extras]}
+
+
+def imported(text: str) -> Iterator[str]:
+    """The packages that a text of Python imports, wherever in it."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_library_of_the_owner_is_declared_and_imported(library: str) -> None:
+    module, folder = LIBRARIES[library]
+    assert library in declared()
+    assert any(module in imported(path.read_text(encoding="utf-8")) for path in folder.rglob("*.py"))
+
+
+def test_planted_a_library_that_only_a_comment_or_a_string_names_is_not_imported() -> None:
+    assert set(imported("# import numpy\nx = 'import scipy'\nfrom . import vcd\nimport os.path")) == {"os"}
+
+
+def test_the_sorted_list_keeps_the_agenda_of_the_clock() -> None:
+    text = (SOURCES / "sim" / "clock.py").read_text(encoding="utf-8")
+    assert "sortedcontainers" in imported(text)
+    assert "heapq" not in imported(text)
