@@ -25,6 +25,7 @@ BLOCK = re.compile(r"^```sh\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#+ (?P<text>.*)$", re.MULTILINE)
 CAPTURE = re.compile(r"^```text\n\$ (?P<command>fiberscope .*)\n(?P<shown>(?:.*\n)*?)```\n", re.MULTILINE)
+OMITTED = "..."  # a line of an abridged capture that stands for any lines
 NOT_RUN_HERE = (
     "source .venv/bin/activate",  # changes the reader's shell
     "FIBERSCOPE_UNCOMPILED=1 .venv/bin/python -m pytest",  # the tests of the engine do it themselves
@@ -102,24 +103,53 @@ def _anchor(heading: str) -> str:
     "name",
     [pytest.param("README.md", marks=[pytest.mark.slow, pytest.mark.real]), "docs/teaal.md", "docs/tour.md"],
 )
-def test_the_capture_of_the_page_is_what_one_sees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is seen now into the page."""
+def test_the_captures_of_the_page_are_what_one_sees(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Set FIBERSCOPE_UPDATE_DOCS=1 to write what is seen now into the page, where a capture is whole."""
     page = ROOT / name
     text = page.read_text(encoding="utf-8")
-    (capture,) = CAPTURE.finditer(text)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with redirect_stdout(io.StringIO()) as shown:
-        assert cli.run(shlex.split(capture["command"])[1:]) == 0
-    seen = "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
-    if "surrogate" in seen:
+    captures = list(CAPTURE.finditer(text))
+    seen = [see(capture["command"]) for capture in captures]
+    if any("surrogate" in output for output in seen):
         pytest.skip("the real matrix is not on FIBERSCOPE_DATA")
     if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
-        page.write_text(
-            text[: capture.start("shown")] + seen + text[capture.end("shown") :], encoding="utf-8"
-        )
+        for capture, output in reversed(list(zip(captures, seen, strict=True))):
+            if OMITTED not in capture["shown"].splitlines():
+                text = text[: capture.start("shown")] + output + text[capture.end("shown") :]
+        page.write_text(text, encoding="utf-8")
         return
-    assert _without_host(seen) == _without_host(capture["shown"])
+    assert captures
+    for capture, output in zip(captures, seen, strict=True):
+        shown, lines = _without_host(capture["shown"]), _without_host(output)
+        if OMITTED in shown:
+            assert missing_lines(shown, lines) == []
+        else:
+            assert lines == shown
+
+
+def see(command: str) -> str:
+    """Run a command of ``fiberscope`` and return what it prints, without blanks at the ends of lines."""
+    with redirect_stdout(io.StringIO()) as shown:
+        assert cli.run(shlex.split(command)[1:]) == 0
+    return "".join(f"{line.rstrip()}\n" for line in shown.getvalue().splitlines())
+
+
+def missing_lines(shown: list[str], lines: list[str]) -> list[str]:
+    """Return the lines of an abridged capture that the output does not have in this order."""
+    rest = iter(lines)
+    wanted = [line for line in shown if line and line != OMITTED]
+    return [line for line in wanted if line not in rest]
+
+
+def test_planted_lines_that_a_command_does_not_print_are_found() -> None:
+    assert missing_lines(["a", OMITTED, "", "c"], ["a", "b", "", "c"]) == []
+    assert missing_lines(["c", OMITTED, "a"], ["a", "b", "c"]) == ["a"]
+    assert missing_lines(["a 1", OMITTED], ["a 2", "b"]) == ["a 1"]
 
 
 @pytest.mark.parametrize(

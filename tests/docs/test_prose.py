@@ -60,7 +60,6 @@ NOT_YET = {
     "docs/sweep.md",
     "docs/teaal.md",
     "docs/timeline.md",
-    "docs/timing_model.md",
     "docs/units.md",
     "docs/waveforms.md",
     "docs/workloads.md",
