@@ -66,7 +66,7 @@ TENSORS ?=
 
 # What the engine is compiled from: every Python file whose first line says so, the few files of C types that are
 # written by hand, each with its Python file, and what writes the others.
-TYPED    := $(shell grep -RL --include='*.pxd' '^\# Written by fiberscope.compiler' fiberscope)
+TYPED    := $(shell grep -RL --include='*.pxd' '^\# Written by fiberscope\.' fiberscope)
 MARKED   := $(shell grep -Rl --include='*.py' '^\# cython: infer_types' fiberscope)
 COMPILED := $(TYPED) $(TYPED:.pxd=.py) $(MARKED) $(wildcard fiberscope/compiler/*.py)
 READY    := $(VENV)/built $(VENV)/installed

@@ -14,7 +14,8 @@ from pathlib import Path
 MARK = "# cython: infer_types=True"  # the first line of a module that the build compiles
 
 
-WRITTEN = "# Written by fiberscope.compiler from "  # begins what is
+WRITTEN = "# Written by fiberscope.compiler from "  # begins a generated file
+GENERATED = (WRITTEN, "# Written by fiberscope.pxd from ")  # that, and as up to version 0.2
 SAYS = "# C: "  # begins a comment for the generator
 # Of methods and classes; other words are C types.
 WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
@@ -59,7 +60,7 @@ class Module:
     @cached_property
     def by_hand(self) -> bool:
         """Whether its C types stand beside it and were not written by ``fiberscope.compiler``."""
-        return self.pxd.is_file() and not self.pxd.read_text().startswith(WRITTEN)
+        return self.pxd.is_file() and not self.pxd.read_text().startswith(GENERATED)
 
     @cached_property
     def _said(self) -> dict[int, list[str]]:

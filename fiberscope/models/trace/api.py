@@ -87,7 +87,7 @@ def model(
         command="model",
         machine=specification,
         factors=tuple(map(operand_name, factors)),
-        tensors={name: operand_name(one) for name, one in (tensors or {}).items()},
+        tensors={name: operand_name(operand) for name, operand in (tensors or {}).items()},
         settings=given_settings(settings),
         exact=exact,
     )
@@ -141,9 +141,9 @@ class Prepared:
         assert self.problem is not None
         name = self.problem.inputs[-1]
         iteration = self.specification.iteration
-        found = outcome.tensors[iteration.carry.get(name, name) if iteration else name]
-        coordinates, values = found.to_coo()
-        answer = np.full(found.ranks[0].shape, np.inf)
+        tensor = outcome.tensors[iteration.carry.get(name, name) if iteration else name]
+        coordinates, values = tensor.to_coo()
+        answer = np.full(tensor.ranks[0].shape, np.inf)
         answer[next(iter(coordinates.values()))] = values
         return self.problem.reference, self.problem.check(answer)
 
@@ -158,7 +158,7 @@ class Prepared:
             raise KeyboardInterrupt
         return watcher.stamps()
 
-    def run(self, tell: Progress = nobody, made: Source | None = None) -> Report:
+    def run(self, tell: Progress = nobody, source: Source | None = None) -> Report:
         """Run it, and report, also by what it was made.
 
         Raises:
@@ -168,14 +168,14 @@ class Prepared:
         start = time.perf_counter()
         modelled = self.modelled()
         seconds = time.perf_counter() - start
-        told = report(modelled, Timing(seconds, seconds), made)
+        report_ = report(modelled, Timing(seconds, seconds), source)
         wrong = modelled.outcome.wrong
         if wrong is not None:
             error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}"
-            raise VerificationError(f"{wrong.einsum} is wrong: {error}", told)
+            raise VerificationError(f"{wrong.einsum} is wrong: {error}", report_)
         if modelled.solved is not None and not modelled.solved.comparison.passed:
-            raise VerificationError(f"the answer is not that of {modelled.solved.reference}", told)
-        return told
+            raise VerificationError(f"the answer is not that of {modelled.solved.reference}", report_)
+        return report_
 
 
 def prepare(
@@ -220,11 +220,15 @@ def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
     return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, roots, chosen, problem)
 
 
-def roots_of(found: Found, energies: str | None = None) -> Roots:
+def roots_of(specification: Found, energies: str | None = None) -> Roots:
     """Where the sources of a specification's run begin: of model and machine, its file, and the energies."""
-    modules = of_machine(accelerators.find(found.machine)) if found.machine else frozenset()
-    files = (str(found.path), *filter(None, [energies]))
-    return Roots(modules | {__name__}, files, found.name if found.path == Path(found.file) else None)
+    modules = of_machine(accelerators.find(specification.machine)) if specification.machine else frozenset()
+    files = (str(specification.path), *filter(None, [energies]))
+    return Roots(
+        modules | {__name__},
+        files,
+        specification.name if specification.path == Path(specification.file) else None,
+    )
 
 
 def specified(name: str, settings: Mapping[str, object]) -> Specification:
@@ -260,9 +264,9 @@ def _placeholders(drafted: Draft) -> dict[str, float]:
 
 def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]]:
     """Settings of the model, and the others."""
-    given = {key: value for key, value in settings.items() if key in Options.model_fields}
-    entries = {key: _entry(one) for key, one in given.items()}
-    others = {key: value for key, value in settings.items() if key not in given}
+    own = {key: value for key, value in settings.items() if key in Options.model_fields}
+    entries = {key: _entry(value) for key, value in own.items()}
+    others = {key: value for key, value in settings.items() if key not in own}
     return validated(Options, entries, "the model"), others
 
 
@@ -275,16 +279,16 @@ def _chosen(drafted: Draft, operands: Mapping[str, Given]) -> tuple[Mapping[str,
 
 
 def _symbols(
-    kind: Accelerator[Any], configuration: Configuration, given: Sequence[CsrArray]
+    kind: Accelerator[Any], configuration: Configuration, matrices: Sequence[CsrArray]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """What the machine chooses, its tiles chosen before that where it asks for it."""
-    return kind.symbols(with_tiles(kind, configuration, given), *given)
+    return kind.symbols(with_tiles(kind, configuration, matrices), *matrices)
 
 
-def _factor(given: Given, drafted: Draft, *, left: bool) -> CsrArray:
+def _factor(operand: Given, drafted: Draft, *, left: bool) -> CsrArray:
     """An operand as the machine has it: the rows of A and the columns of B are those of the product."""
     declared = drafted.cascade.declared
     output = declared[drafted.cascade.last_output]
-    rows, _columns = matrix_ranks(given, declared[given.name], output)
-    matrix = given.workload.matrix
-    return matrix if (rows in output) == left else canonical(matrix.T, given.name)
+    rows, _columns = matrix_ranks(operand, declared[operand.name], output)
+    matrix = operand.workload.matrix
+    return matrix if (rows in output) == left else canonical(matrix.T, operand.name)

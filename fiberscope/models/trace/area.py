@@ -34,12 +34,14 @@ def areas_of(specification: Specification) -> tuple[dict[str, float], list[str]]
 
 
 def _on_chip(specification: Specification) -> Iterator[tuple[str, Component]]:
-    for one in specification.configurations.values():
-        yield from ((name, each) for name, each in one.components.items() if each.kind != OFF_CHIP)
+    for architecture in specification.configurations.values():
+        yield from ((name, each) for name, each in architecture.components.items() if each.kind != OFF_CHIP)
 
 
 def _part(component: Component) -> Part | None:
     """What one costs; None where an attribute that it depends on is without a bound."""
-    given = {name: getattr(component, name) for name in ATTRIBUTES}
+    attributes = {name: getattr(component, name) for name in ATTRIBUTES}
     kind = ".".join([component.kind, *component.operations[:1], *filter(None, [component.intersection])])
-    return part_of(read_book(COSTS), kind, {name: each for name, each in given.items() if each is not None})
+    return part_of(
+        read_book(COSTS), kind, {name: each for name, each in attributes.items() if each is not None}
+    )

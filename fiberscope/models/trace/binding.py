@@ -40,29 +40,29 @@ _KEYS = {
 _OPTIONAL = ("style", "leader")
 
 
-def read_format(tensor: str, name: str, given: FormatSchema, document: Document) -> Format:
+def read_format(tensor: str, name: str, schema: FormatSchema, document: Document) -> Format:
     """A format of a tensor.
 
     Raises:
         ConfigurationError: a rank that its order has not, or bits that its layout cannot have.
     """
     path: Path = ("format", tensor, name)
-    for rank, stored in given.ranks.items():
-        if rank not in given.rank_order:
-            advice = nearest(rank, [*given.rank_order, "rank-order"])
+    for rank, stored in schema.ranks.items():
+        if rank not in schema.rank_order:
+            advice = nearest(rank, [*schema.rank_order, "rank-order"])
             raise document.error((*path, rank), f"{rank} is not in the rank order; {advice}", key=True)
         if stored.layout == "interleaved" and not (stored.cbits and stored.pbits):
             message = f"{rank} is interleaved, and needs both cbits and pbits"
             raise document.error((*path, rank), message)
     ranks = {
-        rank: _rank_format(given.ranks[rank]) if rank in given.ranks else RankFormat()
-        for rank in given.rank_order
+        rank: _rank_format(schema.ranks[rank]) if rank in schema.ranks else RankFormat()
+        for rank in schema.rank_order
     }
-    return Format(name, tuple(given.rank_order), ranks)
+    return Format(name, tuple(schema.rank_order), ranks)
 
 
-def _rank_format(given: RankFormatSchema) -> RankFormat:
-    return RankFormat(given.format, given.layout, given.cbits, given.pbits, given.fhbits, given.rhbits)
+def _rank_format(schema: RankFormatSchema) -> RankFormat:
+    return RankFormat(schema.format, schema.layout, schema.cbits, schema.pbits, schema.fhbits, schema.rhbits)
 
 
 @dataclass
@@ -133,41 +133,41 @@ class BindingReader:
 
     def _check_keys(self, component: Component, binding: BindingSchema, path: Path) -> None:
         wanted = _KEYS[component.kind]
-        aliases = {name: str(one.alias) for name, one in type(binding).model_fields.items()}
+        aliases = {name: str(field.alias) for name, field in type(binding).model_fields.items()}
         for name in binding.model_fields_set:
             if name not in wanted:
                 message = f"a binding of a {component.kind} has no {aliases[name]}"
-                known = nearest(aliases[name], [aliases[one] for one in wanted])
-                raise self.document.error((*path, aliases[name]), f"{message}; {known}", key=True)
+                nearest_key = nearest(aliases[name], [aliases[key] for key in wanted])
+                raise self.document.error((*path, aliases[name]), f"{message}; {nearest_key}", key=True)
         optional = (*_OPTIONAL, "type") if binding.style == "eager" else _OPTIONAL
         for name in wanted:
             if name not in optional and getattr(binding, name) is None:
                 raise self.document.error(path, f"a binding of a {component.kind} needs {aliases[name]}")
 
-    def _bind(self, component: Component, given: BindingSchema, into: _Collected, path: Path) -> None:
+    def _bind(self, component: Component, schema: BindingSchema, into: _Collected, path: Path) -> None:
         if component.kind in ("DRAM", "Cache", "Buffet"):
-            into.storage += self._storage(component, given, path)
+            into.storage += self._storage(component, schema, path)
         elif component.kind == "Intersector":
-            into.intersectors.append(self._intersector(component, given, path))
+            into.intersectors.append(self._intersector(component, schema, path))
         elif component.kind == "Merger":
-            into.mergers.append(self._merger(component, given, path))
+            into.mergers.append(self._merger(component, schema, path))
         elif component.kind == "Compute":
-            into.compute.append(self._compute(component, str(given.op), path))
+            into.compute.append(self._compute(component, str(schema.op), path))
         else:
-            self._check_loop(str(given.rank), (*path, "rank"))
-            into.sequencers.append(SequencerBinding(component.name, str(given.rank)))
+            self._check_loop(str(schema.rank), (*path, "rank"))
+            into.sequencers.append(SequencerBinding(component.name, str(schema.rank)))
 
-    def _storage(self, component: Component, given: BindingSchema, path: Path) -> list[StorageBinding]:
-        tensor = self._tensor(given, path)
-        stored = self._format(tensor, given, path)
-        rank = str(given.rank)
+    def _storage(self, component: Component, schema: BindingSchema, path: Path) -> list[StorageBinding]:
+        tensor = self._tensor(schema, path)
+        stored = self._format(tensor, schema, path)
+        rank = str(schema.rank)
         if rank not in stored.ranks:
             message = f"format {stored.name} of {tensor.name} has no rank {rank}"
             raise self.document.error((*path, "rank"), f"{message}; {nearest(rank, stored.ranks)}")
-        evict_on = given.evict_on
+        evict_on = schema.evict_on
         if evict_on is not None and evict_on != _ROOT:
             self._check_loop(evict_on, (*path, "evict-on"), others=(_ROOT,))
-        kinds = _below(stored, rank) if given.style == "eager" else [(rank, str(given.type))]
+        kinds = _below(stored, rank) if schema.style == "eager" else [(rank, str(schema.type))]
         bindings = []
         for held, kind in kinds:
             self._check_width(component, stored, held, kind, path)
@@ -179,25 +179,27 @@ class BindingReader:
                     kind,  # type: ignore[arg-type]
                     stored.name,
                     evict_on,
-                    given.style or "lazy",
-                    rank if given.style == "eager" else None,
+                    schema.style or "lazy",
+                    rank if schema.style == "eager" else None,
                 )
             )
         return bindings
 
-    def _tensor(self, given: BindingSchema, path: Path) -> Tensor:
-        known = {self.einsum.output, *self.einsum.inputs}
-        if given.tensor not in known:
-            message = f"{self.einsum.name} has no tensor {given.tensor}; {nearest(str(given.tensor), known)}"
+    def _tensor(self, schema: BindingSchema, path: Path) -> Tensor:
+        tensors = {self.einsum.output, *self.einsum.inputs}
+        if schema.tensor not in tensors:
+            message = (
+                f"{self.einsum.name} has no tensor {schema.tensor}; {nearest(str(schema.tensor), tensors)}"
+            )
             raise self.document.error((*path, "tensor"), message)
-        return self.tensors[str(given.tensor)]
+        return self.tensors[str(schema.tensor)]
 
-    def _format(self, tensor: Tensor, given: BindingSchema, path: Path) -> Format:
-        if given.format not in tensor.formats:
-            advice = nearest(str(given.format), tensor.formats) if tensor.formats else "it has none"
-            message = f"{tensor.name} has no format {given.format}; {advice}"
+    def _format(self, tensor: Tensor, schema: BindingSchema, path: Path) -> Format:
+        if schema.format not in tensor.formats:
+            advice = nearest(str(schema.format), tensor.formats) if tensor.formats else "it has none"
+            message = f"{tensor.name} has no format {schema.format}; {advice}"
             raise self.document.error((*path, "format"), message)
-        return tensor.formats[str(given.format)]
+        return tensor.formats[str(schema.format)]
 
     def _check_width(self, component: Component, stored: Format, rank: str, kind: str, path: Path) -> None:
         """A line should hold an element, and the layout have what is bound."""
@@ -212,27 +214,27 @@ class BindingReader:
             raise self.document.error(path, f"{message}, and {kind} of {rank} needs {bits}")
 
     def _check_loop(self, rank: str, path: Path, others: Iterable[str] = ()) -> None:
-        known = (*self.einsum.loop_order, *others)
-        if rank not in known:
-            message = f"{self.einsum.name} has no loop {rank}; {nearest(rank, known)}"
+        ranks = (*self.einsum.loop_order, *others)
+        if rank not in ranks:
+            message = f"{self.einsum.name} has no loop {rank}; {nearest(rank, ranks)}"
             raise self.document.error(path, message)
 
-    def _intersector(self, component: Component, given: BindingSchema, path: Path) -> IntersectorBinding:
-        self._check_loop(str(given.rank), (*path, "rank"))
+    def _intersector(self, component: Component, schema: BindingSchema, path: Path) -> IntersectorBinding:
+        self._check_loop(str(schema.rank), (*path, "rank"))
         leads = component.intersection == "leader-follower"
-        if leads != (given.leader is not None):
+        if leads != (schema.leader is not None):
             message = f"{component.name} is {component.intersection}, and "
             message += "needs leader:, a tensor" if leads else "takes no leader"
             raise self.document.error(path, message)
-        if given.leader is not None and given.leader not in self.einsum.inputs:
-            message = f"{self.einsum.name} does not read {given.leader}"
-            advice = nearest(given.leader, self.einsum.inputs)
+        if schema.leader is not None and schema.leader not in self.einsum.inputs:
+            message = f"{self.einsum.name} does not read {schema.leader}"
+            advice = nearest(schema.leader, self.einsum.inputs)
             raise self.document.error((*path, "leader"), f"{message}; {advice}")
-        return IntersectorBinding(component.name, str(given.rank), given.leader)
+        return IntersectorBinding(component.name, str(schema.rank), schema.leader)
 
-    def _merger(self, component: Component, given: BindingSchema, path: Path) -> MergerBinding:
-        tensor = self._tensor(given, path)
-        before, after = tuple(given.init_ranks or ()), tuple(given.final_ranks or ())
+    def _merger(self, component: Component, schema: BindingSchema, path: Path) -> MergerBinding:
+        tensor = self._tensor(schema, path)
+        before, after = tuple(schema.init_ranks or ()), tuple(schema.final_ranks or ())
         if sorted(before) != sorted(after) or len(set(before)) < len(before):
             raise self.document.error(path, "init-ranks and final-ranks should have the same ranks")
         if before == after:
@@ -246,8 +248,10 @@ class BindingReader:
     ) -> None:
         """What a merger adds up is alike in all but its last rank, and the output has not that."""
         summed = set(self.einsum.ranks) - set(self.einsum.computed.output.ranks)
-        cut = [one for one in self.einsum.partitioning if isinstance(one, Split) and one.rank in summed]
-        summed |= {name for one in cut for name in one.names}
+        cut = [
+            split for split in self.einsum.partitioning if isinstance(split, Split) and split.rank in summed
+        ]
+        summed |= {name for split in cut for name in split.names}
         if before[:-2] != after[:-2]:
             message = f"{component.name} reduces: it exchanges the last two ranks, and no others"
             raise self.document.error((*path, "final-ranks"), message)
@@ -283,6 +287,6 @@ def _below(stored: Format, root: str) -> list[tuple[str, str]]:
 def _operations(einsum: Einsum) -> set[str]:
     """The functions that an Einsum's bodies compute."""
     expression = einsum.computed.expression
-    done = {einsum.operators.get(one, one) for one in operators_of(expression)}
+    done = {einsum.operators.get(operator, operator) for operator in operators_of(expression)}
     reduces = set(einsum.ranks) - set(einsum.computed.output.ranks)
     return done | ({einsum.operators["+"]} if reduces else set())

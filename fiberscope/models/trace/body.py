@@ -30,51 +30,51 @@ from fiberscope.models.trace.cursor import Cursor
 from fiberscope.models.trace.output import OutputRank
 
 
-def apply(operation: int, one: float, other: float) -> float:  # C: cpdef, noexcept
+def apply(operation: int, left: float, right: float) -> float:  # C: cpdef, noexcept
     """The result of an operation."""
     if operation == MUL:
-        return one * other
+        return left * right
     if operation == ADD:
-        return one + other
+        return left + right
     if operation == SUB:
-        return one - other
+        return left - right
     if operation == MIN:
-        return one if one <= other else other
+        return left if left <= right else right
     if operation == MAX:
-        return one if one >= other else other
+        return left if left >= right else right
     if operation == FIRST:
-        return one
+        return left
     if operation == SECOND:
-        return other
-    return apply_seldom(operation, one, other)
+        return right
+    return apply_seldom(operation, left, right)
 
 
-def apply_seldom(operation: int, one: float, other: float) -> float:  # C: cpdef, noexcept
+def apply_seldom(operation: int, left: float, right: float) -> float:  # C: cpdef, noexcept
     """The result of one of the others."""
     if operation == DIV:
-        return divided(one, other)
+        return divided(left, right)
     if operation == OR:
-        return 1.0 if one != 0 or other != 0 else 0.0
+        return 1.0 if left != 0 or right != 0 else 0.0
     if operation == AND:
-        return 1.0 if one != 0 and other != 0 else 0.0
+        return 1.0 if left != 0 and right != 0 else 0.0
     if operation == DIFFERS:
-        return 1.0 if one != other else 0.0
+        return 1.0 if left != right else 0.0
     if operation == LESS:
-        return 1.0 if one < other else 0.0
+        return 1.0 if left < right else 0.0
     if operation == ABS:
-        return -one if one < 0 else one
+        return -left if left < 0 else left
     if operation == NEG:
-        return -one
-    return math.sqrt(one) if one >= 0 else math.nan
+        return -left
+    return math.sqrt(left) if left >= 0 else math.nan
 
 
-def divided(one: float, other: float) -> float:  # C: cpdef, noexcept
+def divided(dividend: float, divisor: float) -> float:  # C: cpdef, noexcept
     """A quotient; of a division by zero infinity, or no number."""
-    if other != 0:
-        return one / other
-    if one > 0:
+    if divisor != 0:
+        return dividend / divisor
+    if dividend > 0:
         return math.inf
-    return -math.inf if one < 0 else math.nan
+    return -math.inf if dividend < 0 else math.nan
 
 
 class Body:  # C: final
@@ -135,16 +135,16 @@ class Body:  # C: final
         return 0
 
     def _compute(self, step: int) -> int:
-        one, other = self.ones[step], self.others[step]
+        left, right = self.ones[step], self.others[step]
         if self.modes[step] == ALL:
-            computed = self.present[one] and self.present[other]  # C: bint
+            computed = self.present[left] and self.present[right]  # C: bint
         else:
-            computed = self.present[one] or self.present[other]
+            computed = self.present[left] or self.present[right]
         register = self.operands + step
         self.present[register] = computed
         self.values[register] = self.target.empty
         if computed:
-            self.values[register] = apply(self.operations[step], self.values[one], self.values[other])
+            self.values[register] = apply(self.operations[step], self.values[left], self.values[right])
             if self.counters[step] != UNCOUNTED:
                 self.counts[self.counters[step]] += 1
         return 0

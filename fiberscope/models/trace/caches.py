@@ -38,25 +38,25 @@ class Instants:  # C: final
 
     def add(self, instant: int) -> None:  # C: noexcept
         """Put in an instant that is not in it."""
-        one = 1
+        bit = 1
         self.count += 1
         for level in range(self.levels):
             place = self.starts[level] + (instant >> WORD_BITS)
             before = self.bits[place]
-            self.bits[place] = before | one << (instant & WORD)
+            self.bits[place] = before | bit << (instant & WORD)
             if before:
                 return
             instant >>= WORD_BITS
 
     def remove(self, instant: int) -> bool:  # C: noexcept
         """Take out an instant; returns whether it was in it."""
-        one = 1
-        if not self.bits[instant >> WORD_BITS] >> (instant & WORD) & one:
+        bit = 1
+        if not self.bits[instant >> WORD_BITS] >> (instant & WORD) & bit:
             return False
         self.count -= 1
         for level in range(self.levels):
             place = self.starts[level] + (instant >> WORD_BITS)
-            self.bits[place] ^= one << (instant & WORD)
+            self.bits[place] ^= bit << (instant & WORD)
             if self.bits[place]:
                 break
             instant >>= WORD_BITS
@@ -144,9 +144,9 @@ class CacheFeed(Recorder):
         self.cache.add(self.last, kind)
 
     def _meet(self, line: int) -> None:
-        known = self.table.count
+        lines = self.table.count
         number = self.table.number(line)
-        if number == known:
+        if number == lines:
             self._number_new()
         self.last = self.numbers[number]
 

@@ -55,13 +55,13 @@ class Cascade:
         return _output(list(self.statements.values())[-1][0])
 
 
-def read_cascade(given: EinsumSchema, symbols: Collection[str], document: Document) -> Cascade:
+def read_cascade(schema: EinsumSchema, symbols: Collection[str], document: Document) -> Cascade:
     """The cascade in a section ``einsum``, in which the names of symbols may stand for numbers.
 
     Raises:
         ConfigurationError: something in it cannot be.
     """
-    reader = _Reader(given, symbols, document)
+    reader = _Reader(schema, symbols, document)
     declared = reader.declared()
     functions = reader.functions()
     statements = reader.statements(declared, functions)
@@ -90,25 +90,27 @@ class _Reader:
         return {tensor: tuple(ranks) for tensor, ranks in self.given.declaration.items()}
 
     def shapes(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
-        known = {rank for ranks in declared.values() for rank in ranks}
-        known |= {rank for statement, _path in self._parsed() for rank in _ranks(statement)}
+        all_ranks = {rank for ranks in declared.values() for rank in ranks}
+        all_ranks |= {rank for statement, _path in self._parsed() for rank in _ranks(statement)}
         for rank in self.given.shape:
-            if rank not in known:
+            if rank not in all_ranks:
                 path = ("einsum", "shape", rank)
-                raise self.document.error(path, f"there is no rank {rank}; {nearest(rank, known)}", key=True)
+                raise self.document.error(
+                    path, f"there is no rank {rank}; {nearest(rank, all_ranks)}", key=True
+                )
         return dict(self.given.shape)
 
     def functions(self) -> dict[str, Function]:
-        found: dict[str, Function] = {}
+        functions: dict[str, Function] = {}
         for signature, body in self.given.functions.items():
             path = ("einsum", "functions", signature)
             function = self._function(signature, body, path)
-            known = {**BUILT_IN, **found}
-            if function.name in {*known, "take"}:
+            available = {**BUILT_IN, **functions}
+            if function.name in {*available, "take"}:
                 raise self.document.error(path, f"there is already a function {function.name}", key=True)
-            self._check_body(function, found, path)
-            found[function.name] = function
-        return found
+            self._check_body(function, functions, path)
+            functions[function.name] = function
+        return functions
 
     def _function(self, signature: str, body: str, path: Path) -> Function:
         try:
@@ -117,7 +119,7 @@ class _Reader:
             raise self.document.error(path, f"{signature}: {body}: {error}", within=error.column) from error
         return Function(name, arguments, expression)
 
-    def _check_body(self, function: Function, known: Mapping[str, Function], path: Path) -> None:
+    def _check_body(self, function: Function, available: Mapping[str, Function], path: Path) -> None:
         for access in accesses(function.body):
             raise self.document.error(
                 path, f"{function.name} reads tensor {access.tensor}; make it an argument"
@@ -126,7 +128,7 @@ class _Reader:
             if scalar.name not in {*function.arguments, *self.symbols}:
                 advice = nearest(scalar.name, {*function.arguments, *self.symbols})
                 raise self.document.error(path, f"{function.name} has no argument {scalar.name}; {advice}")
-        self._check_calls(function.body, known, path)
+        self._check_calls(function.body, available, path)
 
     def _parsed(self) -> Iterator[tuple[Statement, Path]]:
         for position, text in enumerate(self.given.expressions):
@@ -139,15 +141,15 @@ class _Reader:
     def statements(
         self, declared: Mapping[str, tuple[str, ...]], functions: Mapping[str, Function]
     ) -> dict[str, tuple[Statement, Path]]:
-        found: dict[str, tuple[Statement, Path]] = {}
-        made: dict[str, int] = {}
+        statements: dict[str, tuple[Statement, Path]] = {}
+        outputs: dict[str, int] = {}
         for statement, path in self._parsed():
             self._check_statement(statement, declared, functions, path)
             output = statement.output if isinstance(statement, Alias) else statement.output.tensor
-            made[output] = made.get(output, 0) + 1
-            name = output if made[output] == 1 else f"{output}@{made[output]}"
-            found[name] = (statement, path)
-        return found
+            outputs[output] = outputs.get(output, 0) + 1
+            name = output if outputs[output] == 1 else f"{output}@{outputs[output]}"
+            statements[name] = (statement, path)
+        return statements
 
     def _check_statement(
         self,
@@ -238,34 +240,34 @@ class _Reader:
         if operator not in OPERATORS:
             raise self.document.error(path, f"{operator} is no operator; known: *, +, -", key=True)
         if _arity(function, functions) != 2:
-            known = [name for name in (*BUILT_IN, *functions) if _arity(name, functions) == 2]
-            raise self.document.error(path, f"{function} is no function of two; {nearest(function, known)}")
+            binary = [name for name in (*BUILT_IN, *functions) if _arity(name, functions) == 2]
+            raise self.document.error(path, f"{function} is no function of two; {nearest(function, binary)}")
 
     def iteration(
         self,
         declared: Mapping[str, tuple[str, ...]],
         statements: Mapping[str, tuple[Statement, Path]],
     ) -> Iteration | None:
-        given = self.given.iterate
-        if given is None:
+        iterate = self.given.iterate
+        if iterate is None:
             return None
-        made = {_output(statement) for statement, _path in statements.values()}
-        for target, source in given.carry.items():
+        outputs = {_output(statement) for statement, _path in statements.values()}
+        for target, source in iterate.carry.items():
             path: Path = ("einsum", "iterate", "carry", target)
             if target not in declared:
                 message = f"{target} is not declared; {nearest(target, declared)}"
                 raise self.document.error(path, message, key=True)
-            if source not in made:
-                raise self.document.error(path, f"no Einsum makes {source}; {nearest(source, made)}")
+            if source not in outputs:
+                raise self.document.error(path, f"no Einsum makes {source}; {nearest(source, outputs)}")
             fault = _unlike(target, source, declared)
             if fault:
                 raise self.document.error(path, fault)
-        if given.until_empty is not None and given.until_empty not in made:
+        if iterate.until_empty is not None and iterate.until_empty not in outputs:
             path = ("einsum", "iterate", "until-empty")
             raise self.document.error(
-                path, f"no Einsum makes {given.until_empty}; {nearest(given.until_empty, made)}"
+                path, f"no Einsum makes {iterate.until_empty}; {nearest(iterate.until_empty, outputs)}"
             )
-        return Iteration(dict(given.carry), given.until_empty, given.limit)
+        return Iteration(dict(iterate.carry), iterate.until_empty, iterate.limit)
 
     def empty(
         self,
@@ -279,14 +281,14 @@ class _Reader:
             if tensor not in declared:
                 message = f"{tensor} is not declared; {nearest(tensor, declared)}"
                 raise self.document.error(("einsum", "empty", tensor), message, key=True)
-        found = dict.fromkeys(declared, 0.0)
+        values = dict.fromkeys(declared, 0.0)
         carried = iteration.carry if iteration else {}
         for _pass in range(len(declared)):
             for name, (statement, _path) in statements.items():
-                found[_output(statement)] = _empty_of(statement, operators[name], found)
-            found |= {target: found[source] for target, source in carried.items()}
-            found |= self.given.empty
-        return found
+                values[_output(statement)] = _empty_of(statement, operators[name], values)
+            values |= {target: values[source] for target, source in carried.items()}
+            values |= self.given.empty
+        return values
 
     def _complaint(self, path: Path, text: str, message: str) -> Exception:
         return self.document.error(path, f"{text}: {message}")
@@ -298,12 +300,12 @@ def _refuse_names(document: Document, path: Path, names: list[str], *, key: bool
             raise document.error(path, f"{name!r} is no name: letters, digits and _ make one", key=key)
 
 
-def _unlike(one: str, other: str, declared: Mapping[str, tuple[str, ...]]) -> str:
+def _unlike(left: str, right: str, declared: Mapping[str, tuple[str, ...]]) -> str:
     """What is said of two names of one tensor whose ranks differ; nothing if they do not."""
-    if declared[one] == declared[other]:
+    if declared[left] == declared[right]:
         return ""
-    ranks = [f"[{', '.join(declared[name])}]" for name in (one, other)]
-    return f"{one} has the ranks {ranks[0]} and {other} {ranks[1]}; declare both alike"
+    ranks = [f"[{', '.join(declared[name])}]" for name in (left, right)]
+    return f"{left} has the ranks {ranks[0]} and {right} {ranks[1]}; declare both alike"
 
 
 def _output(statement: Statement) -> str:
@@ -339,17 +341,17 @@ def _arity(name: str, functions: Mapping[str, Function]) -> int | None:
     return len(functions[name].arguments) if name in functions else None
 
 
-def _empty_of(statement: Statement, operators: Mapping[str, str], known: Mapping[str, float]) -> float:
+def _empty_of(statement: Statement, operators: Mapping[str, str], values: Mapping[str, float]) -> float:
     """What an output does not store: the neutral value of a redefined ``+``, or 0; a copy as its source."""
     if isinstance(statement, Alias):
-        return known[statement.source]
+        return values[statement.source]
     redefined = BUILT_IN.get(operators["+"])
     if redefined is not None and operators["+"] != OPERATORS["+"] and _adds(statement):
         return 0.0 if redefined.neutral is None else redefined.neutral
     copied = statement.expression
     while isinstance(copied, Take):
         copied = copied.operands[copied.selected]
-    return known[copied.tensor] if isinstance(copied, Access) else 0.0
+    return values[copied.tensor] if isinstance(copied, Access) else 0.0
 
 
 def _adds(statement: Equation) -> bool:

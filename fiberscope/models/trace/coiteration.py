@@ -77,8 +77,8 @@ class Coiteration(Loop):
                 height += 1
                 continue
             height -= 1
-            one, other = self.stack[height - 1], self.stack[height]  # C: other=bint, one=bint
-            self.stack[height - 1] = (one and other) if code == BOTH else (one or other)
+            left, right = self.stack[height - 1], self.stack[height]  # C: right=bint, left=bint
+            self.stack[height - 1] = (left and right) if code == BOTH else (left or right)
         return bool(self.stack[0])
 
     def _take_all(self) -> int:

@@ -177,12 +177,12 @@ class Cursor:  # C: final
         if self.window != NO_WINDOW:
             begin = max(begin, self.state.begins[self.window])
             end = min(end, self.state.ends[self.window])
-        one, other = (
+        first, last = (
             self.scale * begin + self.offset,
             self.scale * (end - 1) + self.offset,
         )  # C: one=long, other=long
-        self.low = self.find(min(one, other), self.first, self.last)
-        self.high = self.find(max(one, other) + 1, self.low, self.last) if begin < end else self.low
+        self.low = self.find(min(first, last), self.first, self.last)
+        self.high = self.find(max(first, last) + 1, self.low, self.last) if begin < end else self.low
         self.head = self.low if self.scale > 0 else self.high - 1
         self._settle()
 
@@ -267,16 +267,16 @@ class Cursor:  # C: final
         if self.reached and self.first < self.last:
             self._reach()
         place = self.find(coordinate, self.first, self.last)
-        found = place < self.last and self.coordinates[place] == coordinate
+        is_present = place < self.last and self.coordinates[place] == coordinate
         self.head = place
         self.sought = coordinate
         if self.records:
             self.tell(self.looked, coordinate if self.placed else place - self.first)
-        if found:
+        if is_present:
             self.enter(place)
         else:
             self.leave()
-        return found
+        return is_present
 
     def use_looked_up(self) -> int:  # C: cdef
         """Tell of the payload of the element that was looked up: the body runs for it."""

@@ -51,13 +51,13 @@ class Energy:
     @property
     def by_action(self) -> dict[str, dict[str, float]]:
         """The energy of each component by action; of what moves a tensor, by that too."""
-        found: dict[str, dict[str, float]] = {}
+        energies: dict[str, dict[str, float]] = {}
         for each in self.spent:
             if each.energy:
                 action = f"{each.action} {each.tensor}".rstrip()
-                actions = found.setdefault(each.component, {})
+                actions = energies.setdefault(each.component, {})
                 actions[action] = actions.get(action, 0.0) + each.picojoules
-        return found
+        return energies
 
     @property
     def without(self) -> list[str]:
@@ -145,11 +145,11 @@ class _Finder:
     def spent(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[Spent]:
         """What its counts in an Einsum take."""
         for tensor, action, count in self._actions(counts, matches):
-            found = self.table.find(self.machine, self.component.name, self.component.kind, action)
+            entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
             number = count
             if self.component.kind in _MEMORIES:
-                number = -(-count // ((found and found.bits) or self.component.width or 1))
-            yield Spent(einsum, self.component.name, tensor, action, number, found)
+                number = -(-count // ((entry and entry.bits) or self.component.width or 1))
+            yield Spent(einsum, self.component.name, tensor, action, number, entry)
 
     def _actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
         """Tensor, action and count; of a memory, bits."""

@@ -289,13 +289,13 @@ def operand_of(specification: Specification, access: Access, tensors: Mapping[st
     return Operand(access.tensor, uses, replace(tree, ranks=ranks), declared.empty, declared.uncompressed)
 
 
-def _same(one: FiberTree | None, other: FiberTree) -> bool:
+def _same(before: FiberTree | None, after: FiberTree) -> bool:
     """Whether two trees of one tensor hold the same."""
-    if one is None or one.nonzeros != other.nonzeros:
+    if before is None or before.nonzeros != after.nonzeros:
         return False
-    one = one.swizzle(other.names)
-    return np.array_equal(one.values, other.values) and all(
-        np.array_equal(mine, theirs) for mine, theirs in zip(one.columns(), other.columns(), strict=True)
+    before = before.swizzle(after.names)
+    return np.array_equal(before.values, after.values) and all(
+        np.array_equal(mine, theirs) for mine, theirs in zip(before.columns(), after.columns(), strict=True)
     )
 
 

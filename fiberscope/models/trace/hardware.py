@@ -102,14 +102,14 @@ class _Reader:
         return match["name"], count
 
     def _component(
-        self, given: ComponentSchema, path: Path, branch: tuple[str, ...], count: int, product: int
+        self, schema: ComponentSchema, path: Path, branch: tuple[str, ...], count: int, product: int
     ) -> Component:
-        kind = next((known for known in _CLASSES if known.lower() == given.class_.lower()), None)
+        kind = next((name for name in _CLASSES if name.lower() == schema.class_.lower()), None)
         if kind is None:
-            advice = nearest(given.class_, _CLASSES)
-            raise self.document.error((*path, "class"), f"there is no class {given.class_}; {advice}")
-        self._check_attributes(kind, given, path)
-        of = given.attributes
+            advice = nearest(schema.class_, _CLASSES)
+            raise self.document.error((*path, "class"), f"there is no class {schema.class_}; {advice}")
+        self._check_attributes(kind, schema, path)
+        of = schema.attributes
         values = {
             "bandwidth": of.bandwidth,
             "width": of.width or 0,
@@ -124,12 +124,12 @@ class _Reader:
             "num_ranks": of.num_ranks,
             **self._type(kind, of, path),
         }
-        path_of_names = (*branch, given.name)
-        return Component(given.name, kind, path_of_names, count, product, **values)  # type: ignore[arg-type]
+        path_of_names = (*branch, schema.name)
+        return Component(schema.name, kind, path_of_names, count, product, **values)  # type: ignore[arg-type]
 
-    def _check_attributes(self, kind: str, given: ComponentSchema, path: Path) -> None:
+    def _check_attributes(self, kind: str, schema: ComponentSchema, path: Path) -> None:
         wanted = _CLASSES[kind]
-        set_ = given.attributes.model_fields_set
+        set_ = schema.attributes.model_fields_set
         for attribute in set_:
             if attribute not in (*wanted.required, *wanted.optional):
                 advice = nearest(attribute, (*wanted.required, *wanted.optional))
@@ -137,16 +137,17 @@ class _Reader:
                 raise self.document.error(place, f"a {kind} has no {attribute}; {advice}", key=True)
         for attribute in wanted.required:
             if attribute not in set_:
-                raise self.document.error(path, f"{given.name}, a {kind}, needs the attribute {attribute}")
+                raise self.document.error(path, f"{schema.name}, a {kind}, needs the attribute {attribute}")
 
     def _type(self, kind: str, of: AttributesSchema, path: Path) -> Mapping[str, object]:
         """What a compute unit does, or how an intersector works."""
         types = (of.type,) if isinstance(of.type, str) else tuple(of.type or ())
-        known = {"Compute": tuple(self.operations), "Intersector": _INTERSECTIONS}.get(kind, ())
-        for one in types:
-            if one not in known:
+        supported = {"Compute": tuple(self.operations), "Intersector": _INTERSECTIONS}.get(kind, ())
+        for type_ in types:
+            if type_ not in supported:
                 raise self.document.error(
-                    (*path, "attributes", "type"), f"there is no {kind} of type {one}; {nearest(one, known)}"
+                    (*path, "attributes", "type"),
+                    f"there is no {kind} of type {type_}; {nearest(type_, supported)}",
                 )
         if kind == "Compute":
             if not types:

@@ -58,8 +58,8 @@ class Multicast(Instances):
         if now != self.round:
             self.round = now
             self.table.clear()
-        known = self.table.count
-        if self.table.number(line) < known:
+        table_lines = self.table.count
+        if self.table.number(line) < table_lines:
             self.lines_shared += lines
 
 

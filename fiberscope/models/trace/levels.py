@@ -58,12 +58,12 @@ class InputLevel:
 def levels_of(mapped: Mapped, operand: Operand) -> list[InputLevel]:
     """The ranks of a tensor that the nest knows coordinates of, from the root."""
     depths = [depth_of(mapped, operand, name) for name in operand.ordered.names]
-    known = [depth for depth in depths if depth < len(mapped.loops)]
-    fed = len(known) == len(depths) and known[:1] == [0] and _comes_in_blocks(operand)
+    depths_of_loops = [depth for depth in depths if depth < len(mapped.loops)]
+    fed = len(depths_of_loops) == len(depths) and depths_of_loops[:1] == [0] and _comes_in_blocks(operand)
     tree = operand.ordered.root if fed else operand.ordered.whole
     levels: list[InputLevel] = []
-    for place, (name, depth) in enumerate(zip(tree.names, known, strict=False)):
-        values = _values(tree, place) if place == len(known) - 1 else np.zeros(0)
+    for place, (name, depth) in enumerate(zip(tree.names, depths_of_loops, strict=False)):
+        values = _values(tree, place) if place == len(depths_of_loops) - 1 else np.zeros(0)
         taken = any(level.loops and level.depth == depth for level in levels)
         loops = not taken and _loops(mapped, operand, name)
         shape = mapped.shape(mapped.loops[depth]) if loops else 0
@@ -211,9 +211,9 @@ def output_levels(mapped: Mapped, uses: Sequence[RankUse], empty: float) -> list
             flat = _flat(mapped.lowest(flatten.name), [parts[name] for name in flatten.ranks])
             ranks = [(rank, index) for rank, index in ranks if rank.name not in parts]
             ranks.append((flat, Index(((flat.name, 1),))))
-    known = [(_depth(mapped, index), rank, index) for rank, index in ranks]
-    known.sort(key=lambda item: item[0])
-    return _grown(mapped, known or [(-1, Rank("", 1), Index(()))], empty)
+    placed = [(_depth(mapped, index), rank, index) for rank, index in ranks]
+    placed.sort(key=lambda item: item[0])
+    return _grown(mapped, placed or [(-1, Rank("", 1), Index(()))], empty)
 
 
 def _ranks_of(mapped: Mapped, use: RankUse) -> list[tuple[Rank, Index]]:
@@ -242,12 +242,12 @@ def _depth(mapped: Mapped, index: Index) -> int:
     return max((mapped.known(rank).depth for rank in index.ranks), default=-1)
 
 
-def _grown(mapped: Mapped, known: Sequence[tuple[int, Rank, Index]], empty: float) -> list[OutputLevel]:
+def _grown(mapped: Mapped, placed: Sequence[tuple[int, Rank, Index]], empty: float) -> list[OutputLevel]:
     levels: list[OutputLevel] = []
     below: OutputRank | None = None
-    for place, (depth, rank, index) in reversed(list(enumerate(known))):
+    for place, (depth, rank, index) in reversed(list(enumerate(placed))):
         below = OutputRank(rank.shape, below, empty)
-        first = all(depth != before for before, _, _ in known[:place])
+        first = all(depth != before for before, _, _ in placed[:place])
         loops = first and depth >= 0 and index.rank == mapped.loops[depth]
         levels.append(OutputLevel(rank, depth, index, loops, below))
     return levels[::-1]
@@ -298,10 +298,10 @@ def stored(tree: FiberTree, order: Sequence[str]) -> FiberTree:
     if all(rank.tensor_rank for rank in tree.ranks):
         named = replace(tree, ranks=tuple(replace(rank, name=rank.tensor_rank) for rank in tree.ranks))
         return swizzled(named, order)
-    found, values = tree.to_coo()
+    coordinates, values = tree.to_coo()
     shapes = _shapes(tree.ranks)
     ordered = {rank: shapes[rank] for rank in order}
-    return FiberTree.from_coo(ordered, [found[rank] for rank in order], values)
+    return FiberTree.from_coo(ordered, [coordinates[rank] for rank in order], values)
 
 
 def _shapes(ranks: Sequence[Rank]) -> dict[str, int]:

@@ -73,8 +73,8 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
             given[symbol] = entries.get(symbol) or Entry(None, place_of(source.file, node))
         for symbol, node in declared.items():
             given[symbol] = entries.get(symbol) or _written(node, source.file, values)
-            known = given[symbol].value is not None
-            values[symbol] = _number(symbol, given[symbol]) if known else STAND_IN
+            has_value = given[symbol].value is not None
+            values[symbol] = _number(symbol, given[symbol]) if has_value else STAND_IN
         document = Document.of(source.node, source.file, lambda text, say: resolved(text, values, say))
         schema = checked(SpecificationSchema, document)
         cascade = read_cascade(schema.einsum, tuple(given), document)
@@ -135,21 +135,21 @@ def _entry(value: object) -> Entry:
     return value if isinstance(value, Entry) else Entry(value, "settings")
 
 
-def _written(node: yaml.Node, file: str, known: Mapping[str, object]) -> Entry:
+def _written(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:
     """What the file gives a symbol."""
     place = place_of(file, node)
     value = construct(node)
     if value == "":  # YAML's nothing: every run gives the symbol its value
         return Entry(None, place)
     if isinstance(value, str):
-        value = resolved(value, known, lambda message: ConfigurationError(f"{place}: {message}"))
+        value = resolved(value, values, lambda message: ConfigurationError(f"{place}: {message}"))
     return Entry(value, place)
 
 
-def _number(name: str, given: Entry) -> float:
-    value = given.value
+def _number(name: str, entry: Entry) -> float:
+    value = entry.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigurationError(f"{given.origin}: {name} is {value}; it should be a number")
+        raise ConfigurationError(f"{entry.origin}: {name} is {value}; it should be a number")
     return value
 
 
@@ -171,9 +171,9 @@ def _machine(
     return (kind, configured), {key: _leaf(configured, key) for key in leaf_keys(kind.configuration)}
 
 
-def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, known: Iterable[str]) -> None:
+def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: Iterable[str]) -> None:
     """Refuse settings that nothing has, with what may have been meant: options of the model among it."""
-    parameters = tuple(known)
+    parameters = tuple(keys)
     for key, entry in settings.items():
         if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
             symbols = source.section("symbols") or source.sizes()
@@ -239,20 +239,24 @@ def _einsums(
     configurations: Mapping[str, Architecture],
     document: Document,
 ) -> tuple[Einsum, ...]:
-    einsums = [_einsum(name, one, cascade, reader) for name, (one, _path) in cascade.statements.items()]
-    bound = [one.name for one in einsums if not isinstance(one.equation, Alias)]
+    einsums = [
+        _einsum(name, statement, cascade, reader) for name, (statement, _path) in cascade.statements.items()
+    ]
+    bound = [einsum.name for einsum in einsums if not isinstance(einsum.equation, Alias)]
     for name in schema.bindings:
         if name not in bound:
             message = f"there is no Einsum {name}; {nearest(name, bound)}"
             raise document.error(("bindings", name), message, key=True)
     return tuple(
         replace(
-            one,
-            bindings=BindingReader(one, tensors, configurations, document).read(schema.bindings[one.name]),
+            einsum,
+            bindings=BindingReader(einsum, tensors, configurations, document).read(
+                schema.bindings[einsum.name]
+            ),
         )
-        if one.name in schema.bindings
-        else one
-        for one in einsums
+        if einsum.name in schema.bindings
+        else einsum
+        for einsum in einsums
     )
 
 

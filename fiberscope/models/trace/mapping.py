@@ -81,16 +81,16 @@ class MappingReader:
             "loop-order": (self.given.loop_order, einsums, "Einsum"),
             "spacetime": (self.given.spacetime, einsums, "Einsum"),
         }
-        for section, (entries, known, kind) in sections.items():
+        for section, (entries, names, kind) in sections.items():
             for name in entries:
-                if name not in known:
-                    message = f"there is no {kind} {name}; {nearest(name, known)}"
+                if name not in names:
+                    message = f"there is no {kind} {name}; {nearest(name, names)}"
                     raise self.document.error(("mapping", section, name), message, key=True)
 
     def _mapped(self) -> list[str]:
         """Einsums that have loops."""
         statements = self.cascade.statements
-        return [name for name, (one, _path) in statements.items() if not isinstance(one, Alias)]
+        return [name for name, (statement, _path) in statements.items() if not isinstance(statement, Alias)]
 
     def rank_order(self, tensor: str) -> tuple[str, ...]:
         """The order in which a tensor is stored; as declared by default.
@@ -146,22 +146,22 @@ class MappingReader:
         return order
 
     def _spacetime(self, name: str, loops: Sequence[str]) -> Spacetime | None:
-        given = self.given.spacetime.get(name)
-        if given is None:
+        spacetime = self.given.spacetime.get(name)
+        if spacetime is None:
             return None
         path: Path = ("mapping", "spacetime", name)
-        space = self._stamps(given.space, loops, (*path, "space"))
-        time = self._stamps(given.time, loops, (*path, "time"))
+        space = self._stamps(spacetime.space, loops, (*path, "space"))
+        time = self._stamps(spacetime.time, loops, (*path, "time"))
         stamped = [stamp.rank for stamp in (*space, *time)]
         for rank in loops:
             if stamped.count(rank) != 1:
                 how = "neither in space nor in time" if rank not in stamped else "there more than once"
                 raise self.document.error(path, f"loop {rank} of {name} is {how}")
-        return Spacetime(space, time, given.opt == "slip")
+        return Spacetime(space, time, spacetime.opt == "slip")
 
-    def _stamps(self, given: Sequence[str], loops: Sequence[str], path: Path) -> tuple[SpaceTimeRank, ...]:
+    def _stamps(self, schema: Sequence[str], loops: Sequence[str], path: Path) -> tuple[SpaceTimeRank, ...]:
         stamps = []
-        for position, text in enumerate(given):
+        for position, text in enumerate(schema):
             rank, _dot, by = text.partition(".")
             if rank not in loops:
                 raise self.document.error(
@@ -258,7 +258,7 @@ class MappingReader:
             raise self.document.error(path, f"{key}: follow() stands alone")
         if kinds != sorted(kinds, key=lambda kind: kind == "uniform_occupancy"):
             raise self.document.error(path, f"{key}: no part by shape lies within one by occupancy")
-        cuts = tuple(self._cut(one, (*path, at)) for at, one in enumerate(directives))
+        cuts = tuple(self._cut(directive, (*path, at)) for at, directive in enumerate(directives))
         self._check_sizes(cuts, path)
         names = tuple(f"{ranks[0]}{level}" for level in range(len(cuts), -1, -1))
         return Split(ranks[0], names, cuts)
@@ -303,15 +303,17 @@ class MappingReader:
         rank, leader = ranks[0], str(directives[0].size)
         if len(ranks) > 1 or len(directives) > 1:
             raise self.document.error(path, f"{key}: follow() is of one rank, and stands alone")
-        split = next((one for one in steps if isinstance(one, Split) and one.rank == leader), None)
+        split = next((step for step in steps if isinstance(step, Split) and step.rank == leader), None)
         if split is None:
-            known = [one.rank for one in steps if isinstance(one, Split)]
-            advice = nearest(leader, known) if known else "no rank is"
+            ranks_cut = [step.rank for step in steps if isinstance(step, Split)]
+            advice = nearest(leader, ranks_cut) if ranks_cut else "no rank is"
             raise self.document.error(path, f"{rank} follows {leader}, which is not parted; {advice}")
         tensors = {access.tensor for access in accesses(equation.expression)}
-        known = [one for tensor in sorted(tensors) for one in self.cascade.declared[tensor]]
-        if rank not in known:
-            raise self.document.error(path, f"no tensor has a rank {rank}; {nearest(rank, known)}", key=True)
+        declared = [rank for tensor in sorted(tensors) for rank in self.cascade.declared[tensor]]
+        if rank not in declared:
+            raise self.document.error(
+                path, f"no tensor has a rank {rank}; {nearest(rank, declared)}", key=True
+            )
         names = tuple(f"{rank}{level}" for level in range(len(split.directives), -1, -1))
         return Follow(rank, leader, names)
 

@@ -149,15 +149,15 @@ class Model:
         Traffic is in bits, times are in seconds. Of an Einsum that ran in several rounds all are added up;
         one that was interrupted has no run, and is left out.
         """
-        found: dict[str, Any] = {}
+        metrics: dict[str, Any] = {}
         for run, storage, imbalance in zip(outcome.runs, self.storages, self.imbalances, strict=False):
             if storage is not None:
                 counted = dict(self._counted(run, storage, imbalance, outcome))
-                _add(found.setdefault(run.prepared.einsum.name, {}), counted)
-        measured = [einsum for einsum in self.specification.einsums if einsum.name in found]
+                _add(metrics.setdefault(run.prepared.einsum.name, {}), counted)
+        measured = [einsum for einsum in self.specification.einsums if einsum.name in metrics]
         together = blocks(measured)
-        seconds = sum(block_seconds([found[name] for name in block]) for block in together)
-        return found | {"blocks": together, "time": seconds}
+        seconds = sum(block_seconds([metrics[name] for name in block]) for block in together)
+        return metrics | {"blocks": together, "time": seconds}
 
     def _configuration(self, prepared: Prepared) -> Configuration | None:
         return self.specification.configurations.get(prepared.einsum.bindings.config)

@@ -167,69 +167,69 @@ class Intersection(Loop):
 
     def iterate(self) -> int:
         """Run the body where both are."""
-        one: Cursor = self.cursors[0]
-        other: Cursor = self.cursors[1]
-        if one.is_plain() and other.is_plain():
-            return self._leap(one, other)
+        first: Cursor = self.cursors[0]
+        second: Cursor = self.cursors[1]
+        if first.is_plain() and second.is_plain():
+            return self._leap(first, second)
         behind = 0  # which side moved last: 1 or 2
-        while one.at < ENDED and other.at < ENDED:
+        while first.at < ENDED and second.at < ENDED:
             self.steps += 1
-            if one.at == other.at:
+            if first.at == second.at:
                 self.skips += 1
                 behind = 0
-                self._meet(one, other)
-                one.advance()
-                other.advance()
-            elif one.at < other.at:
+                self._meet(first, second)
+                first.advance()
+                second.advance()
+            elif first.at < second.at:
                 self.skips += behind != 1
                 behind = 1
-                one.look()
-                one.advance()
+                first.look()
+                first.advance()
             else:
                 self.skips += behind != 2
                 behind = 2
-                other.look()
-                other.advance()
-        if one.at != ENDED:
-            one.look()
-        if other.at != ENDED:
-            other.look()
+                second.look()
+                second.advance()
+        if first.at != ENDED:
+            first.look()
+        if second.at != ENDED:
+            second.look()
         return 0
 
-    def _leap(self, one: Cursor, other: Cursor) -> int:
+    def _leap(self, first: Cursor, second: Cursor) -> int:
         """The same where nobody is told: the fingers leap, the steps between are counted."""
-        here, there = one.head, other.head  # C: there=long, here=long
-        while here < one.high and there < other.high:
+        here, there = first.head, second.head  # C: there=long, here=long
+        while here < first.high and there < second.high:
             coordinate, theirs = (
-                one.coordinates[here],
-                other.coordinates[there],
+                first.coordinates[here],
+                second.coordinates[there],
             )  # C: coordinate=long, theirs=long
             self.skips += 1
             if coordinate == theirs:
                 self.steps += 1
-                one.enter(here)
-                other.enter(there)
+                first.enter(here)
+                second.enter(there)
                 self.visit(coordinate)
                 here += 1
                 there += 1
             elif coordinate < theirs:
-                place = one.seek(theirs, here)
+                place = first.seek(theirs, here)
                 self.steps += place - here
                 here = place
             else:
-                place = other.seek(coordinate, there)
+                place = second.seek(coordinate, there)
                 self.steps += place - there
                 there = place
         return 0
 
-    def _meet(self, one: Cursor, other: Cursor) -> int:
-        one.look()
-        other.look()
-        one.use()
-        other.use()
-        one.take()
-        other.take()
-        return self.visit(one.at)
+    def _meet(self, first: Cursor, second: Cursor) -> int:
+        first.look()
+        second.look()
+        first.use()
+        second.use()
+        first.take()
+        second.take()
+        return self.visit(first.at)
 
 
 class LeaderFollower(Loop):
@@ -250,12 +250,12 @@ class LeaderFollower(Loop):
         return 0
 
     def _find_all(self, coordinate: int) -> bool:
-        found = True
+        all_present = True
         for place in range(1, len(self.cursors)):
             cursor: Cursor = self.cursors[place]
             if not cursor.look_up(cursor.scale * coordinate + cursor.index()) and not cursor.whole:
-                found = False
-        return found
+                all_present = False
+        return all_present
 
     def _use_all(self) -> int:
         for place in range(1, len(self.cursors)):

@@ -79,15 +79,17 @@ def loaded(
         WorkloadError: one that cannot be had.
     """
     if by_name:
-        given = {
-            name: open_tensor(one, name, exact=exact, progress=progress) for name, one in by_name.items()
+        tensors = {
+            name: open_tensor(tensor, name, exact=exact, progress=progress)
+            for name, tensor in by_name.items()
         }
-        return {name: Given(name, one) for name, one in given.items()}
-    found = [
-        open_tensor(one, name, exact=exact, progress=progress) for name, one in _factors(factors).items()
+        return {name: Given(name, tensor) for name, tensor in tensors.items()}
+    opened = [
+        open_tensor(factor, name, exact=exact, progress=progress)
+        for name, factor in _factors(factors).items()
     ]
-    both = [found[0], found[-1]] if found else []
-    return {name: Given(name, one, side) for (name, side), one in zip(SIDES, both, strict=False)}
+    both = [opened[0], opened[-1]] if opened else []
+    return {name: Given(name, tensor, side) for (name, side), tensor in zip(SIDES, both, strict=False)}
 
 
 def _factors(factors: Sequence[object]) -> dict[str, object]:
@@ -115,18 +117,18 @@ def _made(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
     return open_tensor(Workload(called, "memory", matrix, digest(matrix), None, operand.origin), name)
 
 
-def check_names(specification: str, inputs: Sequence[str], given: Iterable[str]) -> None:
+def check_names(specification: str, inputs: Sequence[str], names: Iterable[str]) -> None:
     """Refuse operands that a cascade does not read, and operands that are missing.
 
     Raises:
         InputError: naming one.
     """
-    for name in given:
+    for name in names:
         if name not in inputs:
             raise InputError(f"{specification} reads no tensor {name}; {nearest(name, inputs)}")
     for name in inputs:
-        if name not in given:
-            wanted = " ".join(f"{one}=FILE" for one in inputs)
+        if name not in names:
+            wanted = " ".join(f"{name}=FILE" for name in inputs)
             raise InputError(f"{specification} reads tensor {name}, which is not given; give {wanted}")
 
 
@@ -135,16 +137,16 @@ def warn_of_turned(
 ) -> None:
     """Warn of a square A or B by name whose rows are another rank than a factor's: it runs all the same."""
     for name, side in SIDES:
-        given, ranks = operands.get(name), tuple(declared.get(name, ()))
+        operand, ranks = operands.get(name), tuple(declared.get(name, ()))
         if (
-            given is None
-            or given.factor
+            operand is None
+            or operand.factor
             or len(ranks) != MATRIX
-            or len(given.workload.tensor.shape) != MATRIX
+            or len(operand.workload.tensor.shape) != MATRIX
         ):
             continue
-        rows, columns = given.workload.tensor.shape
-        if rows == columns and matrix_ranks(replace(given, factor=side), ranks, output) != ranks:
+        rows, columns = operand.workload.tensor.shape
+        if rows == columns and matrix_ranks(replace(operand, factor=side), ranks, output) != ranks:
             warnings.warn(
                 f"{name}: by name its rows are rank {ranks[0]}, the first that it is declared with; "
                 f"as a factor of the product, given in order, they are rank {ranks[1]}",
@@ -152,10 +154,10 @@ def warn_of_turned(
             )
 
 
-def matrix_ranks(given: Given, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
+def matrix_ranks(operand: Given, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
     """The ranks that the rows and the columns of an operand of two ranks are."""
     first, second = declared
-    wants_kept_first = {"left": True, "right": False, None: None}[given.factor]
+    wants_kept_first = {"left": True, "right": False, None: None}[operand.factor]
     kept = [rank in output for rank in declared]
     turned = wants_kept_first is not None and kept == [not wants_kept_first, wants_kept_first]
     return (second, first) if turned else (first, second)
@@ -179,18 +181,18 @@ def trees(
     Raises:
         WorkloadError: an operand does not have as many ranks as its tensor.
     """
-    found, least = {}, dict(sizes)
-    for given in operands:
-        own = declared[given.name]
-        tensor = given.workload.of_order(len(own), given.name)
-        ranks = matrix_ranks(given, own, output) if len(own) == 2 else tuple(own)
-        found[given.name] = tensor, ranks
+    fibertrees, least = {}, dict(sizes)
+    for operand in operands:
+        own = declared[operand.name]
+        tensor = operand.workload.of_order(len(own), operand.name)
+        ranks = matrix_ranks(operand, own, output) if len(own) == 2 else tuple(own)
+        fibertrees[operand.name] = tensor, ranks
         least |= {rank: max(size, least.get(rank, 0)) for rank, size in zip(ranks, tensor.shape, strict=True)}
-    return {name: _tree(tensor, ranks, least) for name, (tensor, ranks) in found.items()}
+    return {name: _tree(tensor, ranks, least) for name, (tensor, ranks) in fibertrees.items()}
 
 
-def _tree(given: NamedTensor, ranks: Sequence[str], least: Mapping[str, int]) -> FiberTree:
-    tensor = given.tensor if given.sized else given.tensor.at_least([least[rank] for rank in ranks])
+def _tree(operand: NamedTensor, ranks: Sequence[str], least: Mapping[str, int]) -> FiberTree:
+    tensor = operand.tensor if operand.sized else operand.tensor.at_least([least[rank] for rank in ranks])
     if not ranks:
         return FiberTree((), (), (), tensor.values)
     shape = dict(zip(ranks, tensor.shape, strict=True))

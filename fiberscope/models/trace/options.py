@@ -59,5 +59,5 @@ class Options(BaseModel):
     def effects(self) -> Effects:
         """What is counted: an option that is not given is on with ``semantics: machine``."""
         machine = self.semantics == "machine"
-        given = self.model_dump(exclude={"semantics", "energies"})
-        return Effects(**{name: machine if value is None else value for name, value in given.items()})
+        options = self.model_dump(exclude={"semantics", "energies"})
+        return Effects(**{name: machine if value is None else value for name, value in options.items()})

@@ -240,10 +240,10 @@ def _of_the_output(
     specification: Specification, equation: Equation, shapes: Mapping[str, int]
 ) -> dict[str, int]:
     """Shapes of the output's ranks whose index is not a plain one, by ``NAME of the output``."""
-    found = {}
+    shapes_of_output = {}
     for use in uses_of(equation.output, specification.tensors[equation.output.tensor].ranks):
         if not use.plain:
             reach = sum(max(0, factor * (shapes[rank] - 1)) for rank, factor in use.index.terms)
             size = specification.shapes.get(use.declared, use.index.constant + reach + 1)
-            found[f"{use.name} of the output"] = size
-    return found
+            shapes_of_output[f"{use.name} of the output"] = size
+    return shapes_of_output

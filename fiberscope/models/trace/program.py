@@ -115,11 +115,11 @@ class _Compiler:
         self.program.constants.append(value)
         return -len(self.program.constants)
 
-    def _add(self, operation: int, one: int, other: int, mode: int, counter: int = UNCOUNTED) -> int:
+    def _add(self, operation: int, left: int, right: int, mode: int, counter: int = UNCOUNTED) -> int:
         program = self.program
         program.operations.append(operation)
-        program.ones.append(one)
-        program.others.append(other)
+        program.ones.append(left)
+        program.others.append(right)
         program.modes.append(mode)
         program.counts.append(counter)
         return RESULTS + len(program.operations) - 1

@@ -175,10 +175,10 @@ class Buffet(Recorder):
         if group != self.group:
             self.group = group
             self._drain()
-        known = self.table.count
+        lines = self.table.count
         self.last_line = line
         self.last = self.table.number(line)
-        if self.last == known:
+        if self.last == lines:
             self._begin(write)
         elif self.states[self.last] & PASSING:
             self.states[self.last] = PASSING

@@ -192,8 +192,8 @@ def _gathered(
 ) -> tuple[Floats, Mask]:
     """A tensor's values at all points, and where it has elements."""
     shapes = {rank.name: rank.shape for rank in tree.ranks}
-    found, values = tree.to_coo()
-    keys = keys_of([found[rank] for rank in declared], [shapes[rank] for rank in declared], len(values))
+    coordinates, values = tree.to_coo()
+    keys = keys_of([coordinates[rank] for rank in declared], [shapes[rank] for rank in declared], len(values))
     order = np.argsort(keys)
     inside: Mask = np.array(True)
     wanted = np.array(0, np.int64)

@@ -99,9 +99,9 @@ def _answer(modelled: Modelled) -> SparseTensor:
 
 def _workload(modelled: Modelled) -> parts.Workload:
     """The operands in the order of declaration; the second is left out where it is the first again."""
-    given = [modelled.operands[name].workload for name in modelled.specification.inputs]
-    first, *others = given
-    if [one.digest for one in others] == [first.digest]:
+    workloads = [modelled.operands[name].workload for name in modelled.specification.inputs]
+    first, *others = workloads
+    if [workload.digest for workload in others] == [first.digest]:
         others = []
     return workload([first, *others])
 
@@ -134,7 +134,7 @@ def _config(modelled: Modelled) -> dict[str, Any]:
 
 def _cycles(specification: Specification, seconds: float) -> int:
     """The time in cycles of the fastest clock, a begun one whole."""
-    clocks = [one.clock_frequency for one in specification.configurations.values()]
+    clocks = [architecture.clock_frequency for architecture in specification.configurations.values()]
     return math.ceil(round(seconds * max(clocks, default=0.0), 6))
 
 
@@ -142,27 +142,31 @@ def _operations(modelled: Modelled) -> dict[str, int]:
     counts: dict[str, int] = {}
     for run in modelled.outcome.runs:
         for name, count in run.operations.items():
-            known = _OPERATIONS.get(name, name)
-            counts[known] = counts.get(known, 0) + count
+            operation = _OPERATIONS.get(name, name)
+            counts[operation] = counts.get(operation, 0) + count
     for name, components in _einsums(modelled.metrics).items():
         kinds = _kinds(modelled.specification, name)
-        for component, told in components.items():
+        for component, component_counts in components.items():
             kind = {"Intersector": "intersect", "Merger": "merge"}.get(kinds.get(component, ""))
             if kind:
-                done = sum(count for counted, count in told.items() if counted != "time")
+                done = sum(count for counted, count in component_counts.items() if counted != "time")
                 counts[kind] = counts.get(kind, 0) + done
     return counts
 
 
 def _einsums(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """What is said of each Einsum; the rest is of all of them."""
-    return {name: told for name, told in metrics.items() if isinstance(told, Mapping)}
+    return {name: counts for name, counts in metrics.items() if isinstance(counts, Mapping)}
 
 
 def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
     """The class of each component of an Einsum's configuration."""
-    config = next(one.bindings.config for one in specification.einsums if one.name == einsum)
-    return {name: one.kind for name, one in specification.configurations[config].components.items()}
+    config = next(
+        candidate.bindings.config for candidate in specification.einsums if candidate.name == einsum
+    )
+    return {
+        name: component.kind for name, component in specification.configurations[config].components.items()
+    }
 
 
 def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
@@ -170,16 +174,18 @@ def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
     bits: dict[str, dict[str, int]] = {}
     for name, components in _einsums(modelled.metrics).items():
         kinds = _kinds(modelled.specification, name)
-        storage = [one for one in components if any(isinstance(v, Mapping) for v in components[one].values())]
-        memory = [one for one in storage if kinds[one] == "DRAM"] or storage[:1]
-        for tensor, told in [item for one in memory for item in components[one].items()]:
-            if isinstance(told, Mapping):
+        storage = [
+            name for name in components if any(isinstance(v, Mapping) for v in components[name].values())
+        ]
+        memory = [name for name in storage if kinds[name] == "DRAM"] or storage[:1]
+        for tensor, counts in [item for name in memory for item in components[name].items()]:
+            if isinstance(counts, Mapping):
                 counted = bits.setdefault(tensor, dict.fromkeys(_STORAGE, 0))
                 for way in _STORAGE:
-                    counted[way] += told.get(way, 0)
+                    counted[way] += counts.get(way, 0)
     return {
-        tensor: parts.TensorTraffic(read_bytes=told["read"] // 8, write_bytes=told["write"] // 8)
-        for tensor, told in bits.items()
+        tensor: parts.TensorTraffic(read_bytes=moved["read"] // 8, write_bytes=moved["write"] // 8)
+        for tensor, moved in bits.items()
     }
 
 
@@ -203,9 +209,9 @@ def _verification(modelled: Modelled) -> parts.Verification:
         references = {solved.reference: None, **references}
         references.pop(UNCHECKED, None)
         compared.append(solved.comparison)
-    found = verification(" and ".join(references), compared)
+    verified = verification(" and ".join(references), compared)
     unknown = outcome.wrong is None and (UNCHECKED in references or outcome.interrupted)
-    return found.model_copy(update={"passed": None}) if unknown and found.passed else found
+    return verified.model_copy(update={"passed": None}) if unknown and verified.passed else verified
 
 
 def bottleneck(metrics: Mapping[str, Any]) -> str:
@@ -214,8 +220,8 @@ def bottleneck(metrics: Mapping[str, Any]) -> str:
     for block in metrics["blocks"]:
         times: dict[str, float] = {}
         for name in block:
-            for component, told in einsums.get(name, {}).items():
-                times[component] = times.get(component, 0.0) + told["time"]
+            for component, counts in einsums.get(name, {}).items():
+                times[component] = times.get(component, 0.0) + counts["time"]
         if any(times.values()):
             longest = max(times, key=times.__getitem__)
             share = times[longest] / metrics["time"]
@@ -237,18 +243,18 @@ def _teaal(modelled: Modelled) -> parts.Teaal:
 
 def _bodies(outcome: Outcome) -> dict[str, dict[str, int]]:
     """Of each loop of each Einsum, over all rounds."""
-    found: dict[str, dict[str, int]] = {}
+    counts_by_body: dict[str, dict[str, int]] = {}
     for run in outcome.runs:
-        counts = found.setdefault(run.prepared.einsum.name, {})
+        counts = counts_by_body.setdefault(run.prepared.einsum.name, {})
         for rank, bodies in run.bodies.items():
             counts[rank] = counts.get(rank, 0) + bodies
-    return found
+    return counts_by_body
 
 
 def _elements(outcome: Outcome) -> dict[str, int]:
     """Of the output of each Einsum, over all rounds."""
-    found: dict[str, int] = {}
+    elements: dict[str, int] = {}
     for run in outcome.runs:
         name = run.prepared.einsum.name
-        found[name] = found.get(name, 0) + run.stored.nonzeros
-    return found
+        elements[name] = elements.get(name, 0) + run.stored.nonzeros
+    return elements

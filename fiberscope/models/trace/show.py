@@ -77,11 +77,11 @@ class _Nest:
         yield f"{_INDENT * (len(self.einsum.loop_order) + 1)}{self._body(equation)}"
 
     def _coiterated(self, equation: Equation, rank: str) -> str:
-        found = self._fibers(equation.expression, rank)
+        fibers = self._fibers(equation.expression, rank)
         output = equation.output.tensor if self._has(equation.output, rank) else ""
-        if found is None:
+        if fibers is None:
             return f"the shape of {_base(self.einsum, rank)}" + (f", into {output}" if output else "")
-        return f"{output} << {found}" if output else found
+        return f"{output} << {fibers}" if output else fibers
 
     def _fibers(self, expression: Expression, rank: str) -> str | None:
         """The fibers of a rank that an expression goes over together; None if it has none."""
@@ -89,7 +89,7 @@ class _Nest:
             return expression.tensor if self._has(expression, rank) else None
         if not isinstance(expression, Operation | Take | Call):
             return None
-        parts = [part for one in expression.operands if (part := self._fibers(one, rank)) is not None]
+        parts = [part for operand in expression.operands if (part := self._fibers(operand, rank)) is not None]
         every = isinstance(expression, Take) or (
             isinstance(expression, Operation) and expression.operator == "*"
         )
@@ -105,11 +105,11 @@ class _Nest:
         spacetime, bound = self.einsum.spacetime, self.einsum.bindings
         if spacetime is not None and rank in [stamp.rank for stamp in spacetime.space]:
             yield "in space"
-        for one in bound.intersectors:
-            if one.rank == rank:
+        for intersector in bound.intersectors:
+            if intersector.rank == rank:
                 components = self.specification.configurations[bound.config].components
-                leads = f", {one.leader} leads" if one.leader else ""
-                yield f"{one.component}: {components[one.component].intersection}{leads}"
+                leads = f", {intersector.leader} leads" if intersector.leader else ""
+                yield f"{intersector.component}: {components[intersector.component].intersection}{leads}"
         for looked_up in self._looked_up(rank):
             yield f"{looked_up} is looked up"
 
@@ -130,9 +130,9 @@ class _Nest:
         changed = {
             key: name for key, name in self.einsum.operators.items() if name not in ("mul", "add", "sub")
         }
-        told = ", ".join(f"{operator} is {name}" for operator, name in changed.items())
+        names = ", ".join(f"{operator} is {name}" for operator, name in changed.items())
         line = f"{left.strip()} {'+=' if reduces else '='} {right.strip()}"
-        return f"{line}  # {told}" if told else line
+        return f"{line}  # {names}" if names else line
 
 
 def _step(step: Partition) -> str:
@@ -163,7 +163,7 @@ def _bases(einsum: Einsum, rank: str) -> tuple[str, ...]:
     base = _base(einsum, rank)
     for step in einsum.partitioning:
         if isinstance(step, Flatten) and step.name == base:
-            return tuple(one for part in step.ranks for one in _bases(einsum, part))
+            return tuple(base for part in step.ranks for base in _bases(einsum, part))
     return (base,) if base == rank else _bases(einsum, base)
 
 
@@ -173,9 +173,9 @@ def check(what: str) -> None:
     Raises:
         InputError: naming what can be.
     """
-    known = (*OF_SPECIFICATIONS, *OF_RUNS)
-    if what not in known:
-        raise InputError(f"--show {what}: there is no such view; {nearest(what, known)}")
+    kinds = (*OF_SPECIFICATIONS, *OF_RUNS)
+    if what not in kinds:
+        raise InputError(f"--show {what}: there is no such view; {nearest(what, kinds)}")
 
 
 def blocks_in_words(specification: Specification) -> str:
@@ -194,7 +194,7 @@ def _why(before: Einsum, einsum: Einsum) -> str:
     """Why an Einsum does not run together with those before it."""
     if before.bindings.config != einsum.bindings.config:
         return f"in another configuration, {einsum.bindings.config}"
-    outer = [outside_of_space(one) for one in (before, einsum)]
+    outer = [outside_of_space(stage) for stage in (before, einsum)]
     if outer[0] != outer[1]:
         return f"loops outside of space are [{', '.join(outer[1])}], not [{', '.join(outer[0])}]"
     return "a unit is needed by both"
@@ -205,9 +205,9 @@ def traffic_table(report: Report) -> Table:
     table = Table("Traffic", ["Einsum", "memory", "tensor", "read", "written", "ns"], labels=3)
     assert report.teaal is not None
     for einsum, components in report.teaal.metrics.items():
-        for component, told in components.items() if isinstance(components, Mapping) else ():
-            for tensor, counts in told.items():
+        for component, tensors in components.items() if isinstance(components, Mapping) else ():
+            for tensor, counts in tensors.items():
                 if isinstance(counts, Mapping):
                     ways = [f"{counts.get(way, 0) // 8:,}" for way in ("read", "write")]
-                    table.add(einsum, component, tensor, *ways, f"{told['time'] * 1e9:,.2f}")
+                    table.add(einsum, component, tensor, *ways, f"{tensors['time'] * 1e9:,.2f}")
     return table

@@ -62,11 +62,11 @@ class Source:
         They are symbols of a file that declares none: whoever runs it gives them, as with the public tool.
         """
         partitions = self.section("mapping").get("partitioning")
-        found: dict[str, yaml.Node] = {}
+        nodes: dict[str, yaml.Node] = {}
         for node in _scalars(partitions) if partitions else ():
             for name in _SIZE.findall(str(node.value)):
-                found.setdefault(name, node)
-        return found
+                nodes.setdefault(name, node)
+        return nodes
 
     def text(self, name: str) -> yaml.ScalarNode | None:
         """A single value of the file."""
@@ -131,13 +131,13 @@ def _split(name: str) -> tuple[str, str]:
 
 def names() -> list[str]:
     """The specifications that accelerators come with, and their variants."""
-    found: list[str] = []
+    names_: list[str] = []
     for name in accelerators.names():
         path = _beside(name)
         if path is not None:
             variants = _section(_composed(path, f"{name}/{FILE}"), "variants")
-            found += [name, *(f"{name}-{variant}" for variant in variants)]
-    return found
+            names_ += [name, *(f"{name}-{variant}" for variant in variants)]
+    return names_
 
 
 def _composed(path: Path, file: str) -> yaml.MappingNode:
@@ -154,8 +154,8 @@ def _section(node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
 
 
 def _pairs(node: yaml.MappingNode, name: str) -> list[tuple[yaml.Node, yaml.Node]]:
-    found = next((value for key, value in node.value if key.value == name), None)
-    return found.value if isinstance(found, yaml.MappingNode) else []
+    section = next((value for key, value in node.value if key.value == name), None)
+    return section.value if isinstance(section, yaml.MappingNode) else []
 
 
 def place_of(file: str, node: yaml.Node) -> str:

@@ -81,7 +81,7 @@ class Watcher:
             return ()
         serials = [_Serials(prepared.levels[rank]) for rank in einsum.loop_order]
         self.seen.append((prepared, serials))
-        return [Attachment(tensor, innermost, "payload", one) for one in serials]
+        return [Attachment(tensor, innermost, "payload", recorder) for recorder in serials]
 
     def stamps(self) -> list[Stamps]:
         """What was seen, Einsum by Einsum."""
@@ -91,7 +91,7 @@ class Watcher:
 def _stamps(prepared: Prepared, serials: Sequence[_Serials]) -> Stamps:
     einsum, spacetime = prepared.einsum, prepared.einsum.spacetime
     assert spacetime is not None
-    groups = np.array([one.groups[:MOST_BODIES] for one in serials], np.int64)
+    groups = np.array([serial.groups[:MOST_BODIES] for serial in serials], np.int64)
     positions = dict(zip(einsum.loop_order, _positions(groups), strict=True))
     places = _ordinals([positions[stamp.rank] for stamp in spacetime.space], groups.shape[1])
     times = _ordinals([positions[stamp.rank] for stamp in spacetime.time], groups.shape[1])
@@ -138,10 +138,12 @@ def drawing(stamps: Sequence[Stamps], title: str) -> Figure:
         InputError: matplotlib is missing.
     """
     drawn = blank(title, HEIGHT * len(stamps) + 0.5)
-    for axes, one in zip(drawn.subplots(len(stamps), squeeze=False)[:, 0], stamps, strict=True):
-        axes.plot(one.times, one.places, "," if len(one.places) > MANY else "s", markersize=3, color=COLOUR)
-        first = f", the first {MOST_BODIES:,} bodies" if one.cut else ""
-        axes.set_title(f"{one.einsum}: a body in {one.busy:.0%} of places and steps{first}", loc="left")
+    for axes, stamp in zip(drawn.subplots(len(stamps), squeeze=False)[:, 0], stamps, strict=True):
+        axes.plot(
+            stamp.times, stamp.places, "," if len(stamp.places) > MANY else "s", markersize=3, color=COLOUR
+        )
+        first = f", the first {MOST_BODIES:,} bodies" if stamp.cut else ""
+        axes.set_title(f"{stamp.einsum}: a body in {stamp.busy:.0%} of places and steps{first}", loc="left")
         axes.set_xlabel("step", loc="right", fontsize="small")
         axes.set_ylabel("place", fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)

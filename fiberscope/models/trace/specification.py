@@ -369,9 +369,9 @@ class Specification:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Tensors that are read before the cascade has made them, in the order of declaration."""
-        made: set[str] = set()
+        outputs: set[str] = set()
         read: set[str] = set()
         for einsum in self.einsums:
-            read |= einsum.inputs - made
-            made.add(einsum.output)
+            read |= einsum.inputs - outputs
+            outputs.add(einsum.output)
         return tuple(name for name in self.tensors if name in read)

@@ -275,13 +275,13 @@ class Storage:
             sources = buffer.sources.setdefault(binding.tensor, [])
             sources += [path[place - 1]] if path[place - 1] not in sources else []
         recorders = [self._recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
-        told = told_of(recorders, self.space, self.effects.multicast)
+        recorder = told_of(recorders, self.space, self.effects.multicast)
         headers = self._headers(binding)
         served = Served() if self.effects.on_chip and binding.component == path[-1] else None
         stored = self._rank_format(binding)
         placed = self.effects.places and stored.kind == "U"
         bits = self._bits(binding)
-        buffer.bound.append(Bound(binding, bits, recorders, told, headers, stored.fhbits, served, placed))
+        buffer.bound.append(Bound(binding, bits, recorders, recorder, headers, stored.fhbits, served, placed))
 
     def _buffer(self, name: str) -> Buffer:
         if name not in self.buffers:

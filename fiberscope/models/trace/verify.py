@@ -110,10 +110,10 @@ def _summed(expression: Operation, sign: int, output: Access) -> list[Term] | No
     terms: list[Term] = []
     for place, operand in enumerate(expression.operands):
         negative = expression.operator == "-" and (place > 0 or first_is_negative)
-        found = _terms(operand, -sign if negative else sign, output)
-        if found is None:
+        summands = _terms(operand, -sign if negative else sign, output)
+        if summands is None:
             return None
-        terms += found
+        terms += summands
     return terms
 
 
@@ -133,11 +133,11 @@ def projections(work: Computation, output: FiberTree) -> tuple[Floats, Floats, F
         values, reach = projection.of_term(term)
         expected += values
         sizes += reach
-    found = np.zeros(work.shapes[kept])
+    sums = np.zeros(work.shapes[kept])
     for block in blocks(output):
         table = projection.weighted(projection.table(work.equation.output, block), set(others))
-        found += projection.of_table(table)[0]
-    return expected, found, sizes
+        sums += projection.of_table(table)[0]
+    return expected, sums, sizes
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,9 @@ class _Projection:
 
     def table(self, access: Access, tree: FiberTree) -> Points:
         """A tensor's elements under the names of an equation."""
-        found, values = tree.to_coo()
+        coordinates, values = tree.to_coo()
         declared = self.work.specification.tensors[access.tensor].ranks
-        columns = {rank: found[name] for rank, name in zip(access.ranks, declared, strict=True)}
+        columns = {rank: coordinates[name] for rank, name in zip(access.ranks, declared, strict=True)}
         return Points.of(columns, values.astype(np.float64, copy=False))
 
     def weighted(self, table: Points, ranks: set[str]) -> Points:
@@ -246,8 +246,8 @@ def _error_by_points(work: Computation, output: FiberTree) -> float:
     coordinates, values = point_by_point(work)
     keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
     keys, values, magnitudes = reduced(work.einsum, keys, values)
-    found, ours = output.to_coo()
-    our_keys = keys_of([found[rank] for rank in work.declared], work.sizes, len(ours))
+    own_coordinates, ours = output.to_coo()
+    our_keys = keys_of([own_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
     return _error(keys, values, magnitudes, our_keys, ours, work.empty)
 
 
@@ -259,14 +259,14 @@ def _error(
     our_keys, ours = our_keys[order], ours[order].astype(np.float64)
     everything = np.union1d(keys, our_keys)
     expected, sizes = (np.full(len(everything), fill) for fill in (empty, 0.0))
-    found = np.full(len(everything), empty)
+    values_expected = np.full(len(everything), empty)
     places = np.searchsorted(everything, keys)
     expected[places], sizes[places] = values, magnitudes
-    found[np.searchsorted(everything, our_keys)] = ours
-    return _largest(expected, found, sizes)
+    values_expected[np.searchsorted(everything, our_keys)] = ours
+    return _largest(expected, values_expected, sizes)
 
 
-def _largest(expected: Floats, found: Floats, sizes: Floats) -> float:
+def _largest(expected: Floats, actual: Floats, sizes: Floats) -> float:
     """The largest error; what is no number on both sides is equal."""
-    numbers = ~(np.isnan(expected) & np.isnan(found))
-    return largest_error(expected[numbers], sizes[numbers], found[numbers])
+    numbers = ~(np.isnan(expected) & np.isnan(actual))
+    return largest_error(expected[numbers], sizes[numbers], actual[numbers])
