@@ -48,7 +48,7 @@ def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Excep
     message = message.replace("Input should be", "it should be", 1)
     if fault["type"] == "too_short":
         message = "it should have one entry or more"
-    return document.error(path, f"{where} is {_shown(fault['input'])}; {message}")
+    return document.error(path, f"{where} is {' '.join(_shown(fault['input']).split())}; {message}")
 
 
 def _path(document: Document, fault: Any) -> Path:  # noqa: ANN401
