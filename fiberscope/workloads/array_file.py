@@ -5,6 +5,7 @@ Of a file of several one is named behind the file: ``net.npz:fc1``.
 
 from __future__ import annotations
 
+import json
 import re
 import zipfile
 from collections.abc import Callable, Mapping
@@ -14,22 +15,30 @@ from typing import Any
 import numpy as np
 
 from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.foreign_content import check_file
+from fiberscope.workloads.narrow_floats import NARROW, decode_narrow
+from fiberscope.workloads.sparse_layouts import decode, layout_of
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.unpacked import check_members
 
 __all__ = ["array_in", "named_array", "read_array"]
 
-_NAMED = re.compile(r"(?P<file>.+\.(?:npz|safetensors)):(?P<array>[^:]+)", re.IGNORECASE)
-_SCIPY = "format"  # the array that tells its files from those of others
-_LIBRARY_SPARSE = {"data", "coords", "shape"}
+_WIDE = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL")
+_NAMED = re.compile(r"\.(?:npz|safetensors):(?=.)", re.IGNORECASE | re.DOTALL)
 
 
 def named_array(text: str) -> tuple[str, str] | None:
-    """File and array of a text such as ``net.npz:fc1``; None of another text, and of a file of that name."""
-    match = _NAMED.fullmatch(text)
-    if match is None or Path(text).exists():
+    """Return file and array of a text such as ``net.npz:fc1``; None of any other text.
+
+    A text that is the name of a file is none, whatever it looks like.
+
+    A name of an array may have colons, as ``tf.npz:dense/kernel:0``: the file is the first that is there.
+    """
+    places = [match.end() - 1 for match in _NAMED.finditer(text) if match.start() > 0]
+    if not places or Path(text).exists():
         return None
-    return match["file"], match["array"]
+    place = next((place for place in places if Path(text[:place]).is_file()), places[0])
+    return text[:place], text[place + 1 :]
 
 
 def read_array(path: str, name: str) -> SparseTensor:
@@ -46,7 +55,7 @@ def read_array(path: str, name: str) -> SparseTensor:
 
 
 def array_in(path: str) -> SparseTensor | None:
-    """What a file ``.npy`` or ``.npz`` holds, if it is no matrix of scipy's; None of any other file.
+    """What a file ``.npy`` or ``.npz`` holds, if it is no sparse matrix; None of any other file.
 
     Raises:
         WorkloadError: it cannot be read, or does not say which of its arrays is the tensor.
@@ -54,11 +63,12 @@ def array_in(path: str) -> SparseTensor | None:
     if not path.lower().endswith((".npy", ".npz")):
         return None
     arrays = _read(_arrays, path)
-    if _SCIPY in arrays:
-        return None
-    if set(arrays) >= _LIBRARY_SPARSE:
-        shape = tuple(int(size) for size in arrays["shape"])
-        return SparseTensor.from_coordinates(shape, list(arrays["coords"]), arrays["data"].astype(np.float64))
+    layout = layout_of(arrays)
+    if layout is not None:
+        if "shape" in arrays and arrays["shape"].size == 2:
+            return None
+        found = decode(layout, arrays, path)
+        return found if isinstance(found, SparseTensor) else None
     if len(arrays) != 1:
         named = ", ".join(f"{path}:{name}" for name in sorted(arrays)) or "it has none"
         fix = f"name one of its arrays: {named}"
@@ -68,6 +78,7 @@ def array_in(path: str) -> SparseTensor | None:
 
 def _read(reader: Callable[..., Any], path: str, *name: str) -> Any:  # noqa: ANN401
     try:
+        check_file(path)
         return reader(path, *name)
     except (WorkloadError, ModuleNotFoundError):
         raise
@@ -93,7 +104,24 @@ def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
 
     with safe_open(path, framework="np") as held:
-        return held.get_tensor(_known(path, name, list(held.keys())))
+        _known(path, name, list(held.keys()))
+        stored = held.get_slice(name)
+        kind = str(stored.get_dtype())
+        if kind in NARROW:
+            return decode_narrow(kind, _raw_bytes(path, name)).reshape(stored.get_shape())
+        if kind not in _WIDE:
+            known = ", ".join([*_WIDE, *NARROW])
+            raise WorkloadError(f"values of type {kind}", where=f"{path}:{name}", fix=f"known: {known}")
+        return held.get_tensor(name)
+
+
+def _raw_bytes(path: str, name: str) -> bytes:
+    """Return the bytes of an array, of a file whose header the library has checked."""
+    with Path(path).open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        first, last = json.loads(file.read(length))[name]["data_offsets"]
+        file.seek(8 + length + first)
+        return file.read(last - first)
 
 
 def _known(path: str, name: str, names: list[str]) -> str:

@@ -6,21 +6,22 @@ import os
 import struct
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 
-from fiberscope.workloads.canonical import CsrArray, canonical
+from fiberscope.workloads.canonical import CsrArray, check_shape
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.matlab_file import read_matlab
+from fiberscope.workloads.sparse_layouts import SPARSE_ARRAYS, decode, layout_of
 from fiberscope.workloads.suffixes import MATLAB
+from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.unpacked import check_deflated, check_members
 
 __all__ = ["read_binary"]
 
 _MATLAB_HEADER = 128  # bytes; the last two tell the order of bytes
 _MATLAB_COMPRESSED = 15  # the type of an element that is a stream of zlib
-_COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
 
 
 def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
@@ -36,59 +37,51 @@ def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
     """
     read, writer = _READERS[suffix]
     try:
-        matrix = read(stream, where)
-        if getattr(matrix, "format", "") in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
+        found = read(stream, where)
     except WorkloadError:
         raise
     except Exception as error:  # damage shows in a dozen ways inside zipfile, numpy and scipy
         raise WorkloadError(
             f"not a matrix of {writer} ({type(error).__name__}: {error})", where=where
         ) from error
-    if matrix.ndim == 1:  # a vector is a column
-        matrix = matrix.reshape(-1, 1)
-    if matrix.ndim != 2:
-        raise WorkloadError(f"a tensor of rank {matrix.ndim}; a matrix has rank 2", where=where)
-    if matrix.dtype.kind not in "biuf":
-        raise WorkloadError(f"values of type {matrix.dtype}; they must be real numbers", where=where)
-    return canonical(matrix if sparse.issparse(matrix) else sparse.coo_array(matrix), where)
+    if not isinstance(found, SparseTensor):
+        return found
+    if found.order not in (1, 2):
+        raise WorkloadError(f"a tensor of rank {found.order}; a matrix has rank 2", where=where)
+    check_shape(found.shape[0], found.shape[-1], found.nonzeros, where)
+    return found.unfolded(1).matrix() if found.order == 1 else found.matrix()  # a vector is a column
 
 
-def _npz(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401 - scipy's formats have no common public type
+def _npz(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
     with zipfile.ZipFile(stream) as members:
         check_members(members, where)
         if (bad := members.testzip()) is not None:
             raise WorkloadError(f"the member {bad} of the .npz file is damaged", where=where)
-        names = [name.removesuffix(".npy") for name in members.namelist()]
-        if "format" not in names:
-            fix = f"name one of its arrays: {', '.join(f'{where}:{name}' for name in names) or 'it has none'}"
-            raise WorkloadError("no sparse matrix of scipy.sparse.save_npz", where=where, fix=fix)
     stream.seek(0)
-    return sparse.load_npz(stream)
+    with np.load(stream, allow_pickle=False) as loaded:
+        names = list(loaded.files)
+        arrays = {name: loaded[name] for name in names if name in SPARSE_ARRAYS}
+    layout = layout_of(arrays)
+    if layout is None:
+        fix = f"name one of its arrays: {', '.join(f'{where}:{name}' for name in names) or 'it has none'}"
+        raise WorkloadError("no sparse matrix of scipy.sparse.save_npz", where=where, fix=fix)
+    return decode(layout, arrays, where)
 
 
-def _npy(stream: BinaryIO, _where: str) -> Any:  # noqa: ANN401
-    return np.load(stream, allow_pickle=False)
+def _npy(stream: BinaryIO, where: str) -> SparseTensor:
+    return SparseTensor.from_array(np.load(stream, allow_pickle=False), where)
 
 
-def _mat(stream: BinaryIO, where: str) -> Any:  # noqa: ANN401
+def _mat(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:
     if not stream.read(len(MATLAB)).startswith(MATLAB):  # an older one says nothing by which to know it
         raise WorkloadError("not a file of MATLAB version 5 to 7.2", where=where)
     check_deflated(_compressed(stream), stream.seek(0, os.SEEK_END), where)
     stream.seek(0)
-    from scipy.io import loadmat  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
-
-    held = loadmat(cast(Any, stream))
-    if _COLLECTION in held:
-        held = {"A": held[_COLLECTION]["A"][0, 0]}
-    matrices = {
-        name: value for name, value in held.items() if not name.startswith("__") and hasattr(value, "ndim")
-    }
-    if len(matrices) != 1:
-        raise WorkloadError(
-            f"it holds {len(matrices)} matrices ({', '.join(matrices) or 'none'}); one is needed", where=where
-        )
-    return next(iter(matrices.values()))
+    arrays = read_matlab(stream, where)
+    layout = layout_of(arrays)
+    return (
+        SparseTensor.from_array(arrays["dense"], where) if layout is None else decode(layout, arrays, where)
+    )
 
 
 def _compressed(stream: BinaryIO) -> Iterator[bytes]:
@@ -103,7 +96,7 @@ def _compressed(stream: BinaryIO) -> Iterator[bytes]:
             stream.seek(size, os.SEEK_CUR)
 
 
-_READERS: dict[str, tuple[Callable[[BinaryIO, str], Any], str]] = {
+_READERS: dict[str, tuple[Callable[[BinaryIO, str], CsrArray | SparseTensor], str]] = {
     ".npz": (_npz, "scipy.sparse.save_npz"),
     ".npy": (_npy, "numpy.save"),
     ".mat": (_mat, "MATLAB version 5 to 7.2"),

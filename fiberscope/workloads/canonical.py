@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from fiberscope.workloads.array_checks import check_finite
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.sparse import sparse
 
@@ -19,10 +20,10 @@ __all__ = [
     "Integers",
     "Values",
     "canonical",
-    "check_exact",
     "check_shape",
     "compressed",
     "digest",
+    "finished",
     "from_coordinates",
     "hashed",
 ]
@@ -33,17 +34,16 @@ Duplicates: TypeAlias = Literal["sum", "least", "keep"]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Values: TypeAlias = npt.NDArray[np.float64]
 
-MOST_EXACT = 2**53  # up to which a double holds every integer
 # The SuiteSparse collection ends at 226 million rows (MAWI/mawi_201512020330).
 MOST_ROWS = 2**28
-# A matrix may be empty up to this size; beyond it, a thousand rows a nonzero. So a few bytes of input
+# A matrix may be empty up to this size; beyond it, sixteen rows a nonzero. So a few bytes of input
 # never make us allocate gigabytes of row pointers.
 EMPTY_ROWS = 10_000_000
-ROWS_A_NONZERO = 1_000
+ROWS_A_NONZERO = 16
 
 
 def check_shape(
-    rows: int, cols: int, nonzeros: int, where: str, line: int | None = None, fix: str | None = None
+    rows: int, cols: int, nonzeros: int, where: str | None, line: int | None = None, fix: str | None = None
 ) -> None:
     """Refuse a shape nothing real has, before anything is allocated for it.
 
@@ -87,7 +87,7 @@ def from_coordinates(
     matrix.sort_indices()
     if duplicates == "least":
         _take_least(matrix)
-    return _finished(matrix, where, duplicates)
+    return finished(matrix, where, duplicates)
 
 
 def _take_least(matrix: Any) -> None:  # noqa: ANN401 - types of its arrays are narrower than they may be
@@ -108,22 +108,18 @@ def compressed(shape: tuple[int, int], pointers: Integers, columns: Integers, va
 
 
 def canonical(matrix: Any, where: str) -> CsrArray:  # noqa: ANN401 - scipy's formats have no common public type
-    """A scipy sparse matrix of real numbers in canonical CSR; explicit zeros stay stored nonzeros.
+    """Return a sound scipy matrix of doubles in canonical CSR, as a copy; explicit zeros stay.
+
+    What comes from outside goes through ``sparse_layouts.decode_scipy``, which checks its arrays.
 
     Raises:
-        WorkloadError: complex or non-numeric values, a NaN or an infinity, an integer that a double
-            would round, an index out of range.
+        WorkloadError: a NaN or an infinity, or a shape that nothing real has.
     """
-    if matrix.dtype.kind not in "biuf":
-        raise WorkloadError(f"values of type {matrix.dtype}; they must be real numbers", where=where)
-    rows, cols = matrix.shape
-    check_shape(rows, cols, int(matrix.nnz), where)
-    if matrix.dtype.kind in "iu":
-        check_exact(matrix.tocoo().data, where)
-    return _finished(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
+    check_shape(int(matrix.shape[0]), int(matrix.shape[1]), int(matrix.nnz), where)
+    return finished(sparse.csr_array(matrix, dtype=np.float64, copy=True), where)
 
 
-def _finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
+def finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> CsrArray:
     """The matrix of doubles itself, sorted, duplicates summed if asked for, with wide indices."""
     if duplicates == "sum":
         matrix.sum_duplicates()
@@ -132,19 +128,6 @@ def _finished(matrix: CsrArray, where: str, duplicates: Duplicates = "sum") -> C
     matrix.indptr = matrix.indptr.astype(np.int64, copy=False)
     matrix.indices = matrix.indices.astype(np.int64, copy=False)
     return matrix
-
-
-def check_exact(values: npt.NDArray[Any], where: str) -> None:
-    """Refuse integers that a double would round.
-
-    Raises:
-        WorkloadError: naming ``where`` and the first.
-    """
-    large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
-    wrong = [value for value in large.tolist() if int(float(value)) != value]
-    if wrong:
-        what = f"the integer {wrong[0]}, beyond 2^53, is none that a double holds"
-        raise WorkloadError(what, where=where, fix="give the values as doubles")
 
 
 def digest(matrix: CsrArray) -> str:
@@ -162,10 +145,6 @@ def hashed(shape: Sequence[int], places: Iterable[npt.NDArray[Any]], values: Val
 
 
 def _check_finite(matrix: CsrArray, where: str) -> None:
-    bad = np.flatnonzero(~np.isfinite(matrix.data))
-    if bad.size == 0:
-        return
-    entry = int(bad[0])
-    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-    place = f"row {row + 1}, column {int(matrix.indices[entry]) + 1}"
-    raise WorkloadError(f"the value at {place} is {matrix.data[entry]}; values must be finite", where=where)
+    if not np.isfinite(matrix.data).all():
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        check_finite(matrix.data, (rows, matrix.indices), where)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fiberscope.workloads.canonical import MOST_EXACT, MOST_ROWS, Coordinates, Values
+from fiberscope.workloads.array_checks import MOST_EXACT
+from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Values
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import Block
 

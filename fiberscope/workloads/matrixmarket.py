@@ -28,6 +28,7 @@ __all__ = ["BANNER", "read_matrix_market"]
 
 BANNER = b"%%matrixmarket"
 _FIELDS = ("pattern", "integer", "real")
+_SAME_FIELDS = {"double": "real", "unsigned-integer": "integer", "int": "integer"}
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 

@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from fiberscope.workloads.gemm import DrawnOperand
+from fiberscope.workloads.memory_arrays import decode_object
 from fiberscope.workloads.named_tensor import NamedTensor, tensor_in
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.workload import Workload, from_scipy, load
+from fiberscope.workloads.workload import Workload, load
 
 __all__ = ["load_tensor", "open_tensor"]
 
@@ -47,7 +46,7 @@ def open_tensor(
     """The tensor that is given.
 
     Args:
-        given: as ``load_tensor``, a workload, an array of numpy of any rank, a matrix of scipy, or a tensor.
+        given: as ``load_tensor``, a workload, what ``decode_object`` takes, or a tensor.
         name: what it is called, if it has no name.
         exact, progress: as of ``load_tensor``.
 
@@ -60,9 +59,8 @@ def open_tensor(
         return _of_matrix(given)
     if isinstance(given, str | os.PathLike):
         return load_tensor(given, exact=exact, progress=progress)
-    if hasattr(given, "tocsr"):
-        return _of_matrix(from_scipy(given, name))
-    tensor = given if isinstance(given, SparseTensor) else SparseTensor.from_array(np.asarray(given), name)
+    found = given if isinstance(given, SparseTensor) else decode_object(given, name)
+    tensor = found if isinstance(found, SparseTensor) else SparseTensor.from_matrix(found)
     return NamedTensor(name, "memory", tensor, name, tensor.digest)
 
 

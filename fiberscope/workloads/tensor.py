@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fiberscope.workloads.array_checks import as_doubles, check_finite
 from fiberscope.workloads.canonical import (
     Coordinates,
     CsrArray,
     Integers,
     Values,
-    check_exact,
+    check_shape,
     compressed,
     hashed,
 )
@@ -56,18 +57,15 @@ class SparseTensor:
             WorkloadError: naming ``where``: values that are no finite real numbers, or that no double holds,
                 or none at all.
         """
-        if dense.dtype.kind not in "biuf":
-            raise WorkloadError(f"values of type {dense.dtype}; they must be real numbers", where=where)
+        as_doubles(dense.reshape(-1)[:0], where)
         if not dense.size:
-            raise WorkloadError(f"the shape {' x '.join(map(str, dense.shape))} is empty", where=where)
+            sizes, least = " x ".join(map(str, dense.shape)), " x ".join("1" * dense.ndim)
+            raise WorkloadError(f"the shape {sizes} is empty; at least {least}", where=where)
         places = np.nonzero(dense) if dense.ndim else ()
-        values = np.atleast_1d(dense[places])
-        if dense.dtype.kind in "iu":
-            check_exact(values, where)
-        if not np.isfinite(values).all():
-            raise WorkloadError("values must be finite", where=where)
+        values = as_doubles(np.atleast_1d(dense[places]), where)
+        check_finite(values, places, where)
         columns = tuple(column.astype(np.int64) for column in places)
-        return cls(dense.shape, columns, values.astype(np.float64))
+        return cls(dense.shape, columns, values)
 
     @classmethod
     def from_coordinates(
@@ -188,7 +186,12 @@ class SparseTensor:
         return compressed((rows, columns), self._pointers(), self.coordinates[1], self.values)
 
     def _pointers(self) -> Integers:
-        """Where the entries of each coordinate of the first rank begin, and where the last end."""
+        """Where the entries of each coordinate of the first rank begin, and where the last end.
+
+        Raises:
+            WorkloadError: the first rank is too large for so few entries.
+        """
+        check_shape(self.shape[0], self.shape[1], self.nonzeros, None)
         return np.append(0, np.cumsum(np.bincount(self.coordinates[0], minlength=self.shape[0])))
 
     def equals(self, other: SparseTensor) -> bool:

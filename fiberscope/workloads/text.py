@@ -25,6 +25,7 @@ import numpy as np
 
 from fiberscope.workloads.canonical import Values
 from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.foreign_content import BEGINNING, check_content
 from fiberscope.workloads.number_lines import COMPILED, NumberLines
 from fiberscope.workloads.unpacked import Unpacked
 
@@ -108,7 +109,9 @@ class Block:
 def opened(path: Path, where: str) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed if it is gzip (told by content, not by name).
 
-    A byte order mark at its start is left out. What comes from standard input (``-``) or through the pipe of
+    A byte order mark at its start is left out, and lines may end in carriage returns alone.
+
+    What comes from standard input (``-``) or through the pipe of
     a ``<(command)`` is taken in whole, as is a file with such a mark: none can be read from its start again.
 
     Raises:
@@ -120,10 +123,10 @@ def opened(path: Path, where: str) -> Iterator[BinaryIO]:
             magic = raw.read(2)
             raw.seek(0)
             if magic != GZIP_MAGIC:
-                yield _unmarked(raw)
+                yield _unmarked(raw, where)
                 return
             with Unpacked(raw, where) as unpacked:
-                yield _unmarked(cast(BinaryIO, unpacked))
+                yield _unmarked(cast(BinaryIO, unpacked), where)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise WorkloadError(f"the gzip file is damaged or cut short ({error})", where=where) from error
     except PermissionError as error:
@@ -146,12 +149,21 @@ def _raw(path: Path, where: str) -> BinaryIO:
     return path.open("rb")
 
 
-def _unmarked(stream: BinaryIO) -> BinaryIO:
-    marked = stream.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-    if marked:
-        return io.BytesIO(stream.read())
+def _unmarked(stream: BinaryIO, where: str) -> BinaryIO:
+    """Return a stream of known content, from its start, without a byte order mark and with line feeds."""
+    beginning = stream.read(CHUNK_BYTES)
+    check_content(beginning[:BEGINNING], where)
+    marked = beginning.startswith(codecs.BOM_UTF8)
+    returns = b"\r" in beginning and b"\n" not in beginning and _is_text(beginning)
     stream.seek(0)
-    return stream
+    if not marked and not returns:
+        return stream
+    text = stream.read().removeprefix(codecs.BOM_UTF8)
+    return io.BytesIO(text.replace(b"\r", b"\n") if returns else text)
+
+
+def _is_text(beginning: bytes) -> bool:
+    return b"\0" not in beginning
 
 
 def scan(stream: BinaryIO, grammar: Grammar, where: str, first_line: int = 1) -> Iterator[Block]:

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fiberscope.workloads import cache, parsed, registry, spec
 from fiberscope.workloads.array_file import named_array
-from fiberscope.workloads.canonical import CsrArray, Duplicates, canonical, digest
+from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, digest
 from fiberscope.workloads.download import DownloadError
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.files import is_path
 from fiberscope.workloads.graph_view import GRAPH, full_view, graph_view, seen
+from fiberscope.workloads.memory_arrays import decode_object
 from fiberscope.workloads.named_tensor import Source, generated, tensor_in
-from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -106,28 +104,24 @@ def _viewed(text: str, exact: bool, progress: Callable[[int, int], None] | None)
 
 
 def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
-    """A workload of a scipy sparse matrix (explicit zeros stay) or of a dense 2-D array (zeros do not).
+    """Return a workload of a sparse matrix (explicit zeros stay) or of a dense array (zeros do not).
 
     A vector of rank 1 is a column.
+
+    Args:
+        matrix: of scipy, numpy, the library sparse, or a graph of networkx.
+        name: what messages and reports call the workload.
 
     Raises:
         WorkloadError: not two-dimensional, not real numbers, not finite, indices out of range.
     """
-    given: Any = matrix if sparse.issparse(matrix) else np.asarray(matrix)
-    if given.ndim == 1:
-        given = given.reshape(-1, 1)
-    if given.ndim != 2:
-        raise WorkloadError(f"{given.ndim} dimensions; a matrix has 2", where=name)
-    if given.dtype.kind not in "biuf":
-        raise WorkloadError(f"values of type {given.dtype}; they must be real numbers", where=name)
-    if isinstance(given, np.ndarray):
-        given = sparse.coo_array(given)
-    try:
-        if hasattr(given, "check_format"):
-            given.check_format(full_check=True)
-    except ValueError as error:
-        raise WorkloadError(f"the {given.format} matrix is not sound ({error})", where=name) from error
-    return _workload(name, "memory", canonical(given, name), name)
+    found = decode_object(matrix, name)
+    if isinstance(found, SparseTensor):
+        if found.order not in (1, 2):
+            raise WorkloadError(f"{found.order} dimensions; a matrix has 2", where=name)
+        check_shape(found.shape[0], found.shape[-1], found.nonzeros, name)
+        found = found.unfolded(1).matrix() if found.order == 1 else found.matrix()
+    return _workload(name, "memory", found, name)
 
 
 def _workload(

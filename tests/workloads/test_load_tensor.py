@@ -157,7 +157,7 @@ def test_other_ranks_are_refused(shape, order, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (np.full((2, 2, 2), np.nan), "A: values must be finite"),
+        (np.full((2, 2, 2), np.nan), "A: the value at (1, 1, 1) is nan; values must be finite"),
         (np.full((2, 2, 2), 1j), "A: values of type complex128"),
         (np.full((2, 2, 2), 2**53 + 1), "A: the integer 9007199254740993, beyond 2^53"),
         (np.ones((2, 0, 2)), "A: the shape 2 x 0 x 2 is empty"),

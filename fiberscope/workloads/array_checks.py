@@ -1,0 +1,183 @@
+"""Checks that every reader of arrays makes, with messages that begin with the name of the file or operand.
+
+Values must be finite real numbers that doubles hold; coordinates must be whole numbers within the shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.workloads.errors import WorkloadError
+
+__all__ = [
+    "MOST_EXACT",
+    "as_doubles",
+    "as_shape",
+    "as_vectors",
+    "as_whole",
+    "check_exact",
+    "check_fill_value",
+    "check_finite",
+    "check_pointers",
+    "check_within",
+    "is_number",
+]
+
+MOST_EXACT = 2**53  # up to which a double holds every integer
+MOST_COORDINATE = 2**63 - 1
+_EXTENDED = "ml_dtypes"  # the library with narrow floating-point types, bfloat16 among these
+
+
+def is_number(kind: np.dtype[Any]) -> bool:
+    """Return whether a data type is of real numbers: no dates, strings, objects or complex numbers."""
+    return kind.kind in "biuf" or kind.type.__module__ == _EXTENDED
+
+
+def as_doubles(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.float64]:
+    """Return values of any real type and byte order as doubles; NaN and infinity stay for ``check_finite``.
+
+    Raises:
+        WorkloadError: values of another type, or an integer that no double holds.
+    """
+    if not is_number(values.dtype):
+        raise WorkloadError(f"values of type {values.dtype}; they must be real numbers", where=where)
+    if values.dtype.kind in "iu":
+        check_exact(values, where)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(values).astype(np.float64)
+
+
+def check_exact(values: npt.NDArray[Any], where: str) -> None:
+    """Refuse integers that a double would round.
+
+    Raises:
+        WorkloadError: naming ``where`` and the first such integer.
+    """
+    large = values[np.abs(values.astype(np.float64)) >= MOST_EXACT]
+    wrong = [value for value in large.tolist() if int(float(value)) != value]
+    if wrong:
+        what = f"the integer {wrong[0]}, beyond 2^53, is none that a double holds"
+        raise WorkloadError(what, where=where, fix="give the values as doubles")
+
+
+def check_finite(
+    values: npt.NDArray[np.float64], columns: Sequence[npt.NDArray[np.signedinteger[Any]]], where: str
+) -> None:
+    """Refuse NaN and infinity.
+
+    Args:
+        values: of the entries.
+        columns: by rank, the coordinates of the entries, from 0.
+        where: the name of the file or operand.
+
+    Raises:
+        WorkloadError: naming the first such value and its place, counted from 1.
+    """
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if not wrong.size:
+        return
+    entry = int(wrong[0])
+    places = [str(int(column[entry]) + 1) for column in columns]
+    place = f"row {places[0]}, column {places[1]}" if len(places) == 2 else f"({', '.join(places)})"
+    raise WorkloadError(f"the value at {place} is {values[entry]}; values must be finite", where=where)
+
+
+def as_whole(numbers: npt.NDArray[Any], what: str, where: str) -> npt.NDArray[np.int64]:
+    """Return coordinates, pointers or sizes as 64-bit integers.
+
+    Args:
+        numbers: a vector; floating-point numbers will do where all are whole.
+        what: the plural that messages use, as ``coordinates``.
+        where: the name of the file or operand.
+
+    Raises:
+        WorkloadError: not a vector, another type, or a number that is not whole or too large.
+    """
+    if numbers.ndim != 1:
+        raise WorkloadError(f"{what} of rank {numbers.ndim}; they must be a vector", where=where)
+    if numbers.dtype.kind not in "iuf":
+        raise WorkloadError(f"{what} of type {numbers.dtype}; they must be whole numbers", where=where)
+    if numbers.dtype.kind == "f":
+        wrong = ~np.isfinite(numbers) | (np.floor(numbers) != numbers)
+        if wrong.any():
+            raise WorkloadError(f"{what} must be whole numbers, not {numbers[wrong][0]}", where=where)
+    if numbers.dtype.kind in "uf" and numbers.size and (np.abs(numbers) >= float(MOST_COORDINATE)).any():
+        raise WorkloadError(f"{what} must be below 2^63, and one is {numbers.max()}", where=where)
+    return np.asarray(numbers).astype(np.int64)
+
+
+def as_shape(sizes: npt.NDArray[Any], where: str) -> tuple[int, ...]:
+    """Return the sizes of ranks.
+
+    Raises:
+        WorkloadError: no vector of whole numbers, none at all, or a size below 1.
+    """
+    shape = tuple(int(size) for size in as_whole(np.atleast_1d(sizes), "sizes", where))
+    if not shape or min(shape) < 1:
+        named = " x ".join(map(str, shape)) or "without ranks"
+        raise WorkloadError(f"the shape {named} is empty", where=where)
+    return shape
+
+
+def check_within(coordinates: npt.NDArray[np.int64], size: int, what: str, where: str) -> None:
+    """Refuse coordinates outside of a rank.
+
+    Raises:
+        WorkloadError: naming the first coordinate below 0 or from ``size`` on.
+    """
+    wrong = (coordinates < 0) | (coordinates >= size)
+    if wrong.any():
+        first = coordinates[wrong][0]
+        raise WorkloadError(f"{what} {first} is outside 0 to {size - 1}", where=where)
+
+
+def check_pointers(pointers: npt.NDArray[np.int64], fibers: int, entries: int, where: str) -> None:
+    """Refuse pointers that do not divide entries into fibers.
+
+    Raises:
+        WorkloadError: another number than ``fibers`` + 1, not from 0 on, falling, or beyond the entries.
+    """
+    if len(pointers) != fibers + 1:
+        what = f"{len(pointers)} pointers for {fibers} rows or columns; there must be {fibers + 1}"
+        raise WorkloadError(what, where=where)
+    if pointers[0] != 0 or pointers[-1] > entries or np.any(np.diff(pointers) < 0):
+        raise WorkloadError(f"the pointers do not rise from 0 to the {entries} entries", where=where)
+
+
+def check_fill_value(fill: Any, where: str) -> None:  # noqa: ANN401  (whatever a file has)
+    """Refuse a sparse array whose missing entries are not 0.
+
+    Raises:
+        WorkloadError: they are not, or no single number says what they are.
+    """
+    array = np.asarray(fill)
+    if array.size != 1 or not (is_number(array.dtype) or array.dtype.kind == "c"):
+        raise WorkloadError("the fill value is not a single number", where=where)
+    if complex(array.reshape(-1)[0]) != 0 or math.isnan(abs(complex(array.reshape(-1)[0]))):
+        what = f"entries that are not stored are {array.reshape(-1)[0]}, by the fill value"
+        raise WorkloadError(what, where=where, fix="only a fill value of 0 is sparse")
+
+
+def as_vectors(
+    columns: Sequence[npt.NDArray[Any]], entries: int, shape: Sequence[int], where: str
+) -> list[npt.NDArray[np.int64]]:
+    """Return the coordinates of entries by rank, all checked.
+
+    Raises:
+        WorkloadError: another number of ranks or entries, or as ``as_whole`` and ``check_within``.
+    """
+    if len(columns) != len(shape):
+        what = f"coordinates of {len(columns)} ranks for a shape of {len(shape)}"
+        raise WorkloadError(what, where=where)
+    checked = [as_whole(np.asarray(column), "coordinates", where) for column in columns]
+    for rank, (size, column) in enumerate(zip(shape, checked, strict=True), start=1):
+        if len(column) != entries:
+            what = f"{len(column)} coordinates of rank {rank} for {entries} values"
+            raise WorkloadError(what, where=where)
+        check_within(column, size, f"coordinate {rank} of an entry:", where)
+    return checked

@@ -1,0 +1,55 @@
+"""Files that hold something else than their name says: pointers of Git LFS, web pages, other archives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fiberscope.workloads.errors import WorkloadError
+
+__all__ = ["BEGINNING", "check_content", "check_file"]
+
+BEGINNING = 512  # bytes of a file that tell
+_FOREIGN = {
+    b"version https://git-lfs.github.com/": (
+        "a pointer of Git LFS, not the file itself",
+        "fetch it by git lfs pull",
+    ),
+    b"<!doctype": ("a web page, not a matrix", "download the file itself"),
+    b"<html": ("a web page, not a matrix", "download the file itself"),
+    b"<?xml": ("an XML document, perhaps a server's error, not a matrix", "download the file itself"),
+    b"\x89hdf\r\n": ("an HDF5 file", "save it as .npz, .mtx, or .mat of version 7"),
+    b"matlab 7.3 mat": ("a file of MATLAB version 7.3, which is HDF5", "save it with -v7"),
+    b"bzh": ("a bzip2 archive", "unpack it first, or pack it by gzip"),
+    b"\xfd7zxz": ("an xz archive", "unpack it first, or pack it by gzip"),
+    b"\x28\xb5\x2f\xfd": ("a zstd archive", "unpack it first, or pack it by gzip"),
+}
+_ARCHIVE, _TAR = 257, b"ustar"  # where a tar archive has its mark
+
+
+def check_content(beginning: bytes, where: str) -> None:
+    """Refuse content that is of no format of matrices, by its name.
+
+    Args:
+        beginning: the first ``BEGINNING`` bytes of a file.
+        where: the file's name, for errors.
+
+    Raises:
+        WorkloadError: a pointer of Git LFS, a web page, an HDF5 file, an archive.
+    """
+    text = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    for mark, (what, fix) in _FOREIGN.items():
+        if text.startswith(mark):
+            raise WorkloadError(f"{what}", where=where, fix=fix)
+    if beginning[_ARCHIVE : _ARCHIVE + len(_TAR)] == _TAR:
+        raise WorkloadError("a tar archive", where=where, fix="unpack it, and name the matrix in it")
+
+
+def check_file(path: str) -> None:
+    """Refuse a file with foreign content.
+
+    Raises:
+        WorkloadError: as ``check_content``.
+        OSError: the file cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        check_content(file.read(BEGINNING), path)

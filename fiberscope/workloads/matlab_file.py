@@ -1,0 +1,89 @@
+"""Files of MATLAB, read in a process of their own: scipy's reader may crash on a damaged one.
+
+As a program, the module reads a file from standard input and writes its matrix to standard output as
+``numpy.savez`` does: the array ``dense``, the arrays of a sparse layout, or the text ``error``.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tempfile
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.workloads.errors import WorkloadError
+
+__all__ = ["read_matlab"]
+
+_COLLECTION = "Problem"  # SuiteSparse keeps its matrix as field A of a structure of this name
+
+
+def read_matlab(stream: BinaryIO, where: str) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of the one matrix in a file: ``dense``, or those of a sparse layout.
+
+    Args:
+        stream: the file, at its beginning.
+        where: the file's name, for errors.
+
+    Raises:
+        WorkloadError: the file is damaged, or does not hold one matrix.
+    """
+    command = [sys.executable, "-c", "from fiberscope.workloads.matlab_file import _main; _main()"]
+    with tempfile.TemporaryFile() as output:
+        source = {"stdin": stream} if isinstance(stream, io.BufferedReader) else {"input": stream.read()}
+        stream.seek(0)
+        child = subprocess.run(command, stdout=output, stderr=subprocess.DEVNULL, check=False, **source)
+        if child.returncode != 0:
+            raise WorkloadError("not a matrix of MATLAB version 5 to 7.2: the file is damaged", where=where)
+        output.seek(0)
+        with np.load(output, allow_pickle=False) as loaded:
+            arrays = {name: loaded[name] for name in loaded.files}
+    if "error" in arrays:
+        raise WorkloadError(str(arrays["error"]), where=where)
+    return arrays
+
+
+def _main() -> None:
+    """Read a file from standard input and write what it holds to standard output."""
+    from scipy.io import loadmat  # noqa: PLC0415 - it brings scipy.linalg, which nothing else needs
+
+    source: Any = sys.stdin.buffer if sys.stdin.seekable() else io.BytesIO(sys.stdin.buffer.read())
+    try:
+        arrays = _arrays(_matrix(loadmat(source)))
+    except Exception as error:  # damage shows in a dozen ways inside scipy
+        reason = str(error) if isinstance(error, WorkloadError) else _damage(error)
+        arrays = {"error": np.asarray(" ".join(reason.split()))}
+    made = io.BytesIO()
+    np.savez(made, **arrays)  # type: ignore[arg-type]
+    sys.stdout.buffer.write(made.getbuffer())
+
+
+def _damage(error: Exception) -> str:
+    return f"not a matrix of MATLAB version 5 to 7.2 ({type(error).__name__}: {error})"
+
+
+def _matrix(held: dict[str, Any]) -> Any:  # noqa: ANN401
+    if _COLLECTION in held:
+        held = {"A": held[_COLLECTION]["A"][0, 0]}
+    matrices = {
+        name: value for name, value in held.items() if not name.startswith("__") and hasattr(value, "ndim")
+    }
+    if len(matrices) != 1:
+        names = ", ".join(matrices) or "none"
+        raise WorkloadError(f"it holds {len(matrices)} matrices ({names}); one is needed")
+    return next(iter(matrices.values()))
+
+
+def _arrays(matrix: Any) -> dict[str, npt.NDArray[Any]]:  # noqa: ANN401
+    """Return a matrix as arrays without Python objects, which are read by nobody."""
+    if hasattr(matrix, "format"):
+        held = matrix if matrix.format == "csc" else matrix.tocsc()
+        arrays = {"format": np.asarray("csc"), "shape": np.asarray(held.shape)}
+        return arrays | {name: getattr(held, name) for name in ("data", "indices", "indptr")}
+    if matrix.dtype.hasobject:
+        raise WorkloadError("it holds no matrix of numbers, but a cell array or a structure")
+    return {"dense": matrix}

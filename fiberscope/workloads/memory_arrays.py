@@ -1,0 +1,61 @@
+"""Matrices and tensors from objects of other libraries: numpy, scipy, the library sparse, networkx, torch."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.sparse_layouts import decode, decode_scipy
+from fiberscope.workloads.tensor import SparseTensor
+
+__all__ = ["decode_object"]
+
+_COO, _GCXS = ("coords",), ("indices", "indptr", "compressed_axes")  # attributes of the library sparse
+
+
+def decode_object(given: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - whatever a user has
+    """Return a sparse matrix as a matrix, and anything else as a tensor.
+
+    A graph of networkx is its adjacency matrix, nodes in the graph's order, missing weights 1. Explicit zeros
+    of a sparse object stay; zeros of a dense array are not stored.
+
+    Raises:
+        WorkloadError: naming ``where``: the object is no array, or its arrays are not sound.
+    """
+    if sparse.issparse(given):
+        return decode_scipy(given, where)
+    networkx = sys.modules.get("networkx")
+    if networkx is not None and isinstance(given, networkx.Graph):
+        return _decode_graph(networkx, given, where)
+    if hasattr(given, "fill_value") and hasattr(given, "data") and not isinstance(given, np.ndarray):
+        names = _COO if hasattr(given, "coords") else _GCXS
+        if all(hasattr(given, name) for name in names):
+            arrays = {
+                name: np.asarray(getattr(given, name)) for name in (*names, "data", "shape", "fill_value")
+            }
+            return decode("coo" if names is _COO else "gcxs", arrays, where)
+    return SparseTensor.from_array(_dense(given, where), where)
+
+
+def _decode_graph(networkx: Any, graph: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401
+    try:
+        matrix = networkx.to_scipy_sparse_array(graph)
+    except Exception as error:  # weights that numpy makes no array of, or a graph without nodes
+        raise WorkloadError(f"the graph has no matrix ({error})", where=where) from error
+    return decode_scipy(matrix, where)
+
+
+def _dense(given: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
+    if np.ma.is_masked(given):
+        raise WorkloadError("some values are masked", where=where, fix="fill them first, as by filled(0)")
+    if isinstance(given, np.ndarray):
+        return given
+    try:
+        return np.asarray(given)
+    except Exception as error:  # rows of different lengths, a tensor on another device
+        raise WorkloadError(f"no array can be made of it ({error})", where=where) from error

@@ -1,0 +1,220 @@
+"""Sparse matrices and tensors from the arrays that libraries store: COO, CSR, CSC, BSR, DIA, GCXS.
+
+The names of the arrays are those of ``scipy.sparse.save_npz`` and ``sparse.save_npz``. Every array is checked
+before a library sees it, as libraries read beyond their arrays where coordinates are wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.workloads.array_checks import (
+    as_doubles,
+    as_shape,
+    as_vectors,
+    as_whole,
+    check_fill_value,
+    check_finite,
+    check_pointers,
+    check_within,
+)
+from fiberscope.workloads.canonical import CsrArray, Integers, check_shape, finished
+from fiberscope.workloads.errors import WorkloadError, nearest
+from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.tensor import SparseTensor, coordinates_at, places_of
+
+__all__ = ["SPARSE_ARRAYS", "Arrays", "decode", "decode_scipy", "layout_of"]
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+# All arrays that files of sparse arrays have.
+SPARSE_ARRAYS = (
+    *("format", "shape", "data", "row", "col", "coords", "indices", "indptr", "offsets"),
+    *("compressed_axes", "fill_value"),
+)
+_OLD_COO = {"data", "coords", "shape"}  # of releases of the library sparse that named no layout
+
+
+def layout_of(arrays: Arrays) -> str | None:
+    """Return the layout that the arrays of a file are in; None if they are no sparse array."""
+    if "format" not in arrays:
+        return "coo" if set(arrays) >= _OLD_COO else None
+    name = arrays["format"]
+    text = name.item() if name.size == 1 and name.dtype.kind in "SU" else ""
+    return (text.decode("ascii", "replace") if isinstance(text, bytes) else str(text)).lower()
+
+
+def decode(layout: str, arrays: Arrays, where: str) -> CsrArray | SparseTensor:
+    """Return what the arrays of a layout hold: a matrix if it has two ranks, else a tensor.
+
+    Entries at the same place are added. Explicit zeros stay, but for those of DIA.
+
+    Raises:
+        WorkloadError: naming ``where``: an array is missing or of a wrong type, rank or length; a coordinate
+            is not whole or outside of the shape; a value is not finite, real and exact.
+    """
+    if layout not in _LAYOUTS:
+        raise WorkloadError(
+            f"a sparse array in the layout {layout!r}", where=where, fix=nearest(layout, _LAYOUTS)
+        )
+    for name in ("shape", "data"):
+        _array(arrays, name, where)
+    if "fill_value" in arrays:
+        check_fill_value(arrays["fill_value"], where)
+    return _LAYOUTS[layout](arrays, as_shape(arrays["shape"], where), where)
+
+
+def decode_scipy(matrix: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - scipy has no common public type
+    """Return a sparse matrix or array of scipy, of any layout and rank.
+
+    Raises:
+        WorkloadError: as ``decode``.
+    """
+    held = matrix
+    if matrix.format not in _LAYOUTS:  # lists and dictionaries, which scipy alone takes apart
+        try:
+            held = matrix.tocoo()
+        except Exception as error:  # whatever scipy makes of a matrix that is not sound
+            raise WorkloadError(f"the {matrix.format} matrix is not sound ({error})", where=where) from error
+    arrays = {"shape": np.asarray(held.shape), "data": np.asarray(held.data)}
+    if held.format == "coo":
+        arrays |= {f"coords{rank}": np.asarray(column) for rank, column in enumerate(held.coords)}
+    else:
+        names = ("offsets",) if held.format == "dia" else ("indices", "indptr")
+        arrays |= {name: np.asarray(getattr(held, name)) for name in names}
+    return decode(held.format, arrays, where)
+
+
+def _array(arrays: Arrays, name: str, where: str) -> npt.NDArray[Any]:
+    if name not in arrays:
+        raise WorkloadError(f"the sparse array has no {name}", where=where)
+    return arrays[name]
+
+
+def _vector(arrays: Arrays, where: str) -> npt.NDArray[np.float64]:
+    values = as_doubles(arrays["data"], where)
+    if values.ndim != 1:
+        raise WorkloadError(f"values of rank {values.ndim}; they must be a vector", where=where)
+    return values
+
+
+def _two(shape: tuple[int, ...], entries: int, layout: str, where: str) -> tuple[int, int]:
+    """Return a shape that must have two ranks, and few enough for its entries."""
+    if len(shape) != 2:
+        raise WorkloadError(f"{layout} with {len(shape)} ranks; a matrix has rank 2", where=where)
+    check_shape(*shape, entries, where)
+    return shape[0], shape[1]
+
+
+def _coo(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:
+    values = _vector(arrays, where)
+    columns = as_vectors(_columns(arrays, where), len(values), shape, where)
+    if len(shape) != 2:
+        check_finite(values, columns, where)
+        return SparseTensor.from_coordinates(shape, columns, values)
+    rows, cols = _two(shape, len(values), "COO", where)
+    return finished(sparse.coo_array((values, tuple(columns)), shape=(rows, cols)).tocsr(), where)
+
+
+def _columns(arrays: Arrays, where: str) -> list[npt.NDArray[Any]]:
+    """Return the coordinates by rank, under any of the names that libraries have for them."""
+    if "coords0" in arrays:
+        return [arrays[f"coords{rank}"] for rank in range(sum(name.startswith("coords") for name in arrays))]
+    if "row" in arrays or "col" in arrays:
+        return [_array(arrays, "row", where), _array(arrays, "col", where)]
+    coordinates = _array(arrays, "coords", where)
+    if coordinates.ndim != 2:
+        what = f"coordinates of rank {coordinates.ndim}; they must have a row for each rank of the array"
+        raise WorkloadError(what, where=where)
+    return list(coordinates)
+
+
+def _csr(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:
+    if len(shape) == 1:  # a vector of scipy, which has two pointers
+        values, indices, _pointers = _compressed(arrays, 1, shape[0], where)
+        return _coo({"data": values, "coords0": indices}, shape, where)
+    rows, cols = _two(shape, arrays["data"].size, "CSR", where)
+    values, indices, pointers = _compressed(arrays, rows, cols, where)
+    return finished(sparse.csr_array((values, indices, pointers), shape=(rows, cols)), where)
+
+
+def _csc(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
+    rows, cols = _two(shape, arrays["data"].size, "CSC", where)
+    values, indices, pointers = _compressed(arrays, cols, rows, where)
+    return finished(sparse.csc_array((values, indices, pointers), shape=(rows, cols)).tocsr(), where)
+
+
+def _compressed(
+    arrays: Arrays, fibers: int, size: int, where: str
+) -> tuple[npt.NDArray[np.float64], Integers, Integers]:
+    """Return values, coordinates and pointers; what lies behind the last pointer is left out."""
+    values = _vector(arrays, where)
+    pointers = as_whole(_array(arrays, "indptr", where), "pointers", where)
+    indices = as_whole(_array(arrays, "indices", where), "coordinates", where)
+    check_pointers(pointers, fibers, min(len(values), len(indices)), where)
+    values, indices = values[: pointers[-1]], indices[: pointers[-1]]
+    check_within(indices, size, "the coordinate", where)
+    return values, indices, pointers
+
+
+def _bsr(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
+    rows, cols = _two(shape, arrays["data"].size, "BSR", where)
+    blocks = as_doubles(arrays["data"], where)
+    if blocks.ndim != 3 or not blocks.shape[1] or not blocks.shape[2]:
+        raise WorkloadError("the values of BSR must be blocks, in an array of rank 3", where=where)
+    height, width = blocks.shape[1:]
+    if rows % height or cols % width:
+        what = f"blocks of {height} x {width} do not divide a matrix of {rows} x {cols}"
+        raise WorkloadError(what, where=where)
+    pointers = as_whole(_array(arrays, "indptr", where), "pointers", where)
+    indices = as_whole(_array(arrays, "indices", where), "coordinates", where)
+    check_pointers(pointers, rows // height, min(len(blocks), len(indices)), where)
+    blocks, indices = blocks[: pointers[-1]], indices[: pointers[-1]]
+    check_within(indices, cols // width, "the coordinate of a block", where)
+    return finished(sparse.bsr_array((blocks, indices, pointers), shape=(rows, cols)).tocsr(), where)
+
+
+def _dia(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray:
+    rows, cols = _two(shape, arrays["data"].size, "DIA", where)
+    diagonals = np.atleast_2d(as_doubles(arrays["data"], where))
+    offsets = as_whole(np.atleast_1d(_array(arrays, "offsets", where)), "offsets", where)
+    if diagonals.ndim != 2 or len(diagonals) != len(offsets):
+        what = f"{len(offsets)} offsets for values of shape {diagonals.shape}; there must be one for each row"
+        raise WorkloadError(what, where=where)
+    if len(np.unique(offsets)) != len(offsets):
+        raise WorkloadError("an offset is there twice", where=where)
+    outside = (offsets <= -rows) | (offsets >= cols)
+    if outside.any():
+        what = f"the diagonal {offsets[outside][0]} is outside {1 - rows} to {cols - 1}"
+        raise WorkloadError(what, where=where)
+    return finished(sparse.dia_array((diagonals, offsets), shape=(rows, cols)).tocsr(), where)
+
+
+def _gcxs(arrays: Arrays, shape: tuple[int, ...], where: str) -> CsrArray | SparseTensor:
+    """Return a tensor whose ranks are divided into rows, the compressed ones, and columns."""
+    axes = as_whole(_array(arrays, "compressed_axes", where).reshape(-1), "compressed axes", where)
+    check_within(axes, len(shape), "the compressed axis", where)
+    by_rows = sorted(set(axes.tolist()))
+    by_cols = [rank for rank in range(len(shape)) if rank not in by_rows]
+    row_shape, col_shape = ([shape[rank] for rank in ranks] for ranks in (by_rows, by_cols))
+    check_shape(math.prod(row_shape), 1, arrays["data"].size, where)
+    values, indices, pointers = _compressed(arrays, places_of(row_shape), places_of(col_shape), where)
+    rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    columns = dict(zip(by_rows, coordinates_at(row_shape, rows) if by_rows else (), strict=True))
+    columns |= dict(zip(by_cols, coordinates_at(col_shape, indices) if by_cols else (), strict=True))
+    named = {f"coords{rank}": columns[rank] for rank in range(len(shape))}
+    return _coo({"data": values, **named}, shape, where)
+
+
+_LAYOUTS: Mapping[str, Callable[[Arrays, tuple[int, ...], str], CsrArray | SparseTensor]] = {
+    "coo": _coo,
+    "csr": _csr,
+    "csc": _csc,
+    "bsr": _bsr,
+    "dia": _dia,
+    "gcxs": _gcxs,
+}
