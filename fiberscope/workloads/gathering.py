@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fiberscope.workloads.array_checks import MOST_EXACT
-from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Values
+from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Integers, Values
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.text import Block
 
-__all__ = ["Entries", "check_entries", "gather"]
+__all__ = ["Entries", "check_entries", "gather", "gather_columns"]
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,12 @@ def gather(
     declared: int | None = None,
     shape: tuple[int, int] = (MOST_ROWS, MOST_ROWS),
     base: int = 0,
+    least: int | None = None,
 ) -> Entries:
     """All entries of ``blocks``, whose fields are value; row, column; or row, column, value.
 
-    Indices count from ``base`` and must fit ``shape``; a missing value is 1.
+    Indices count from ``base`` and must fit ``shape``; a missing value is 1. There may be ``least`` entries
+    instead of as many as ``declared``.
 
     Raises:
         WorkloadError: with the line: an index out of range, a value that is not finite, more or fewer entries
@@ -49,20 +51,56 @@ def gather(
         parts.append(_entries(block, where, shape, base))
         seen += count
         line = block.first_line + block.lines - 1
-    if declared is not None and seen < declared:
+    if declared is not None and seen not in (declared, least):
+        declared = least if least is not None and seen < least else declared
         raise WorkloadError(f"ends after {seen} of {declared} entries", where=where, line=line or None)
     return _joined(parts)
+
+
+def gather_columns(
+    blocks: Iterable[Block], where: str, declared: int, shape: Sequence[int]
+) -> tuple[list[Integers], Values]:
+    """Return the coordinates, from 0, of entries of any number of ranks, and their values.
+
+    Raises:
+        WorkloadError: as ``gather``.
+    """
+    parts, seen, line = [], 0, 0
+    for block in blocks:
+        numbers = block.numbers
+        if seen + len(numbers) > declared:
+            extra = block.line_of(declared - seen)
+            raise WorkloadError(f"an entry beyond the {declared} declared", where=where, line=extra)
+        _check_values(block, where)
+        for rank, size in enumerate(shape):
+            what = f"the index of rank {rank + 1} is outside 1 to {size}"
+            check_entries(block, (numbers[:, rank] < 1) | (numbers[:, rank] > size), what, where)
+        parts.append(numbers)
+        seen += len(numbers)
+        line = block.first_line + block.lines - 1
+    if seen < declared:
+        raise WorkloadError(f"ends after {seen} of {declared} entries", where=where, line=line or None)
+    table = np.concatenate(parts) if parts else np.empty((0, len(shape) + 1))
+    values = table[:, -1].copy() if table.shape[1] > len(shape) else np.ones(len(table))
+    return [table[:, rank].astype(np.int64) - 1 for rank in range(len(shape))], values
+
+
+def _check_values(block: Block, where: str) -> None:
+    """Refuse values that no double holds."""
+    kind, values = block.grammar.fields[-1], block.numbers[:, -1]
+    if kind == "index":
+        return
+    check_entries(block, ~np.isfinite(values), "the value is too large for a double", where)
+    if kind == "integer":
+        what = "the integer, beyond 2^53, is none that a double holds"
+        check_entries(block, _rounded(block, values), what, where)
 
 
 def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Entries:
     numbers = block.numbers
     width = len(block.grammar.fields)
     values = numbers[:, -1].copy() if width != 2 else np.broadcast_to(1.0, len(numbers))
-    check_entries(block, ~np.isfinite(values), "the value is too large for a double", where)
-    if block.grammar.fields[-1] == "integer":
-        check_entries(
-            block, _rounded(block, values), "the integer, beyond 2^53, is none that a double holds", where
-        )
+    _check_values(block, where)
     if width == 1:
         return Entries(*(np.empty(0, dtype=np.int32),) * 2, values)
     for axis, name in enumerate(("row", "column")):

@@ -11,8 +11,11 @@ from fiberscope.workloads.array_file import array_in, named_array, read_array
 from fiberscope.workloads.canonical import CsrArray, check_shape
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.files import file_of
+from fiberscope.workloads.market_header import read_banner
+from fiberscope.workloads.matrixmarket import read_market_tensor
 from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
+from fiberscope.workloads.text import opened
 from fiberscope.workloads.tns import read_tns
 from fiberscope.workloads.windows import WINDOWS, unrolled, windows
 
@@ -121,9 +124,22 @@ def tensor_in(text: str) -> NamedTensor | None:
     file = _tensor_file(text)
     if file is not None and suffix_of(file) == ".tns":
         return _named(file.name.partition(".")[0], "real", read_tns(file), file.name, sized=False)
+    if file is not None and file.is_file() and (market := _in_market(file)) is not None:
+        return _named(file.name.partition(".")[0], "real", market, file.name)
     if file is not None and file.is_file() and (array := array_in(str(file))) is not None:
         return _named(file.stem, "real", array, file.name)
     return None
+
+
+def _in_market(file: Path) -> SparseTensor | None:
+    """Return the tensor or vector of a MatrixMarket file; None of any other file."""
+    if suffix_of(file) not in (".mtx", ".ttx"):
+        return None
+    with opened(file, str(file)) as stream:
+        if read_banner(stream, str(file))[0] == "matrix":
+            return None
+        stream.seek(0)
+        return read_market_tensor(stream, str(file))
 
 
 def _in_windows(text: str) -> NamedTensor:

@@ -10,7 +10,8 @@ from fiberscope.workloads.binary import read_binary
 from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gathering import Entries, gather
-from fiberscope.workloads.matrixmarket import BANNER, read_matrix_market
+from fiberscope.workloads.market_header import is_market
+from fiberscope.workloads.matrixmarket import read_matrix_market
 from fiberscope.workloads.smtx import read_smtx
 from fiberscope.workloads.suffixes import EDGE_SUFFIXES, MAGIC, SUFFIXES, suffix_of
 from fiberscope.workloads.text import Grammar, first_entry, opened, scan
@@ -29,7 +30,7 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     Explicit zeros stay as stored nonzeros (a pattern is a pattern), except the zeros of a MatrixMarket
     *array* file, which is dense. Content tells what a file is (gzip, MatrixMarket, zip), else its suffix:
 
-    - ``.mtx``, ``.mtx.gz``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
+    - ``.mtx``, ``.mtx.gz``, ``.ttx``: MatrixMarket; see ``fiberscope.workloads.matrixmarket``.
     - ``.npz``, ``.npy``, ``.mat``: of ``scipy.sparse.save_npz``, ``numpy.save``, MATLAB; see
       ``fiberscope.workloads.binary``.
     - ``.smtx``, ``.smtx.gz``: a pattern of the Deep Learning Matrix Collection; see
@@ -45,12 +46,12 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     where = os.fspath(path)
     file = Path(path)
     with opened(file, where) as stream:
-        start = stream.read(len(BANNER))
+        start = stream.read(16)
         stream.seek(0)
         if not start:
             raise WorkloadError("the file is empty", where=where)
         suffix = suffix_of(file)
-        if start.lower() == BANNER or suffix == ".mtx":
+        if is_market(start) or suffix in (".mtx", ".ttx"):
             return read_matrix_market(stream, where, duplicates)
         binary = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), suffix)
         if binary in MAGIC.values():

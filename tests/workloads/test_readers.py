@@ -151,7 +151,7 @@ def test_npz(tmp_path, form):
         ),
         (
             "real general\n1000000000000000 2 1\n1 1 1\n",
-            ":2: a shape of 1000000000000000 x 2 for 1 nonzeros; at most 10001000 rows or columns",
+            ":2: a shape of 1000000000000000 x 2 for 1 nonzeros; at most 10000016 rows or columns",
         ),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_huge_array_declared_by_a_tiny_file(tmp_path):
         ("a.txt", "0 1\n0 1 2\n", ":2: '0 1 2' has 3 fields; a line here is <index> <index>"),
         ("a.txt", "0\n", ":1: 1 columns; an edge list has"),
         ("a.txt", "0 -1\n", ":1: '0 -1' does not fit"),
-        ("a.txt", "0 200000000\n", ": a shape of 200000001 x 200000001 for 1 nonzeros; at most 10001000"),
+        ("a.txt", "0 200000000\n", ": a shape of 200000001 x 200000001 for 1 nonzeros; at most 10000016"),
         ("a.txt", "0 99999999999999999999999\n", ":1: the column is outside 0 to 268435455"),
         ("a.txt", b"7" * 100_000_0, ":1: a line longer than 64 KiB"),
         ("a.tns", "0 1 1\n", ":1: the row is outside 1 to"),
@@ -213,7 +213,7 @@ def test_npz_with_indices_out_of_range(tmp_path):
     matrix = sparse.csr_array(np.eye(3))
     matrix.indices[2] = 7
     sparse.save_npz(tmp_path / "a.npz", matrix)
-    assert "not a matrix of scipy.sparse.save_npz (ValueError" in refused(tmp_path / "a.npz")
+    assert refused(tmp_path / "a.npz") == ": the coordinate 7 is outside 0 to 2"
 
 
 def test_npz_with_nan(tmp_path):

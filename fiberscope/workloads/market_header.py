@@ -1,0 +1,143 @@
+"""The banner and the size line of a MatrixMarket file, as the standard and its users have them.
+
+Vectors are those of GraphBLAS, tensors those of the compiler taco, whose files may be called ``.ttx``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from fiberscope.workloads.canonical import MOST_ROWS, check_shape
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.text import read_line
+
+__all__ = ["Header", "is_market", "read_banner", "read_header"]
+
+_BANNERS = ("%%matrixmarket", "%matrixmarket")
+_OBJECTS = ("matrix", "vector", "tensor")
+_FIELDS = ("pattern", "integer", "real")
+_SAME_FIELDS = {"double": "real", "unsigned-integer": "integer"}
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_MOST_RANKS = 64
+
+
+def is_market(beginning: bytes) -> bool:
+    """Return whether a file that begins so is a MatrixMarket file."""
+    return beginning.lower().decode("latin-1").startswith(_BANNERS)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first lines of a file declare.
+
+    Args:
+        object: ``matrix``, ``vector`` or ``tensor``.
+        layout: ``coordinate`` or ``array``.
+        field: ``pattern``, ``integer`` or ``real``.
+        symmetry: ``general``, ``symmetric`` or ``skew-symmetric``.
+        shape: the size of each rank.
+        entries: how many follow; of a symmetric array those of one triangle.
+        line: the number of the size line.
+    """
+
+    object: str
+    layout: str
+    field: str
+    symmetry: str
+    shape: tuple[int, ...]
+    entries: int
+    line: int
+
+    @property
+    def rows(self) -> int:
+        """The size of the first rank."""
+        return self.shape[0]
+
+    @property
+    def cols(self) -> int:
+        """The size of the second rank; 1 of a vector."""
+        return self.shape[1] if len(self.shape) > 1 else 1
+
+    @property
+    def words(self) -> list[str]:
+        """The fields of a line."""
+        if self.layout == "array":
+            return ["real" if self.field == "real" else "integer"]
+        return ["index"] * len(self.shape) + ([] if self.field == "pattern" else [self.field])
+
+
+def read_header(stream: BinaryIO, where: str) -> Header:
+    """Read banner, comments and size line.
+
+    Raises:
+        WorkloadError: with the line, a banner or a size line that is none, or a shape that nothing real has.
+    """
+    kind, layout, field, symmetry = read_banner(stream, where)
+    line, text = 1, b"%"
+    while not text.strip() or text.lstrip().startswith(b"%"):
+        line += 1
+        text = read_line(stream, b"%", where, line)
+        if not text:
+            raise WorkloadError("the file ends before its size line", where=where, line=line)
+    numbers = _sizes(text, kind, layout, where, line)
+    shape = tuple(numbers[:-1] if layout == "coordinate" else numbers)
+    if symmetry != "general" and (len(shape) != 2 or shape[0] != shape[1]):
+        sizes = " x ".join(map(str, shape))
+        raise WorkloadError(f"a {symmetry} {kind} of {sizes}; it must be square", where=where, line=line)
+    entries = numbers[-1] if layout == "coordinate" else _dense_entries(shape, symmetry)
+    if len(shape) <= 2:
+        check_shape(shape[0], shape[-1], entries, where, line)
+    elif not all(1 <= size <= MOST_ROWS for size in shape):
+        sizes = " x ".join(map(str, shape))
+        raise WorkloadError(f"the shape {sizes}; sizes are 1 to {MOST_ROWS}", where=where, line=line)
+    return Header(kind, layout, field, symmetry, shape, entries, line)
+
+
+def _sizes(text: bytes, kind: str, layout: str, where: str, line: int) -> list[int]:
+    """Return the numbers of a size line: those of the shape, and of a coordinate file the entries."""
+    counted = layout == "coordinate"
+    names = {"matrix": ["<rows>", "<columns>"], "vector": ["<length>"]}.get(kind, ["<size>", "..."])
+    words = text.split()
+    if kind == "tensor":
+        fits = 1 + counted <= len(words) <= _MOST_RANKS
+    else:
+        fits = len(words) == len(names) + counted
+    if not fits or not all(word.isdigit() and len(word) < 20 for word in words):
+        shown = repr(text[:60].strip().decode("utf-8", "backslashreplace"))
+        form = " ".join([*names, *["<entries>"] * counted])
+        raise WorkloadError(f"bad size line {shown}; it is {form}", where=where, line=line)
+    return [int(word) for word in words]
+
+
+def read_banner(stream: BinaryIO, where: str) -> tuple[str, str, str, str]:
+    """Return object, layout, field and symmetry of the first line.
+
+    Raises:
+        WorkloadError: the line is no banner, or has a word that is not supported.
+    """
+    words = stream.readline(1024).decode("utf-8", "backslashreplace").lower().split()
+    if len(words) != 5 or words[0] not in _BANNERS:
+        form = "%%MatrixMarket matrix <coordinate or array> <field> <symmetry>"
+        raise WorkloadError(f"bad banner; the first line is {form}", where=where, line=1)
+    kind, layout, field, symmetry = words[1:]
+    fields = _FIELDS if layout == "coordinate" else _FIELDS[1:]
+    field = _SAME_FIELDS.get(field, field)
+    for name, word, known in (
+        ("object", kind, _OBJECTS),
+        ("layout", layout, ("coordinate", "array")),
+        ("field", field, fields),
+        ("symmetry", symmetry, _SYMMETRIES),
+    ):
+        if word not in known:
+            what = f"the {name} {word!r} is not supported"
+            raise WorkloadError(what, where=where, line=1, fix="one of " + ", ".join(known))
+    return kind, layout, field, symmetry
+
+
+def _dense_entries(shape: tuple[int, ...], symmetry: str) -> int:
+    if symmetry == "general":
+        return math.prod(shape)
+    rows = shape[0]
+    return rows * (rows + 1) // 2 if symmetry == "symmetric" else rows * (rows - 1) // 2
