@@ -30,9 +30,19 @@ _Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html file; - for the terminal.")
 ]
 _Title = Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")]
+_Sources = Annotated[
+    bool,
+    typer.Option("--run-sources", help="Run the Python file that a report names, to draw its machine."),
+]
 
 
-def page(results: _Results, output: _Output = None, timeline: _Timeline = None, title: _Title = "") -> None:
+def page(
+    results: _Results,
+    output: _Output = None,
+    timeline: _Timeline = None,
+    title: _Title = "",
+    run_sources: _Sources = False,
+) -> None:
     """Make a page of results: one HTML file to look at runs in.
 
     To filter, sort, draw and compare many, or to look at one. That of a sweep needs the extra sweep: pip
@@ -57,10 +67,14 @@ def page(results: _Results, output: _Output = None, timeline: _Timeline = None, 
         raise InputError(f"{first} has the results of many runs; a page is of one study, or of reports")
     if timeline is not None and (study or len(files) > 1):
         raise InputError(f"--timeline {timeline}: is of one run, and {' '.join(results)} has several")
+    if run_sources and (study or len(files) > 1):
+        raise InputError("--run-sources draws the machine of one run; give one report")
     if study:
         data = _study(first, title)
     else:
-        data = _run(files[0], timeline, title) if len(files) == 1 else _side_by_side(files, title)
+        data = (
+            _run(files[0], timeline, title, run_sources) if len(files) == 1 else _side_by_side(files, title)
+        )
     written = page(data, data["title"])
     write_text(target, written)
     if target != STANDARD_OUTPUT:
@@ -73,14 +87,14 @@ def _beside(results: str) -> Path:
     return place.with_suffix(".html")
 
 
-def _run(file: Path, timeline: Path | None, title: str) -> dict[str, Any]:
+def _run(file: Path, timeline: Path | None, title: str, run_sources: bool) -> dict[str, Any]:
     """Of a report."""
     from fiberscope.page.run import run_data
     from fiberscope.results.recording.document import StateTimeline
     from fiberscope.results.report.document import Report
 
     states = None if timeline is None else StateTimeline.read(timeline)
-    return run_data(Report.read(file), states, title)
+    return run_data(Report.read(file), states, title, run_sources)
 
 
 def _side_by_side(files: list[Path], title: str) -> dict[str, Any]:

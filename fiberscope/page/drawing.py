@@ -8,6 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
 from fiberscope.results.drawing.graph import Graph, box_names
@@ -17,7 +19,7 @@ from fiberscope.results.drawing.svg import svg
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.numbers import leaves
 from fiberscope.results.report.parts import Component
-from fiberscope.run.find_machine import find
+from fiberscope.run.find_machine import find, ships
 from fiberscope.sim.names import family_name
 
 __all__ = ["STATES", "drawing", "settings"]
@@ -27,13 +29,18 @@ BAR: Final = 7  # pixels that a box's bar is high, at its foot
 Shares = Mapping[str, tuple[float, ...]]
 
 
-def drawing(report: Report) -> tuple[str, str]:
-    """The text of an SVG file of what ran, and why there is none; one of both is empty."""
+def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
+    """Return the text of an SVG file of what ran, and the reason if there is none; one of both is empty.
+
+    Args:
+        report: of the run.
+        run_sources: run the Python file that the report names, to draw a machine that does not ship.
+    """
     if not report.components:
         return "", f"A run of the {report.fidelity} model has no components."
     try:
-        graph, boxes = _graph(report) if _kind(report) == "graph" else _machine(report)
-    except InputError as error:
+        graph, boxes = _graph(report) if _kind(report) == "graph" else _machine(report, run_sources)
+    except (InputError, ConfigurationError) as error:
         return "", f"It cannot be built here to be drawn: {error}"
     layout = arranged(graph)
     title = f"{report.accelerator}: its components and where their cycles went"
@@ -49,17 +56,35 @@ def _kind(report: Report) -> str:
     return report.problem.kind if report.problem else ""
 
 
-def _machine(report: Report) -> tuple[Graph, dict[str, str]]:
-    """The families of a machine, and the box of each component."""
+def _machine(report: Report, run_sources: bool) -> tuple[Graph, dict[str, str]]:
+    """The families of a machine, and the box of each component.
+
+    Raises:
+        InputError: the machine does not ship, and its file is not to be run.
+        ConfigurationError: the machine is not there.
+    """
     given = settings(report)
     if report.problem is not None and _kind(report) == "conversion":
         kind = MINT
         given |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
     else:
-        kind = find((report.source and report.source.path) or report.accelerator)
+        kind = _described(report, run_sources)
     graph, boxes = families_of(kind, given), box_names(map(family_name, report.components))
     placed = {name: boxes[family_name(name)] for name in report.components}
     return graph, {name: box for name, box in placed.items() if box in graph.boxes}
+
+
+def _described(report: Report, run_sources: bool) -> Accelerator[Any]:
+    """The descriptor of a report's machine; only a machine that ships is loaded unasked."""
+    path = report.source and report.source.path
+    if run_sources:
+        return find(path or report.accelerator)
+    if path or not ships(report.accelerator):
+        raise InputError(
+            f"{path or report.accelerator} is no machine that ships; "
+            "--run-sources runs the code that the report names, to draw it"
+        )
+    return find(report.accelerator)
 
 
 def _graph(report: Report) -> tuple[Graph, dict[str, str]]:

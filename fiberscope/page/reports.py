@@ -16,7 +16,7 @@ from fiberscope.results.report.numbers import leaves
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import DONE, encoded
 from fiberscope.results.store.measures import measures
-from fiberscope.run.find_machine import find, is_machine
+from fiberscope.run.find_machine import find, ships
 
 __all__ = ["side_by_side"]
 
@@ -56,7 +56,7 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
     store = Store(folder, make=True)
     for (digest, report), config in zip(reports.items(), configs, strict=True):
         machine = report.accelerator
-        told = measures(report, find(machine).workers if is_machine(machine) else "")
+        told = measures(report, find(machine).workers if ships(machine) else "")
         row = {
             "digest": digest,
             "status": DONE if report.complete else report.ending,

@@ -17,20 +17,23 @@ from fiberscope.results.report.summary import verified
 __all__ = ["run_data"]
 
 
-def run_data(report: Report, states: StateTimeline | None = None, title: str = "") -> dict[str, Any]:
+def run_data(
+    report: Report, states: StateTimeline | None = None, title: str = "", run_sources: bool = False
+) -> dict[str, Any]:
     """The data of the page of a run.
 
     Args:
         report: of the run.
         states: what its components did over time.
         title: of the page; what ran on what by default.
+        run_sources: run the Python file that the report names, to draw a machine that does not ship.
 
     Raises:
         InputError: the states are another run's.
     """
     if states is not None:
         _check_same(report, states)
-    drawn, undrawn = drawing(report)
+    drawn, undrawn = drawing(report, run_sources)
     return {
         "kind": "run",
         "title": title or f"{report.accelerator} on {report.workload.name}",

@@ -12,7 +12,7 @@ from fiberscope.models.from_spec import PREFIX
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
 
-__all__ = ["find", "is_machine", "specification_of"]
+__all__ = ["find", "is_machine", "ships", "specification_of"]
 
 FILES = (".yaml", ".yml")
 
@@ -32,6 +32,11 @@ def find(name: str) -> Accelerator[Any]:
 
         return machine_of(name)
     return accelerators.find(name)
+
+
+def ships(name: str) -> bool:
+    """Return whether a machine ships with Fiberscope: its descriptor loads no other code."""
+    return name.removeprefix(PREFIX) in accelerators.names()
 
 
 def specification_of(name: str) -> str:
