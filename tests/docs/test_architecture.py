@@ -1,4 +1,4 @@
-"""The architecture page names the rooms that the tree has, no more and no less, and its picture shows them."""
+"""The architecture page names the rooms of the tree, no more and no less, and its picture shows them."""
 
 import os
 import re

@@ -130,6 +130,7 @@ def picture() -> str:
             x = margin + place * (wide + gap)
             lines.append(
                 f'<rect x="{x:g}" y="{y}" width="{wide:g}" height="{floor}" rx="6" fill="#e8f0fe" '
-                f'stroke="#9aa0a6"/><text x="{x + wide / 2:g}" y="{y + 25}" text-anchor="middle">{room}</text>'
+                'stroke="#9aa0a6"/>'
+                f'<text x="{x + wide / 2:g}" y="{y + 25}" text-anchor="middle">{room}</text>'
             )
     return "\n".join([*lines, "</svg>\n"])
