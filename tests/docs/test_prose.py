@@ -60,7 +60,6 @@ NOT_YET = {
     "docs/teaal.md",
     "docs/timeline.md",
     "docs/units.md",
-    "docs/waveforms.md",
     "docs/workloads.md",
 }
 

@@ -46,13 +46,14 @@ def test_the_stall_is_as_the_pages_say(element):
     page = " ".join(text("waveforms.md").split())
     for said in (
         f"works on `task` {at(start, 'merger.task')}",
-        f"Of `way` {at(start, 'merger.way')} it took the element with `coordinate` "
-        f"{at(start, 'merger.coordinate')} last",
-        f"is {at(start, 'merger.rival')}, on way {at(start, 'merger.rival_way')}",
-        f"stands still for {end - start} cycles, `wait:ways_02`",
-        f"In cycle {back} comes the line that way 2 misses",
+        f"(`fan_in` {at(start, 'merger.fan_in')})",
+        f"(`alive` {at(start, 'merger.alive')})",
+        f"is of `way` {at(start, 'merger.way')}, with `coordinate` {at(start, 'merger.coordinate')}",
+        f"has coordinate {at(start, 'merger.rival')}, on way {at(start, 'merger.rival_way')}",
+        f"stands still for {end - start} cycles, in state `wait:ways_02`",
+        f"In cycle {back} the line that way 2 lacks arrives",
         f"`in_flight` falls from {at(start, 'reader.in_flight')} to {at(end, 'reader.in_flight')}",
-        f"in cycle {end} the merger goes on",
+        f"In cycle {end} the merger continues",
     ):
         assert said in page
     assert (at(start, "merger.fan_in"), at(start, "merger.alive"), at(start, "reader.unasked")) == (4, 4, 1)
