@@ -12,7 +12,7 @@ import yaml
 from machine_case import cases, golden
 from machine_golden import numbers
 from machine_reports import report_of
-from modes import other_mode
+from modes import other_mode, this_mode
 from vcd_reader import read_vcd
 
 from fiberscope import accelerators
@@ -20,7 +20,8 @@ from fiberscope.accelerators.testing import check_end, check_order, check_turns,
 from fiberscope.sim import Kernel
 from fiberscope.sim.trace import write_vcd
 
-REPORTS = Path(__file__).parent / "support" / "machine_reports.py"
+SUPPORT = Path(__file__).parent / "support"
+REPORTS = SUPPORT / "machine_reports.py"
 CASES = cases()
 every_machine = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 every_make = pytest.mark.parametrize(
@@ -64,6 +65,14 @@ def test_planted_a_part_that_depends_on_the_tick_order_is_found(case):
 @every_machine
 def test_two_machines_step_by_step_in_turn(case):
     check_turns(case, *list(case.variants)[:2])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
+def test_a_machine_forked_in_the_midst_of_its_run_ends_alike_in_both_processes():
+    """Neither process writes into the other's product."""
+    found = this_mode(SUPPORT / "forked_machines.py")
+    assert len(found) == sum(len(case.variants) for case in CASES.values())
+    assert {name: ends for name, ends in found.items() if any(ends.values())} == {}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What a script says in the mode, compiled or not, in which this process does not run."""
+"""What a script says in the mode, compiled or not, in which this process runs, and in the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,20 @@ def other_mode(script: Path) -> Any:
     Raises:
         AssertionError: if it fails, with what it wrote to its standard error.
     """
-    environment = {**os.environ, mode.VARIABLE: "0" if mode.uncompiled_requested() else "1"}
+    return _run(script, uncompiled=not mode.uncompiled_requested())
+
+
+def this_mode(script: Path) -> Any:
+    """Run a script in a process of its own, in the mode of this one; as ``other_mode``.
+
+    Raises:
+        AssertionError: if it fails, with what it wrote to its standard error.
+    """
+    return _run(script, uncompiled=mode.uncompiled_requested())
+
+
+def _run(script: Path, uncompiled: bool) -> Any:
+    environment = {**os.environ, mode.VARIABLE: "1" if uncompiled else "0"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(SUPPORT)])
     command = [sys.executable, str(script)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)

@@ -82,8 +82,11 @@ class ProductRows:  # C: final
 
 
 def _pages(size: int) -> mmap.mmap:
-    """Memory whose pages come into being when written to, a small page at a time."""
-    pages = mmap.mmap(-1, max(1, size))
+    """Return memory whose pages are allocated when written to, a small page at a time.
+
+    The memory is private: after a fork neither process sees what the other one writes.
+    """
+    pages = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         pages.madvise(mmap.MADV_NOHUGEPAGE)
     return pages
