@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from fiberscope import __version__
 from fiberscope.accelerators.errors import ConfigurationError, ConflictError
 from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.base.errors import InputError
+from fiberscope.base.version import __version__
 from fiberscope.explore.sweeps.content import digest_of, size_of
 from fiberscope.explore.sweeps.point import Point, kind_of, operands, run_of
 from fiberscope.explore.sweeps.statuses import REFUSED

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fiberscope import __version__
 from fiberscope.accelerators import configuration
+from fiberscope.base.version import __version__
 from fiberscope.results.report import host, parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing, environment
