@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.full_operands import compressed, lies_dense
 from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.own import file_of, is_path
 from fiberscope.accelerators.problem_settings import ProblemMaker, configure
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
 from fiberscope.base.interrupts import finished
-from fiberscope.results.provenance.source_digest import Roots, of_simulation, source
+from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.results.provenance.source_digest import Roots, of_machine, source
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import Conversion, Conversions
 from fiberscope.run.chains.chain import Chain
@@ -25,6 +27,8 @@ __all__ = ["BETWEEN", "DENSE", "PREFIX", "Settled", "converted", "settled", "sol
 PREFIX = "memory.format."
 BETWEEN = "between"  # of a chain: the format of all products that a later one uses
 DENSE = "dense"
+TILING = with_tiles.__module__  # chooses the tiles of machines that ask for it
+CONVERTING = "fiberscope.converters.mint"
 
 
 def _formats_of(
@@ -79,8 +83,20 @@ class Settled(NamedTuple):
     chain: Chain | None = None
 
     def roots(self, machine: str, parts: Iterable[object] = ()) -> Roots:
-        """Where the sources of its run begin; as of ``of_simulation``."""
-        return of_simulation(self.kind, machine, self.configured, self.formats, parts)
+        """Return where the sources of its run begin.
+
+        Args:
+            machine: how the machine was named.
+            parts: blocks in the place of its own.
+        """
+        modules = of_machine(self.kind, parts)
+        if self.kind.tile_room(self.configured) is not None:
+            modules |= {TILING}
+        if self.formats:
+            modules |= {CONVERTING}
+        if machine.endswith((".yaml", ".yml")):
+            return Roots(modules, (machine,), machine)
+        return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
 
 
 def settled(

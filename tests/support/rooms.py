@@ -30,7 +30,6 @@ FLOORS = (  # from the ground up; a room imports rooms of lower floors alone
 UPWARD = {  # imports of a higher floor that are still to go; none may be added
     ("fiberscope.base.errors", "fiberscope.results.report.document"),
     ("fiberscope.base.interrupts", "fiberscope.results.report.document"),
-    ("fiberscope.results.provenance.source_digest", "fiberscope.models.tiles.machines"),
 }
 _ENTRY = ("fiberscope.cli", "fiberscope.__main__")
 _OUTSIDE = ("published", "benchmarks")

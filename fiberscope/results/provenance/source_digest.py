@@ -13,10 +13,8 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.accelerators.own import file_of, is_path
 from fiberscope.accelerators.yaml_layer import Entry, read_yaml
 from fiberscope.base.version import commit_of
-from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.results.provenance.sources import Sources, sources, written
 from fiberscope.results.report.parts import Asked, Source
 
@@ -26,14 +24,11 @@ __all__ = [
     "given_settings",
     "named_parts",
     "of_machine",
-    "of_simulation",
     "operand_name",
     "source",
 ]
 
 SECONDS = 10.0  # that git may take
-TILING = with_tiles.__module__  # chooses the tiles of machines that ask for it
-CONVERTING = "fiberscope.converters.mint"
 
 
 @lru_cache(maxsize=64)
@@ -100,31 +95,6 @@ class Roots(NamedTuple):
 def of_machine(kind: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
     """The modules of all that a descriptor names, and of blocks in the place of the machine's own."""
     return frozenset(module for one in (kind, *parts) for module in _modules(one))
-
-
-def of_simulation(
-    kind: Accelerator[Any],
-    machine: str,
-    configured: object,
-    formats: Mapping[str, str],
-    parts: Iterable[object] = (),
-) -> Roots:
-    """Where the sources of a simulation begin.
-
-    Args:
-        kind, machine: the descriptor, and how it was named.
-        configured: its parameters, by which it may have its tiles chosen.
-        formats: that its operands are converted from before the run, if they are.
-        parts: blocks in the place of its own.
-    """
-    modules = of_machine(kind, parts)
-    if kind.tile_room(configured) is not None:
-        modules |= {TILING}
-    if formats:
-        modules |= {CONVERTING}
-    if machine.endswith((".yaml", ".yml")):
-        return Roots(modules, (machine,), machine)
-    return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
 
 
 def _modules(given: object) -> Iterator[str]:
