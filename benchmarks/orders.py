@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fiberscope.base.errors import DeadlockedRunError
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.choice import candidates
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.formats import Format
+from fiberscope.results.errors import DeadlockedRunError
 from fiberscope.workloads.expressions.expression import accesses
 from fiberscope.workloads.tensor import SparseTensor
 

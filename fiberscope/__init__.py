@@ -13,14 +13,7 @@ from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
     from fiberscope.accelerators import ConfigurationError
-    from fiberscope.base.errors import (
-        DeadlockedRunError,
-        FailedRunError,
-        InputError,
-        MisplacedRequestsError,
-        UnwrittenFileError,
-        VerificationError,
-    )
+    from fiberscope.base.errors import InputError
     from fiberscope.explore.ablate import ablate
     from fiberscope.explore.compare import compare
     from fiberscope.explore.sweeps.api import sweep
@@ -28,6 +21,13 @@ if TYPE_CHECKING:
     from fiberscope.models.analytic.api import analyze
     from fiberscope.models.analytic.sweep import density_sweep
     from fiberscope.models.trace.api import model
+    from fiberscope.results.errors import (
+        DeadlockedRunError,
+        FailedRunError,
+        MisplacedRequestsError,
+        UnwrittenFileError,
+        VerificationError,
+    )
     from fiberscope.results.report.document import Report
     from fiberscope.run.api import StateFiles, Waveform, simulate
     from fiberscope.run.shortcuts import convert, diff, graph, map, plot, tile
@@ -64,13 +64,13 @@ __all__ = [
 
 _HOMES = {
     "ConfigurationError": "fiberscope.accelerators",
-    "DeadlockedRunError": "fiberscope.base.errors",
-    "FailedRunError": "fiberscope.base.errors",
+    "DeadlockedRunError": "fiberscope.results.errors",
+    "FailedRunError": "fiberscope.results.errors",
     "InputError": "fiberscope.base.errors",
-    "MisplacedRequestsError": "fiberscope.base.errors",
+    "MisplacedRequestsError": "fiberscope.results.errors",
     "Report": "fiberscope.results.report.document",
-    "UnwrittenFileError": "fiberscope.base.errors",
-    "VerificationError": "fiberscope.base.errors",
+    "UnwrittenFileError": "fiberscope.results.errors",
+    "VerificationError": "fiberscope.results.errors",
     "StateFiles": "fiberscope.run.api",
     "Waveform": "fiberscope.run.api",
     "WorkloadError": "fiberscope.workloads",

@@ -11,7 +11,6 @@ import numpy as np
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.base.interrupts import finished
 from fiberscope.explore.tables import run
 from fiberscope.models.tiles.baselines.drt import drt
 from fiberscope.models.tiles.kernel import Kernel
@@ -20,6 +19,7 @@ from fiberscope.models.tiles.optimise import optimise
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.models.trace.api import model
+from fiberscope.results.errors import finished
 from fiberscope.workloads import Workload, WorkloadError, from_scipy, load
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor

@@ -6,12 +6,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fiberscope.results.report.document import Report
-
-__all__ = ["finished", "terminations_interrupt"]
+__all__ = ["terminations_interrupt"]
 
 TERMINATIONS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -33,14 +29,3 @@ def terminations_interrupt() -> Iterator[None]:
     finally:
         for number in changed:
             signal.signal(number, signal.SIG_DFL)
-
-
-def finished(report: Report) -> Report:
-    """The report of a run that was not interrupted: half a run has no place beside whole ones.
-
-    Raises:
-        KeyboardInterrupt: it was.
-    """
-    if report.ending == "interrupted":
-        raise KeyboardInterrupt
-    return report

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.base.errors import FailedRunError
 from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Settings
 from fiberscope.commands.output import show
+from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, operand_files, write_json
 from fiberscope.results.report.table import Table
 

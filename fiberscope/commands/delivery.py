@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fiberscope.base.errors import FailedRunError, UnwrittenFileError
+from fiberscope.results.errors import FailedRunError, UnwrittenFileError
 from fiberscope.results.report.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
-from fiberscope.base.interrupts import finished
 from fiberscope.explore import tables
 from fiberscope.explore.analytical_comparison import Analytical, analytical
 from fiberscope.explore.stall_attribution import Group, meanwhile
@@ -21,6 +20,7 @@ from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
 from fiberscope.models.from_spec.units import shared
 from fiberscope.models.trace.api import model, specified
+from fiberscope.results.errors import finished
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.files import KeptStates, StateFiles
 from fiberscope.results.report.document import Report

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from fiberscope.accelerators.yaml_layer import read_text, refusing
 from fiberscope.base.errors import InputError
-from fiberscope.base.interrupts import finished
+from fiberscope.results.errors import finished
 from fiberscope.results.report.document import Report
 from fiberscope.run.api import simulate
 from fiberscope.workloads import Workload, WorkloadError, load

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fiberscope.base.errors import FailedRunError, InputError
-from fiberscope.base.interrupts import finished
+from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.hw.rtl.kit.exercise import Exercise
 from fiberscope.hw.rtl.tools.hdl import AUTO, FILES, SIMULATORS, HdlError, find
 from fiberscope.hw.rtl.tools.hdl import choose as choose_simulator
 from fiberscope.hw.rtl.tools.simulator import check_sources
 from fiberscope.hw.rtl.tools.verilator import Verilator
+from fiberscope.results.errors import FailedRunError, finished
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.numbers import leaves

@@ -16,7 +16,6 @@ from rich import box
 from rich.table import Table
 
 from fiberscope.accelerators.configuration import parse_settings, values
-from fiberscope.base.errors import FailedRunError
 from fiberscope.base.progress import Progress, nobody
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
@@ -33,6 +32,7 @@ from fiberscope.results.costs.book import read_book
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
 from fiberscope.results.costs.prices import TABLES_NM, TABLES_VOLTS
 from fiberscope.results.costs.scaling import energy_factor
+from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.document import Report
 from fiberscope.rtl.loop import compare
 from fiberscope.rtl.machine_area import CHANNELS, modules

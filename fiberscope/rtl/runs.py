@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.base.errors import FailedRunError, InputError
+from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
@@ -23,6 +23,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, read_order, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
+from fiberscope.results.errors import FailedRunError
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
 from fiberscope.rtl.order import Loop, machine

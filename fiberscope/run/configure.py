@@ -13,8 +13,8 @@ from fiberscope.accelerators.own import file_of, is_path
 from fiberscope.accelerators.problem_settings import ProblemMaker, configure
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
-from fiberscope.base.interrupts import finished
 from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.results.errors import finished
 from fiberscope.results.provenance.source_digest import Roots, of_machine, source
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import Conversion, Conversions

@@ -14,15 +14,15 @@ from fiberscope.accelerators.configuration import Configuration, ConfigurationEr
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
 from fiberscope.accelerators.request_check import checking
 from fiberscope.accelerators.user_parts import checked
-from fiberscope.base.errors import (
+from fiberscope.base.errors import InputError
+from fiberscope.base.progress import Progress
+from fiberscope.models.tiles.machines import with_tiles
+from fiberscope.results.errors import (
     DeadlockedRunError,
-    InputError,
     MisplacedRequestsError,
     UnwrittenFileError,
     VerificationError,
 )
-from fiberscope.base.progress import Progress
-from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.memory_trace import tracing
 from fiberscope.results.recording.waveform import Waveform, recording

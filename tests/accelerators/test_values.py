@@ -9,8 +9,8 @@ from typed_values import reals
 from fiberscope import simulate
 from fiberscope.accelerators import values
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.base.errors import VerificationError
 from fiberscope.hw.fibers.arrays import rounded_to
+from fiberscope.results.errors import VerificationError
 
 FLOATS = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2.0}  # and errors that are above what each allows
 TYPED = ("extensor", "gamma", "outerspace", "sigma")

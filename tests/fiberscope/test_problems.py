@@ -9,7 +9,8 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.base.errors import InputError, VerificationError
+from fiberscope.base.errors import InputError
+from fiberscope.results.errors import VerificationError
 from fiberscope.results.report.difference import compare
 from fiberscope.results.report.document import Report
 from fiberscope.workloads import WorkloadError

@@ -10,11 +10,12 @@ from whole_matrices import SMALL, written
 from fiberscope import simulate
 from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.gamma import prefetcher_rtl, writer_rtl
-from fiberscope.base.errors import FailedRunError, InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.fibers import reader_rtl
 from fiberscope.hw.fibers.tasks_rtl import Elements
 from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.rtl.kit.trees import lowest
+from fiberscope.results.errors import FailedRunError
 from fiberscope.rtl.loop import PYRTL, compare
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import ALL

@@ -6,8 +6,9 @@ import pytest
 from whole_matrices import SMALL, written
 
 from fiberscope.accelerators.gamma import whole_rtl
-from fiberscope.base.errors import FailedRunError, InputError
+from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit import whole as kit
+from fiberscope.results.errors import FailedRunError
 from fiberscope.rtl.loop import PYRTL, compare
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import MACHINE

@@ -27,10 +27,6 @@ FLOORS = (  # from the ground up; a room imports rooms of lower floors alone
     ("commands",),
     ("entry",),
 )
-UPWARD = {  # imports of a higher floor that are still to go; none may be added
-    ("fiberscope.base.errors", "fiberscope.results.report.document"),
-    ("fiberscope.base.interrupts", "fiberscope.results.report.document"),
-}
 _ENTRY = ("fiberscope.cli", "fiberscope.__main__")
 _OUTSIDE = ("published", "benchmarks")
 _TEMPLATE = ROOT / "fiberscope" / "template" / "row_wise"  # its files import one another as siblings

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from fiberscope.accelerators import ConfigurationError
-from fiberscope.base.errors import DeadlockedRunError, InputError, VerificationError
+from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.point import Point, run_of
 from fiberscope.explore.sweeps.statuses import REFUSED, STALE
 from fiberscope.explore.sweeps.task_status import DONE, Outcome, ended
+from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.results.report.document import Report
 from fiberscope.results.store.measures import measures
 from fiberscope.workloads import WorkloadError

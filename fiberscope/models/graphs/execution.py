@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fiberscope.accelerators.configuration import layers, validated
-from fiberscope.base.errors import DeadlockedRunError, InputError, UnwrittenFileError, VerificationError
+from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress, nobody
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import joined_tensor
@@ -31,6 +31,7 @@ from fiberscope.models.graphs.rewrites.joiners import chained_unions
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.graphs.write import gv_text
+from fiberscope.results.errors import DeadlockedRunError, UnwrittenFileError, VerificationError
 from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.memory_trace import tracing

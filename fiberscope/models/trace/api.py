@@ -15,7 +15,6 @@ from fiberscope.accelerators.configuration import Configuration, ConfigurationEr
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import SECTION, ProblemMaker
 from fiberscope.accelerators.yaml_layer import Entry
-from fiberscope.base.errors import VerificationError
 from fiberscope.base.progress import Progress, nobody
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import energy
@@ -38,6 +37,7 @@ from fiberscope.models.trace.source import Source as Found
 from fiberscope.models.trace.spacetime import Stamps, Watcher
 from fiberscope.models.trace.specification import Specification
 from fiberscope.results.costs.energies import default_table, read_table
+from fiberscope.results.errors import VerificationError
 from fiberscope.results.provenance.source_digest import (
     Roots,
     given_settings,

@@ -9,8 +9,9 @@ from typing import Any
 
 from fiberscope.accelerators.full_operands import compressed
 from fiberscope.accelerators.problem_settings import load_operand
-from fiberscope.base.errors import FailedRunError, InputError, VerificationError
+from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
+from fiberscope.results.errors import FailedRunError, VerificationError
 from fiberscope.results.provenance.source_digest import source
 from fiberscope.results.report.document import Report
 from fiberscope.run.chains.chain import Chain, Product

@@ -15,8 +15,8 @@ from fiberscope.accelerators.extensor.dispatcher import Dispatcher
 from fiberscope.accelerators.extensor.loader import Loader
 from fiberscope.accelerators.extensor.output import OutputBuffer
 from fiberscope.accelerators.testing import CYCLE_LIMIT
-from fiberscope.base.errors import DeadlockedRunError, VerificationError
 from fiberscope.hw.dram.simple import SimpleMemory
+from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.sim import DeadlockError
 
 

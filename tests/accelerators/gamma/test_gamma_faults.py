@@ -15,10 +15,10 @@ from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, element
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.accelerators.testing import CYCLE_LIMIT
-from fiberscope.base.errors import DeadlockedRunError, VerificationError
 from fiberscope.hw.fibers.arithmetic import Multiplier
 from fiberscope.hw.fibers.reader import FiberReader
 from fiberscope.hw.memory.cache import FiberCacheBank
+from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.sim import DeadlockError
 
 

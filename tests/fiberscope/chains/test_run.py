@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import fiberscope
-from fiberscope.base.errors import InputError, VerificationError
+from fiberscope.base.errors import InputError
+from fiberscope.results.errors import VerificationError
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.run.chains import run as chains_run

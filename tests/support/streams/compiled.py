@@ -3,9 +3,9 @@
 import numpy as np
 from streams.dense_evaluation import evaluated
 
-from fiberscope.base.errors import DeadlockedRunError
 from fiberscope.models.graphs import graph_from_text, gv_text
 from fiberscope.models.graphs.execution import Course, _Runs, configured, prepare
+from fiberscope.results.errors import DeadlockedRunError
 
 
 def results_of(graph, operands, settings=None):

@@ -11,7 +11,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope import cli
-from fiberscope.base.errors import DeadlockedRunError, InputError, VerificationError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.deadlock import least_depth
 from fiberscope.models.graphs.folder import read_folder
@@ -22,6 +22,7 @@ from fiberscope.models.graphs.published import draw
 from fiberscope.models.graphs.read import graph_from_text
 from fiberscope.models.graphs.result import Written, compare
 from fiberscope.models.graphs.storage import store
+from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.base.errors import InputError, VerificationError
+from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, machine, run
 from fiberscope.models.graphs.storage import of_type
+from fiberscope.results.errors import VerificationError
 
 SPMV = compile_expression("x(i) = B(i,j) * c(j)", ["x:d,B:ss,c:d"]).graph
 TYPES = {"float32": np.float32, "float64": np.float64}

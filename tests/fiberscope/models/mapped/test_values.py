@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import fiberscope
-from fiberscope.base.errors import VerificationError
 from fiberscope.models.from_spec import built_stage
 from fiberscope.models.graphs.storage import of_type
+from fiberscope.results.errors import VerificationError
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
 LAYER, GAMMA = str(EXAMPLES / "layer.yaml"), "spec:gamma"
