@@ -1,0 +1,413 @@
+# cython: infer_types=True
+"""A functional run of Gamma: tasks in the order of dispatch through a FiberCache."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.accelerators.gamma.layout import (
+    B_BASE,
+    B_POINTERS_BASE,
+    NO_PARENT,
+    PARTIAL_BASE,
+    Sizes,
+)
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.row_work import RowWork
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.hw.memory.cache_geometry import HASHED, FiberCacheSpecification
+from fiberscope.hw.memory.tags import Sets, TagStore
+
+__all__ = ["CacheState", "FunctionalCache", "FunctionalRun"]
+
+NO_LINE = -1
+
+
+class CacheState:  # C: object
+    """The lines of a FiberCache at one moment, by bank, set and way, with their reuse predictions."""
+
+    def __init__(self, lines: npt.NDArray[np.int64], reuse: npt.NDArray[np.uint8]) -> None:
+        self.lines = lines
+        self.reuse = reuse
+
+
+class FunctionalCache:  # C: final
+    """A FiberCache without time: the banks, sets, priorities and replacement of the machine's.
+
+    Each line arrives at once, so no request joins a line in flight and no way is blocked.
+
+    Args:
+        specification: geometry and policies.
+    """
+
+    def __init__(self, specification: FiberCacheSpecification) -> None:
+        self.banks = specification.banks
+        self.bank_sets = specification.sets
+        self.sets = Sets(specification.banks, specification.sets, specification.index == HASHED)
+        self.tags = TagStore(
+            specification.banks * specification.sets,
+            specification.ways,
+            specification.priority_limit,
+            specification.reuse_limit,
+        )
+        self.fetches = 0
+        self.reads = 0
+        self.consumes = 0
+        self.writes = 0
+        self.fetch_misses = 0
+        self.read_misses = 0
+        self.consume_misses = 0
+        self.write_misses = 0
+        self.write_backs = 0
+
+    def _set_of(self, line: int) -> int:  # C: noexcept
+        return line % self.banks * self.bank_sets + self.sets.of(line)
+
+    def prefetch(self, line: int) -> None:  # C: noexcept
+        """Bring a line in; one more read of the line is to come."""
+        set_index = self._set_of(line)
+        place = self.tags.find(set_index, line)
+        self.fetches += 1
+        if place >= 0:
+            self.tags.note_fetch(place)
+        else:
+            self.fetch_misses += 1
+            self._replace(set_index, line, 1)
+
+    def read(self, line: int) -> None:  # C: noexcept
+        """Read a line, which stays."""
+        set_index = self._set_of(line)
+        place = self.tags.find(set_index, line)
+        self.reads += 1
+        if place >= 0:
+            self.tags.note_read(place)
+        else:
+            self.read_misses += 1
+            self._replace(set_index, line, 0)
+
+    def consume(self, line: int) -> None:  # C: noexcept
+        """Read a line for the last time and drop it."""
+        place = self.tags.find(self._set_of(line), line)
+        self.consumes += 1
+        if place >= 0:
+            self.tags.drop(place)
+        else:
+            self.consume_misses += 1
+
+    def write(self, line: int) -> None:  # C: noexcept
+        """Write a line that awaits one read."""
+        set_index = self._set_of(line)
+        place = self.tags.find(set_index, line)
+        self.writes += 1
+        if place < 0:
+            self.write_misses += 1
+            place = self._replace(set_index, line, 1)
+        self.tags.dirty[place] = 1
+
+    def _replace(self, set_index: int, line: int, priority: int) -> int:  # C: noexcept
+        place = self.tags.victim(set_index)
+        if self.tags.dirty[place]:
+            self.write_backs += 1
+        self.tags.place_line(place, line, priority)
+        return place
+
+    def traffic_lines(self) -> int:  # C: noexcept
+        """Lines that were read from memory or written back, so far."""
+        return self.fetch_misses + self.read_misses + self.consume_misses + self.write_backs
+
+    def state(self) -> CacheState:
+        """A copy of the lines that are held."""
+        shape = (self.banks, self.bank_sets, self.tags.ways)
+        lines = np.asarray(self.tags.lines).reshape(shape).copy()
+        return CacheState(lines, np.asarray(self.tags.reuse).reshape(shape).copy())
+
+
+class FunctionalRun:  # C: final
+    """Runs the tasks of a product through a FiberCache, in the order in which the machine dispatches tasks.
+
+    A task goes to the element with the fewest tasks, as the scheduler has it. An element takes a cycle for
+    each element that is merged. The lines of a task are fetched when the task is dispatched and read when
+    it begins; partial fibers are written when it ends. This time decides only in which order tasks use the
+    cache, and which tasks are in flight together.
+
+    Tasks are numbered: row r of A as r, the task t of a tree as ``a.rows + t``.
+
+    Args:
+        work: counted work by row.
+        cache: that the tasks use.
+        partials: where partial fibers are allocated.
+        occupancy: what partial fibers take of the cache.
+        elements: number of processing elements.
+        most_tasks: tasks that an element may have been given and not completed.
+        most_partial_tasks: the same, when a task that writes a partial fiber is to be given.
+        sizes: of lines, and of elements of partial fibers.
+        b_sizes: of elements and pointers of B.
+        fetching: whether lines are fetched ahead.
+    """
+
+    def __init__(
+        self,
+        work: RowWork,
+        cache: FunctionalCache,
+        partials: PartialStore,
+        occupancy: PartialOccupancy,
+        *,
+        elements: int,
+        most_tasks: int,
+        most_partial_tasks: int,
+        sizes: Sizes,
+        b_sizes: Sizes,
+        fetching: bool,
+    ) -> None:
+        self.work = work
+        self.trees = work.trees
+        self.table = work.trees.table
+        self.a = work.a
+        self.b = work.b
+        self.cache = cache
+        self.partials = partials
+        self.occupancy = occupancy
+        self.elements = elements
+        self.most_tasks = most_tasks
+        self.most_partial_tasks = most_partial_tasks
+        self.line_bytes = sizes.line_bytes
+        self.partial_bytes = sizes.element_bytes
+        self.element_bytes = b_sizes.element_bytes
+        self.pointer_bytes = b_sizes.pointer_bytes
+        self.fetching = fetching
+        self.tasks = 0
+        self.pointer_reads = 0
+        self.lines = np.zeros(
+            work.a.rows, np.int64
+        )  # C: public long[::1]; that a row moves to and from memory
+        self.now = 0
+        self.turn = 0
+        depth = max(most_tasks, most_partial_tasks)
+        self.depth = depth
+        self.given = array("q", bytes(8 * elements))  # by element: tasks not completed
+        self.oldest = array("q", bytes(8 * elements))
+        self.free = array("q", bytes(8 * elements))  # the cycle in which all tasks are done
+        self.queue = array("q", bytes(8 * elements * depth))
+        self.ends = array("q", bytes(8 * elements * depth))
+        self.ready = array(
+            "q", bytes(8 * max(1, self.table.count))
+        )  # queue of the merging tasks that can run
+        self.first_ready = 0
+        self.last_ready = 0
+
+    def run_rows(self, first: int, last: int) -> None:
+        """Dispatch the tasks of a range of A's rows; ranges follow one another."""
+        for row in range(first, last):
+            if not self.trees.rows[row]:
+                if self.a.pointers[row + 1] > self.a.pointers[row]:
+                    self._issue(row)
+                continue
+            for task in range(self.trees.first_tasks[row], self.trees.first_tasks[row + 1]):
+                if not self.trees.merges[task]:
+                    self._await_room(task)
+                    self._issue(self.a.rows + task)
+
+    def finish(self) -> None:
+        """Complete all tasks."""
+        while self._dispatch_ready() or self._complete_next():
+            pass
+
+    def _issue(self, task: int) -> None:
+        """Dispatch a task, behind the merging tasks that are ready."""
+        while self.first_ready < self.last_ready or not self._dispatch(task):
+            if not self._dispatch_ready():
+                self._complete_next()
+
+    def _await_room(self, task: int) -> None:
+        """Go on until the cache has room for the output of a leaf."""
+        while not self.occupancy.admits(task):
+            if not self._dispatch_ready() and not self._complete_next():
+                return
+
+    def _dispatch_ready(self) -> bool:
+        """Dispatch the oldest merging task that is ready; whether there was such a task and room for it."""
+        if self.first_ready == self.last_ready or not self._dispatch(self.ready[self.first_ready]):
+            return False
+        self.first_ready += 1
+        return True
+
+    def _dispatch(self, task: int) -> bool:
+        """Dispatch a task to the element with the fewest tasks; whether an element could take it."""
+        tree_task = task - self.a.rows
+        writes_partial = tree_task >= 0 and self.table.parents[tree_task] != NO_PARENT
+        element = self._least_loaded(self.most_partial_tasks if writes_partial else self.most_tasks)
+        if element < 0:
+            return False
+        self.turn = element + 1 if element + 1 < self.elements else 0
+        if writes_partial:
+            self.occupancy.begin(tree_task)
+            self.table.output_starts[tree_task] = self.partials.allocate(self.occupancy.bound(tree_task))
+        merged = self.work.task_merged[tree_task] if tree_task >= 0 else self.work.merged[task]
+        place = element * self.depth + (self.oldest[element] + self.given[element]) % self.depth
+        self.now += 1
+        self.free[element] = max(self.free[element], self.now) + merged + 1
+        self.queue[place] = task
+        self.ends[place] = self.free[element]
+        self.given[element] += 1
+        self.tasks += 1
+        self._fetch(task)
+        if self.given[element] == 1:
+            self._begin(element)
+        return True
+
+    def _least_loaded(self, limit: int) -> int:  # C: noexcept
+        """The element with the fewest tasks, the next in turn among equals; -1 if all have the limit."""
+        best = -1
+        fewest = limit
+        element = self.turn
+        for _ in range(self.elements):
+            if self.given[element] < fewest:
+                best = element
+                fewest = self.given[element]
+            element += 1
+            if element == self.elements:
+                element = 0
+        return best
+
+    def _complete_next(self) -> bool:
+        """Complete the task that ends first; whether there is one."""
+        best = -1
+        for element in range(self.elements):
+            if self.given[element] > 0:
+                place = element * self.depth + self.oldest[element]
+                if best < 0 or self.ends[place] < self.ends[best * self.depth + self.oldest[best]]:
+                    best = element
+        if best < 0:
+            return False
+        place = best * self.depth + self.oldest[best]
+        self.now = max(self.now, self.ends[place])
+        task = self.queue[place]
+        self.oldest[best] = (self.oldest[best] + 1) % self.depth
+        self.given[best] -= 1
+        if task >= self.a.rows:
+            self._end(task - self.a.rows)
+        if self.given[best] > 0:
+            self._begin(best)
+        return True
+
+    def _begin(self, element: int) -> None:
+        """The oldest task of an element reads its lines."""
+        task = self.queue[element * self.depth + self.oldest[element]]
+        before = self.cache.traffic_lines()
+        if task < self.a.rows:
+            for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
+                self._read_row(self.a.coordinates[i])
+        else:
+            tree_task = task - self.a.rows
+            for i in range(self.table.first_inputs[tree_task], self.table.first_inputs[tree_task + 1]):
+                if self.table.inputs[i] < 0:
+                    self._consume(-1 - self.table.inputs[i])
+                else:
+                    self._read_row(self.trees.nonzeros.coordinates[self.table.inputs[i]])
+        self.lines[self._row_of(task)] += self.cache.traffic_lines() - before
+
+    def _row_of(self, task: int) -> int:  # C: noexcept
+        return task if task < self.a.rows else self.trees.row_of_task[task - self.a.rows]
+
+    def _read_row(self, row: int) -> None:  # C: noexcept
+        start = self.b.pointers[row]
+        end = self.b.pointers[row + 1]
+        if end > start:
+            base = B_BASE // self.line_bytes
+            first = start * self.element_bytes // self.line_bytes
+            last = (end * self.element_bytes - 1) // self.line_bytes
+            for line in range(base + first, base + last + 1):
+                self.cache.read(line)
+
+    def _consume(self, task: int) -> None:
+        base = (
+            PARTIAL_BASE // self.line_bytes
+            + self.table.output_starts[task] * self.partial_bytes // self.line_bytes
+        )
+        for line in range(base, base + self._lines_of(self.work.task_outputs[task])):
+            self.cache.consume(line)
+
+    def _lines_of(self, elements: int) -> int:  # C: noexcept
+        return (elements * self.partial_bytes + self.line_bytes - 1) // self.line_bytes
+
+    def _end(self, task: int) -> None:
+        """A task of a tree has ended: its fiber is written, and what it merged is free."""
+        before = self.cache.traffic_lines()
+        parent = self.table.parents[task]
+        self.table.output_lengths[task] = self.work.task_outputs[task]
+        if parent != NO_PARENT:
+            start = (
+                PARTIAL_BASE // self.line_bytes
+                + self.table.output_starts[task] * self.partial_bytes // self.line_bytes
+            )
+            for line in range(start, start + self._lines_of(self.work.task_outputs[task])):
+                self.cache.write(line)
+        for i in range(self.table.first_inputs[task], self.table.first_inputs[task + 1]):
+            if self.table.inputs[i] < 0:
+                child = -1 - self.table.inputs[i]
+                self.partials.release(self.table.output_starts[child], self.occupancy.bound(child))
+        self.occupancy.end(task)
+        if parent != NO_PARENT:
+            self.table.missing[parent] -= 1
+            if self.table.missing[parent] == 0:
+                self.ready[self.last_ready] = self.a.rows + parent
+                self.last_ready += 1
+        self.lines[self.trees.row_of_task[task]] += self.cache.traffic_lines() - before
+
+    def _fetch(self, task: int) -> None:
+        """The prefetcher's requests: row pointers, a line once a sequence, and the lines of all fibers."""
+        before = self.cache.traffic_lines()
+        pointer_line = NO_LINE
+        if task < self.a.rows:
+            for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
+                pointer_line = self._locate(self.a.coordinates[i], pointer_line)
+                self._fetch_row(self.a.coordinates[i])
+        else:
+            tree_task = task - self.a.rows
+            for i in range(self.table.first_inputs[tree_task], self.table.first_inputs[tree_task + 1]):
+                if self.table.inputs[i] < 0:
+                    self._fetch_fiber(-1 - self.table.inputs[i])
+                else:
+                    row = self.trees.nonzeros.coordinates[self.table.inputs[i]]
+                    pointer_line = self._locate(row, pointer_line)
+                    self._fetch_row(row)
+        self.lines[self._row_of(task)] += self.cache.traffic_lines() - before
+
+    def _locate(self, row: int, line: int) -> int:
+        """Read the lines of a row's two pointers that were not read last; returns the one that was."""
+        if self.pointer_bytes == 0:
+            return line
+        base = B_POINTERS_BASE // self.line_bytes
+        first = row * self.pointer_bytes // self.line_bytes
+        last = ((row + 2) * self.pointer_bytes - 1) // self.line_bytes
+        if line == last:
+            return line
+        if line != first:
+            self.cache.read(base + first)
+            self.pointer_reads += 1
+        if last != first:
+            self.cache.read(base + last)
+            self.pointer_reads += 1
+        return last
+
+    def _fetch_row(self, row: int) -> None:  # C: noexcept
+        start = self.b.pointers[row]
+        end = self.b.pointers[row + 1]
+        if self.fetching and end > start:
+            base = B_BASE // self.line_bytes
+            first = start * self.element_bytes // self.line_bytes
+            last = (end * self.element_bytes - 1) // self.line_bytes
+            for line in range(base + first, base + last + 1):
+                self.cache.prefetch(line)
+
+    def _fetch_fiber(self, task: int) -> None:
+        if self.fetching:
+            base = (
+                PARTIAL_BASE // self.line_bytes
+                + self.table.output_starts[task] * self.partial_bytes // self.line_bytes
+            )
+            for line in range(base, base + self._lines_of(self.work.task_outputs[task])):
+                self.cache.prefetch(line)

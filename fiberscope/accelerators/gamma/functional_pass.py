@@ -1,0 +1,87 @@
+"""The functional pass: exact work of a product by row of A, and the misses of a FiberCache without time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.functional import CacheState, FunctionalCache, FunctionalRun
+from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
+from fiberscope.accelerators.gamma.preprocessing import preprocess
+from fiberscope.accelerators.gamma.row_work import RowWork, Trees
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.partials import PartialStore
+from fiberscope.workloads.canonical import CsrArray, Integers
+
+__all__ = ["FunctionalPass"]
+
+
+class FunctionalPass:
+    """The work of A times B on a Gamma, without cycles.
+
+    Rows are those of A in the order in which they run, subrows apart. ``merged`` and ``outputs`` are exact,
+    as are the requests to the FiberCache. Misses are those of a cache in which lines arrive at once and
+    tasks last as long as they merge.
+
+    Args:
+        parameters: of the machine.
+        a, b: the operands, CSR with sorted and distinct coordinates.
+    """
+
+    def __init__(self, parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> None:
+        self.parameters = parameters
+        self.columns = int(b.shape[1])
+        operand = CompressedRows(a.indptr, a.indices, a.data)
+        self.b = operand if b is a else CompressedRows(b.indptr, b.indices, b.data)
+        self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
+        self.preprocessed = preprocess(operand, self.b, parameters, self.b_sizes.element_bytes)
+        self.a = self.preprocessed.a
+        self.trees = Trees(self.a, self.preprocessed.rows, parameters.pe.radix)
+        self.work = RowWork(self.a, self.b, self.columns, self.trees)
+        self.work.count_short_rows(0, self.a.rows)
+        self.work.count_trees()
+
+    @property
+    def merged(self) -> Integers:
+        """Elements that leave a merger, by row of A."""
+        return np.asarray(self.work.merged)
+
+    @property
+    def outputs(self) -> Integers:
+        """Nonzeros of Z, by row of A; those of a row in subrows at its last."""
+        return np.asarray(self.work.outputs)
+
+    def run_cache(self, at: Iterable[int] = ()) -> tuple[FunctionalRun, dict[int, CacheState]]:
+        """Run all tasks through the FiberCache.
+
+        Args:
+            at: rows of A before whose dispatch the state of the cache is kept.
+
+        Returns:
+            The run, and the states by row.
+        """
+        parameters = self.parameters
+        specification = parameters.fibercache.specification()
+        sizes, pe = parameters.sizes, parameters.pe
+        room = parameters.fibercache.size // parameters.fibercache.line
+        run = FunctionalRun(
+            self.work,
+            FunctionalCache(specification),
+            PartialStore(sizes.line_bytes, sizes.element_bytes),
+            PartialOccupancy(self.trees.table, self.trees.nonzeros, self.b, self.columns, room, sizes),
+            elements=pe.count,
+            most_tasks=1 + pe.task_queue,
+            most_partial_tasks=1 + pe.partial_queue,
+            sizes=sizes,
+            b_sizes=self.b_sizes,
+            fetching=pe.prefetch,
+        )
+        states, done = {}, 0
+        for row in sorted(at):
+            run.run_rows(done, row)
+            states[row], done = run.cache.state(), row
+        run.run_rows(done, self.a.rows)
+        run.finish()
+        return run, states

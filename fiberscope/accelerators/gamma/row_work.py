@@ -1,0 +1,139 @@
+# cython: infer_types=True
+"""The work of a product by row of A, counted exactly and without time."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from fiberscope.accelerators.gamma.layout import NO_PARENT
+from fiberscope.accelerators.gamma.tasks import TaskTable
+from fiberscope.hw.fibers.arrays import coordinates_of
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.workloads.canonical import Integers
+
+__all__ = ["RowWork", "Trees"]
+
+
+class Trees:  # C: final
+    """The rows of A that are trees of tasks, because they are longer than the radix or cut into subrows.
+
+    Attributes:
+        rows: by row of A, whether the row belongs to a tree.
+        nonzeros: the nonzeros of these rows, as a matrix with empty rows in the place of all others.
+        table: the tasks of these rows.
+        first_tasks: by row of A, the first task of the row; one more than there are rows.
+        merges: by task, whether the task merges partial fibers.
+
+    Args:
+        a: the operand, its rows and subrows in the order in which they run.
+        product_rows: by row of ``a``, the row of the product.
+        radix: fibers that a task may combine.
+    """
+
+    def __init__(self, a: CompressedRows, product_rows: Integers, radix: int) -> None:
+        pointers = np.asarray(a.pointers)
+        lengths = np.diff(pointers)
+        is_tree = (lengths > radix) | ((np.bincount(product_rows)[product_rows] > 1) & (lengths > 0))
+        self.rows = is_tree.astype(np.uint8)  # C: unsigned char[::1]
+        own = np.concatenate([[0], np.cumsum(np.where(is_tree, lengths, 0))])
+        chosen = np.repeat(is_tree, lengths)
+        self.nonzeros = CompressedRows(own, np.asarray(a.coordinates)[chosen], np.zeros(0))
+        self.table = TaskTable(own, radix, product_rows)
+        last = np.maximum.accumulate(np.asarray(self.table.last_nonzeros))
+        rows = np.searchsorted(own, last, "right") - 1
+        self.row_of_task = rows.astype(np.int64)  # C: long[::1]
+        places = np.searchsorted(rows, np.arange(a.rows + 1))
+        self.first_tasks = places.astype(np.int64)  # C: long[::1]
+        self.merges = (np.asarray(self.table.missing) > 0).astype(np.uint8)  # C: unsigned char[::1]
+
+
+class RowWork:  # C: final
+    """Exact counts by row of A: merged elements and output elements.
+
+    A row that is a tree counts the elements of its partial fibers again each time they are merged, as the
+    mergers do. Its output elements are those of its last task.
+
+    Args:
+        a, b: the operands.
+        columns: columns of B.
+        trees: the long rows of A.
+    """
+
+    def __init__(self, a: CompressedRows, b: CompressedRows, columns: int, trees: Trees) -> None:
+        self.a = a
+        self.b = b
+        self.trees = trees
+        self.columns = columns
+        self.merged = np.zeros(a.rows, np.int64)  # C: public long[::1]
+        self.outputs = np.zeros(a.rows, np.int64)  # C: public long[::1]
+        self.task_merged = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
+        self.task_outputs = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
+        self.seen = coordinates_of(np.full(max(1, columns), -1, np.int32))  # C: int[::1]
+        self._buffer = coordinates_of(np.zeros(max(1, columns), np.int32))  # C: int[::1]
+        self._length = 0
+        self._fibers: dict[int, array[int]] = {}  # the coordinates of partial fibers not merged so far
+
+    def count_short_rows(self, first: int, last: int) -> None:
+        """Count the rows of a range that are one task each."""
+        for row in range(first, last):
+            if not self.trees.rows[row]:
+                self._length = 0
+                self.merged[row] = self._merge_rows(
+                    self.a.coordinates, self.a.pointers[row], self.a.pointers[row + 1], row
+                )
+                self.outputs[row] = self._length
+
+    def _merge_rows(
+        self, columns: memoryview[int], first: int, last: int, stamp: int
+    ) -> int:  # C: columns=int[::1]
+        """Merge the rows of B that these nonzeros select; returns the elements that are merged."""
+        merged = 0
+        for i in range(first, last):
+            row = columns[i]
+            start = self.b.pointers[row]
+            end = self.b.pointers[row + 1]
+            merged += end - start
+            for j in range(start, end):
+                self._add(self.b.coordinates[j], stamp)
+        return merged
+
+    def _add(self, coordinate: int, stamp: int) -> None:  # C: noexcept, inline
+        if self.seen[coordinate] != stamp:
+            self.seen[coordinate] = stamp
+            self._buffer[self._length] = coordinate
+            self._length += 1
+
+    def count_trees(self) -> None:
+        """Count all rows that are trees, task by task."""
+        for task in range(self.trees.table.count):
+            self._count_task(task)
+
+    def _count_task(self, task: int) -> None:
+        table = self.trees.table
+        stamp = self.a.rows + task
+        merged = 0
+        self._length = 0
+        for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
+            if table.inputs[i] < 0:
+                merged += self._merge_fiber(-1 - table.inputs[i], stamp)
+            else:
+                merged += self._merge_rows(
+                    self.trees.nonzeros.coordinates, table.inputs[i], table.inputs[i] + 1, stamp
+                )
+        self.task_merged[task] = merged
+        self.task_outputs[task] = self._length
+        row = self.trees.row_of_task[task]
+        self.merged[row] += merged
+        if table.parents[task] == NO_PARENT:
+            self.outputs[row] = self._length
+        else:
+            self._fibers[task] = array("i", bytes(np.asarray(self._buffer)[: self._length].data))
+
+    def _merge_fiber(self, task: int, stamp: int) -> int:
+        """Merge a partial fiber, which is not needed again; returns its elements."""
+        fiber = self._fibers.pop(task)  # C: fiber=int[::1]
+        for i in range(len(fiber)):
+            self._add(fiber[i], stamp)
+        return len(fiber)

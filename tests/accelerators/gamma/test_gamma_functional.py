@@ -1,0 +1,85 @@
+"""The functional pass counts what the machine's own counters count, without its cycles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gamma_bench import configurations, configured, counted, operands, run_gamma, small_operands
+from hypothesis import given
+
+from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
+from fiberscope.workloads.sparse import sparse
+
+MISSES = ("fetch_misses", "read_misses", "consume_misses")
+
+
+def check_counts(work, run, machine):
+    """Requests, tasks, merged elements and rows of Z are equal to the element."""
+    assert int(work.merged.sum()) == machine.operations()["merge"]
+    assert run.tasks == machine.operations()["tasks"]
+    assert int(work.outputs.sum()) == machine.result().nnz
+    readers, prefetchers = counted(machine, "pe.reader"), counted(machine, "pe.prefetcher")
+    assert run.pointer_reads == prefetchers["pointer_reads"]
+    cache = run.cache
+    assert cache.fetches == prefetchers["fetches"]
+    assert (cache.reads - run.pointer_reads, cache.consumes) == (
+        readers["lines_read"],
+        readers["lines_consumed"],
+    )
+    assert cache.writes == counted(machine, "pe.writer")["partial_lines_written"]
+
+
+@given(operands(), configurations())
+def test_counts_are_those_of_any_machine_on_any_matrices(pair, parameters):
+    machine, work = run_gamma(parameters, *pair), FunctionalPass(parameters, *pair)
+    run, _ = work.run_cache()
+    check_counts(work, run, machine)
+    banks = counted(machine, "fibercache.bank")
+    if banks["evictions"] == 0:
+        assert run.cache.traffic_lines() == sum(banks[name] for name in MISSES)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"reorder": "affinity"}, {"tiling": "selective", "tile": 192}, {"pe.prefetch": False}]
+)
+def test_work_by_row_is_that_of_the_rows_in_the_order_in_which_they_run(changes):
+    a, b = small_operands()
+    parameters = configured(**{key.replace(".", "__"): value for key, value in changes.items()})
+    machine, work = run_gamma(parameters, a, b), FunctionalPass(parameters, a, b)
+    run, _ = work.run_cache()
+    check_counts(work, run, machine)
+    by_row = np.zeros(len(machine.table.row_lengths), np.int64)
+    np.add.at(by_row, work.preprocessed.rows, work.outputs)
+    assert by_row.tolist() == list(machine.table.row_lengths)
+    assert int(np.asarray(run.lines).sum()) == run.cache.traffic_lines()
+
+
+def drawn(rows, nonzeros, seed):
+    generator = np.random.default_rng(seed)
+    places = generator.choice(rows * rows, nonzeros, replace=False)
+    return sparse.csr_array((np.ones(nonzeros), np.divmod(np.sort(places), rows)), shape=(rows, rows))
+
+
+def test_misses_of_a_cache_that_holds_a_tenth_of_the_operand_are_the_machines():
+    a = drawn(6000, 30000, 5)
+    parameters = configured(
+        pe__count=8, fibercache__size=48 << 10, fibercache__banks=4, fibercache__ways=16, memory__channels=4
+    )
+    machine, work = run_gamma(parameters, a, a), FunctionalPass(parameters, a, a)
+    run, _ = work.run_cache()
+    check_counts(work, run, machine)
+    missed = sum(counted(machine, "fibercache.bank")[name] for name in MISSES)
+    assert run.cache.traffic_lines() == pytest.approx(missed, rel=0.03)
+
+
+def test_the_state_of_the_cache_is_kept_before_the_rows_that_are_asked_for():
+    a, b = small_operands()
+    parameters = configured()
+    whole, states = FunctionalPass(parameters, a, b).run_cache([0, 10, 30])
+    assert list(states) == [0, 10, 30]
+    assert (states[0].lines < 0).all()
+    assert (states[10].lines >= 0).any()
+    shape = (parameters.fibercache.banks, parameters.fibercache.sets, parameters.fibercache.ways)
+    assert states[10].lines.shape == states[10].reuse.shape == shape
+    again, _ = FunctionalPass(parameters, a, b).run_cache()
+    assert again.cache.traffic_lines() == whole.cache.traffic_lines()
