@@ -101,7 +101,12 @@ def _anchor(heading: str) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param("README.md", marks=[pytest.mark.slow, pytest.mark.real]), "docs/teaal.md", "docs/tour.md"],
+    [
+        pytest.param("README.md", marks=[pytest.mark.slow, pytest.mark.real]),
+        "docs/graph.md",
+        "docs/teaal.md",
+        "docs/tour.md",
+    ],
 )
 def test_the_captures_of_the_page_are_what_one_sees(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -42,7 +42,6 @@ NOT_YET = {
     "docs/energy.md",
     "docs/errors.md",
     "docs/extensor.md",
-    "docs/graph.md",
     "docs/graphicionado.md",
     "docs/how_to_add_a_machine.md",
     "docs/mapped.md",

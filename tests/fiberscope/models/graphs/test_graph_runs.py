@@ -243,6 +243,12 @@ def test_tiles_that_are_not_nearly_empty_take_the_cycles_that_were_published() -
     assert report.cycles == pytest.approx(TILED[5_000][0], rel=0.02)
 
 
+def test_the_picture_of_the_page_is_what_draw_writes(tmp_path) -> None:
+    assert cli.run(["graph", "draw", str(EXAMPLES / "spmv.gv"), "-o", str(tmp_path / "g.svg")]) == 0
+    picture = EXAMPLES.parents[1] / "docs" / "images" / "spmv.svg"
+    assert (tmp_path / "g.svg").read_text(encoding="utf-8") == picture.read_text(encoding="utf-8")
+
+
 def test_the_drawing_has_a_box_a_block(tmp_path) -> None:
     assert cli.run(["graph", "draw", str(EXAMPLES / "fig12_ikj.gv"), "-o", str(tmp_path / "g.svg")]) == 0
     drawing = (tmp_path / "g.svg").read_text()
