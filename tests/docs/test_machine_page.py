@@ -1,0 +1,63 @@
+"""The page of machines shows lines of the template, and its first change has the effect that it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope import cli
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "how_to_add_a_machine.md").read_text(encoding="utf-8")
+TEMPLATE = ROOT / "fiberscope" / "template" / "row_wise"
+EXCERPT = re.compile(r"<!-- template -->\n<!-- no-run -->\n```python\n(.*?)```", re.DOTALL)
+STEP = re.compile(r"^\d\. In `([\w.]+)`.*$", re.MULTILINE)
+OPERANDS = "uniform:rows=60,cols=60,nonzeros=300"
+
+
+def squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_excerpts_are_lines_of_the_template() -> None:
+    lines = {squeeze(line) for line in (TEMPLATE / "machine.py").read_text(encoding="utf-8").splitlines()}
+    # The page leaves out the type of a class variable.
+    lines |= {re.sub(r"ClassVar\[.*\] =", "ClassVar =", line) for line in lines}
+    shown = [squeeze(line) for excerpt in EXCERPT.findall(PAGE) for line in excerpt.splitlines()]
+    assert len(shown) > 20
+    assert [line for line in shown if line not in lines] == []
+
+
+def test_the_files_of_the_template_are_on_the_page() -> None:
+    files = {file.name.replace("row_wise", "mine") for file in TEMPLATE.iterdir() if file.is_file()}
+    assert [file for file in sorted(files) if f"`{file}`" not in PAGE] == []
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["new", "machine", "mine"]) == 0
+    return tmp_path / "mine"
+
+
+def change(file: Path, before: str, after: str) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert text.count(before) == 1
+    file.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def test_the_first_change_takes_the_cycles_that_the_page_says(machine: Path) -> None:
+    assert f"Cycles      {fiberscope.simulate('./mine', OPERANDS).cycles:,} " in PAGE
+    field, call, drain = "drain: int = Field(ge=1, le=100)", "pe.element, pe.drain)", "self.drain * len(row)"
+    change(machine / "config.yaml", "  rows: 4 ", "  drain: 4  # cycles for each element [ours]\n  rows: 4 ")
+    change(machine / "machine.py", "    rows: int", f"    {field}\n    rows: int")
+    change(machine / "machine.py", "self.shares[i], pe.element)", f"self.shares[i], {call}")
+    change(machine / "parts.py", "element_bytes: int\n", "element_bytes: int, drain: int\n")
+    change(machine / "parts.py", "self.rows = rows", "self.rows = rows\n        self.drain = drain")
+    change(machine / "parts.py", "now + 1 + len(row)", f"now + 1 + {drain}")
+    steps = squeeze(" ".join(step[0] for step in STEP.finditer(PAGE)))
+    assert [part for part in ("drain: 4 ", field, call, drain) if part not in steps] == []
+    assert f"now takes {fiberscope.simulate('./mine', OPERANDS).cycles:,} cycles" in PAGE
