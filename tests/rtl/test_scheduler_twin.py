@@ -15,7 +15,8 @@ from pairs import Pair, check_pair, event_side, random_channel
 from fiberscope.accelerators.gamma.layout import COMPLETION, NO_PARENT, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.scheduler import Scheduler
-from fiberscope.accelerators.gamma.scheduler_rtl import BLOCK, MOST, SchedulerParameters, loads, matching
+from fiberscope.accelerators.gamma.scheduler_parameters_rtl import MOST, SchedulerParameters
+from fiberscope.accelerators.gamma.scheduler_rtl import BLOCK, loads, matching
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore

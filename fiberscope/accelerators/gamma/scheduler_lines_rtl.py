@@ -15,10 +15,9 @@ from fiberscope.hw.rtl.kit.twin import InputStream, Signal, index_bits, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
 if TYPE_CHECKING:
-    from fiberscope.accelerators.gamma.scheduler_rtl import SchedulerParameters
-    from fiberscope.accelerators.gamma.scheduler_space_rtl import Completion
+    from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
+    from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion
 
-POINTER_BITS = 2  # of an address within a row pointer
 END_BITS = 29  # of a row pointer of Z; those above say which processing element has written the row
 
 

@@ -10,8 +10,15 @@ import pyrtl
 
 from fiberscope.accelerators.gamma.layout import Z_POINTERS_BASE
 from fiberscope.accelerators.gamma.scheduler_lines_rtl import LinesOfA, RowsOfZ
-from fiberscope.accelerators.gamma.scheduler_parts_rtl import Countdowns, Queue, Waiting, Window, fitting
-from fiberscope.accelerators.gamma.scheduler_space_rtl import Completion, Fibers
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import (
+    Completion,
+    Countdowns,
+    Queue,
+    Waiting,
+    Window,
+    fitting,
+)
+from fiberscope.accelerators.gamma.scheduler_space_rtl import Fibers
 from fiberscope.accelerators.gamma.scheduler_tables_rtl import (
     ENDS,
     MISSING,
@@ -30,7 +37,7 @@ from fiberscope.hw.rtl.kit.trees import chosen, lowest, ones_of
 from fiberscope.hw.rtl.kit.twin import InputStream, OutputStream, Signal, Streams, index_bits, named, unless
 
 if TYPE_CHECKING:
-    from fiberscope.accelerators.gamma.scheduler_rtl import SchedulerParameters
+    from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
 
 ROWS_BITS = 13  # of the number of row pointers in a line
 GIVEN_BITS = 5  # of the number of tasks that an element has,

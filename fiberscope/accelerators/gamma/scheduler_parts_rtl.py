@@ -5,15 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 import pyrtl
 
 from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones_of, ones_up_to
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, index_bits, named, unless
 
-__all__ = ["Countdowns", "Forwarded", "Queue", "Waiting", "Window", "Write", "fields_of", "fitting"]
+__all__ = [
+    "Completion",
+    "Countdowns",
+    "Forwarded",
+    "Queue",
+    "Waiting",
+    "Window",
+    "Write",
+    "fields_of",
+    "fitting",
+]
 
 Write = tuple[Signal, Signal, Signal]  # to a memory: enable, address, word
+
+
+class Completion(NamedTuple):
+    """What an element may announce in a cycle: whether it does, of which task, its word and its length."""
+
+    flag: Signal
+    task: Signal
+    word: dict[str, Signal]
+    length: Signal
 
 
 def fields_of(word: Signal, layout: Mapping[str, int]) -> dict[str, Signal]:

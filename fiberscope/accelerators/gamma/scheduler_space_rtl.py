@@ -7,28 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyrtl
 
-from fiberscope.accelerators.gamma.scheduler_parts_rtl import Forwarded, fields_of, fitting
+from fiberscope.accelerators.gamma.scheduler_parameters_rtl import FINE
+from fiberscope.accelerators.gamma.scheduler_parts_rtl import Completion, Forwarded, fields_of, fitting
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, INPUT, OUTPUT
 from fiberscope.hw.rtl.kit.trees import chosen, decoded, ones_of, total
 from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, packed, unless
 from fiberscope.hw.streams.memory_rtl import Memory
 
 if TYPE_CHECKING:
-    from fiberscope.accelerators.gamma.scheduler_rtl import SchedulerParameters
+    from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
     from fiberscope.accelerators.gamma.scheduler_tables_rtl import Tables
 
-__all__ = ["FINE", "Completion", "Fibers"]
-
-FINE = 4  # bits in which a size is told from others, from its highest on
-
-
-class Completion(NamedTuple):
-    """What an element may announce in a cycle: whether it does, of which task, its word and its length."""
-
-    flag: Signal
-    task: Signal
-    word: dict[str, Signal]
-    length: Signal
+__all__ = ["Fibers"]
 
 
 class _Returned(NamedTuple):

@@ -14,7 +14,7 @@ from fiberscope.hw.streams.memory_rtl import LOAD, Memory
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.scheduler_lines_rtl import LinesOfA
-    from fiberscope.accelerators.gamma.scheduler_rtl import SchedulerParameters
+    from fiberscope.accelerators.gamma.scheduler_parameters_rtl import SchedulerParameters
 
 # What the port ``load`` fills: a memory, the queue of row pointers to write, or with COUNTS a register: first
 # how many lines are in the stream, then how many tasks there are, with which the run begins. Those of inputs
