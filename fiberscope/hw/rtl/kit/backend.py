@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pyrtl
 
-from fiberscope.hw.rtl.kit.foreign import Models
+from fiberscope.hw.rtl.kit.behaviour import Models
 from fiberscope.hw.rtl.kit.twin import DataRegister, Twin, taken_as_checked
 from fiberscope.hw.rtl.kit.waves import is_shown
 from fiberscope.hw.rtl.kit.words import Words

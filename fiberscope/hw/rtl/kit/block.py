@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 from fiberscope.hw.rtl.kit.adapter import Adapter
+from fiberscope.hw.rtl.kit.behaviour import Behaviour
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.twin import Streams, Twin, build, verilog
 from fiberscope.sim import Component
-
-if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.foreign import ForeignBlock
 
 
 @dataclass(frozen=True)
@@ -70,3 +69,24 @@ class RtlBlock:
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
         """The blocks within whose Verilog has a file of its own (``fiberscope.hw.rtl.kit.foreign``)."""
         return ()
+
+
+@dataclass(frozen=True)
+class ForeignBlock(RtlBlock):
+    """A module of Verilog with a Python model; it has no parameters.
+
+    Args:
+        source: the file that has it.
+        model: makes the model, as it is behind a reset.
+    """
+
+    source: Path = field(kw_only=True)
+    model: Callable[[], Behaviour] = field(kw_only=True)
+
+    def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
+        """None: the file has them."""
+        return ""
+
+    def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
+        """It is."""
+        return (self,)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from fiberscope.hw.rtl.kit import channel
-from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.block import ForeignBlock, RtlBlock
 from fiberscope.hw.rtl.kit.channel import PENDING, carrying
-from fiberscope.hw.rtl.kit.foreign import ForeignBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.loops import loop_of, paths
 from fiberscope.hw.rtl.kit.parameters import Parameters

@@ -5,55 +5,16 @@ Verilog is what HDL simulators run. Where PyRTL runs the composition, a model in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
-
-import pyrtl
 
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.behaviour import Behaviour, leave_seat
+from fiberscope.hw.rtl.kit.block import ForeignBlock
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters
-from fiberscope.hw.rtl.kit.twin import Signal, Streams, Twin
-from fiberscope.sim.errors import SimulationError
 
-__all__ = ["Behaviour", "ForeignBlock", "Models", "foreign"]
-
-
-class Behaviour(Protocol):
-    """What a module does: the ``outputs`` of a cycle, then ``clock`` with all wires of it.
-
-    So what it drives in a cycle depends on its registers alone, not on what it sees in that cycle.
-    """
-
-    def outputs(self) -> Mapping[str, int]:
-        """The bits at every output in the cycle to come."""
-
-    def clock(self, wires: Mapping[str, int]) -> None:
-        """Run the cycle in which all wires were so."""
-
-
-@dataclass(frozen=True)
-class ForeignBlock(RtlBlock):
-    """A module of Verilog with a Python model; it has no parameters.
-
-    Args:
-        source: the file that has it.
-        model: makes the model, as it is behind a reset.
-    """
-
-    source: Path = field(kw_only=True)
-    model: Callable[[], Behaviour] = field(kw_only=True)
-
-    def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
-        """None: the file has them."""
-        return ""
-
-    def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
-        """It is."""
-        return (self,)
+__all__ = ["foreign"]
 
 
 def foreign(source: Path, interface: Interface, model: Callable[[], Behaviour]) -> ForeignBlock:
@@ -70,82 +31,8 @@ def foreign(source: Path, interface: Interface, model: Callable[[], Behaviour]) 
         Parameters,
         Parameters,
         lambda _parameters: interface,
-        lambda _parameters, between: _seat(interface, model, between),
+        lambda _parameters, between: leave_seat(interface, model, between),
         Adapter,
         source=source,
         model=model,
     )
-
-
-class _Driven(pyrtl.Input):  # type: ignore[misc]  # PyRTL has no types
-    """What a model drives; to the block of PyRTL around it an input."""
-
-    seat: _Seat
-
-
-@dataclass(eq=False)
-class _Seat:
-    """Where a model stands in a block of PyRTL: what it drives and what it sees, by the module's wires."""
-
-    module: str
-    model: Callable[[], Behaviour]
-    driven: dict[str, Signal]
-    seen: dict[str, Signal]
-
-
-def _seat(interface: Interface, model: Callable[[], Behaviour], between: Streams) -> None:
-    """Leave the place of the module empty, for a model to take."""
-    seat = _Seat(interface.module, model, {}, {})
-    for wire in interface.wires():
-        port = between.ports.get(wire.name)
-        if port is None:
-            continue  # clock and reset
-        if wire.direction == "output":
-            driven = _Driven(wire.width, f"{wire.name}_by_model")
-            driven.seat = seat
-            seat.driven[wire.name] = driven
-            port <<= driven
-        else:
-            seen = pyrtl.Output(wire.width, f"{wire.name}_at_model")
-            seat.seen[wire.name] = seen
-            seen <<= port
-
-
-class Models:
-    """The models within a twin, cycle by cycle: what they drive is ``given``, then they are ``clocked``.
-
-    Raises:
-        SimulationError: in the run, if a model does not say what it drives, or says what no wire carries.
-    """
-
-    def __init__(self, twin: Twin) -> None:
-        found = {driven.seat: None for driven in sorted(_driven(twin), key=lambda driven: str(driven.name))}
-        self._seated = [(seat, seat.model()) for seat in found]
-        self._outputs: list[Mapping[str, int]] = []
-
-    def given(self) -> dict[str, int]:
-        """The bits of what they drive in the cycle to come, by the wires of the block around them."""
-        self._outputs = [model.outputs() for _seat, model in self._seated]
-        return {
-            driven.name: _checked(seat, name, len(driven), outputs)
-            for (seat, _model), outputs in zip(self._seated, self._outputs, strict=True)
-            for name, driven in seat.driven.items()
-        }
-
-    def clocked(self, inspect: Callable[[str], int]) -> None:
-        """Run the cycle in which the wires of the block were so."""
-        for (seat, model), outputs in zip(self._seated, self._outputs, strict=True):
-            model.clock({**outputs, **{name: inspect(seen.name) for name, seen in seat.seen.items()}})
-
-
-def _driven(twin: Twin) -> set[_Driven]:
-    found: set[_Driven] = twin.block.wirevector_subset(_Driven)
-    return found
-
-
-def _checked(seat: _Seat, name: str, width: int, outputs: Mapping[str, int]) -> int:
-    if name not in outputs:
-        raise SimulationError(f"the model of {seat.module} does not say what {name} is")
-    if not 0 <= outputs[name] < 1 << width:
-        raise SimulationError(f"the model of {seat.module}: {name} is {outputs[name]}, of {width} bits")
-    return outputs[name]

@@ -12,9 +12,8 @@ from typing import Any
 import pyrtl
 
 from fiberscope.hw.rtl.kit.adapter import Adapter
-from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.block import ForeignBlock, RtlBlock
 from fiberscope.hw.rtl.kit.composition import Composition, Instance, Link, Part
-from fiberscope.hw.rtl.kit.foreign import ForeignBlock
 from fiberscope.hw.rtl.kit.interface import CLOCKING, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, module_head, unless

@@ -17,7 +17,7 @@ import cocotb
 from cocotb._decorators import Test, TestGenerator
 from cocotb.triggers import RisingEdge
 
-from fiberscope.hw.rtl.kit.foreign import Behaviour
+from fiberscope.hw.rtl.kit.behaviour import Behaviour
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.model import DRIVEN
 
