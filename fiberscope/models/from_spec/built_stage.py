@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.models.from_spec.chains import Chains
 from fiberscope.models.from_spec.leaf import Leaf
 from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_memory import StageMemory
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.blocks import CARRIES, Context
@@ -28,9 +29,6 @@ from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.fibertree import FiberTree
 
-if TYPE_CHECKING:
-    from fiberscope.models.from_spec.machine import MappedMachine
-
 __all__ = ["BuiltStage"]
 
 Part: TypeAlias = tuple[Mapping[str, Integers], Values]  # of an output: coordinates by loop, and values
@@ -40,7 +38,7 @@ class BuiltStage:
     """A stage in a machine's kernel.
 
     Args:
-        machine: that it is of.
+        stores: of the machine that it is of.
         stage: what runs.
         graph: as blocks.
         chains: of what it moves.
@@ -50,20 +48,21 @@ class BuiltStage:
 
     def __init__(
         self,
-        machine: MappedMachine,
+        stores: MappedMemory,
         stage: Stage,
         graph: Lowered,
         chains: Chains,
         prefix: str,
         before: BuiltStage | None,
     ) -> None:
+        machine = stores.machine
         graph = replace(graph, tensors=of_type(machine.value_type, graph.tensors))
         self.machine, self.stage, self.graph = machine, stage, graph
         context = Context(graph.graph, graph.tensors, 0)
         inside_has = {what: one.at_instances(stage.outer[-1]) for what, one in chains.items() if stage.outer}
         outside_has = {what: one.in_front() for what, one in chains.items()}
-        self.memory = StageMemory(machine.stores, stage, graph, inside_has or chains, context.nests)
-        in_front = StageMemory(machine.stores, stage, graph, outside_has, context.nests, machine.walking)
+        self.memory = StageMemory(stores, stage, graph, inside_has or chains, context.nests)
+        in_front = StageMemory(stores, stage, graph, outside_has, context.nests, machine.walking)
         nodes = graph.graph.nodes.values()
         outside = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)

@@ -27,7 +27,7 @@ from fiberscope.sim import Component
 from fiberscope.sim.clock import Clock
 
 if TYPE_CHECKING:
-    from fiberscope.models.from_spec.machine import MappedMachine
+    from fiberscope.models.from_spec.composition import MappedComposition
 
 __all__ = ["Leaf"]
 
@@ -49,7 +49,7 @@ class Leaf:
 
     def __init__(
         self,
-        machine: MappedMachine,
+        machine: MappedComposition,
         name: str,
         number: int,
         nodes: Sequence[Node],

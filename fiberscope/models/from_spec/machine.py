@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar, Concatenate, ParamSpec, TypeVar
+from collections.abc import Mapping, Sequence
 
-from fiberscope.accelerators.composition import Composition, PartFactory
+from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.accelerators.memory import MemoryParameters
-from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.memory.cache import FiberCacheBank
-from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.join import Intersect
-from fiberscope.hw.streams.run_sum import RunSum
-from fiberscope.hw.value_type import TYPES
 from fiberscope.models.from_spec.ahead import work_ahead
 from fiberscope.models.from_spec.built_stage import BuiltStage
 from fiberscope.models.from_spec.cascade import Made
 from fiberscope.models.from_spec.chains import chains_of
+from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.lowering import Lowered
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.settings import MappedParameters
 from fiberscope.models.from_spec.stages import Stage
-from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
-from fiberscope.sim import Component, Kernel
-from fiberscope.sim.clock import Clock
+from fiberscope.sim import Kernel
 from fiberscope.sim.stand_in import StandInKernel
 
 __all__ = ["MappedMachine"]
 
 MEGAHERTZ = 10**6  # the memory's clock is a whole number of these, so that it fits other clocks
-AnyComponent = TypeVar("AnyComponent", bound=Component)
-Arguments = ParamSpec("Arguments")
 
 
-class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # its memory may say no channels
+class MappedMachine(MappedComposition):
     """The machine of a specification, its operands loaded.
 
     Args:
@@ -47,15 +37,6 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         name: with which the names of its components begin.
         kernel: what runs it.
     """
-
-    PARTS: ClassVar[Mapping[str, PartFactory]] = {
-        **Composition.PARTS,
-        "alu": Alu,
-        "bank": FiberCacheBank,
-        "intersect": Intersect,
-        "merger": HighRadixMerger,
-        "runsum": RunSum,
-    }
 
     def __init__(
         self,
@@ -67,21 +48,16 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        self.NAME = name  # type: ignore[misc] # it is a machine of its own
-        super().__init__(parameters, parts, kernel or StandInKernel())
-        self.specification, self.value_type = specification, TYPES[parameters.value]
-        walk, core = parameters.timing.walk, self.kernel.clocks[0]
-        self.walking = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core
+        super().__init__(parameters, specification, [stage for stage, _graph in stages], name, parts, kernel)
         several = len(stages) > 1
         ideal = parameters.timing.memory == "ideal"
         chains = [{} if ideal else chains_of(specification, stage, graph.orders) for stage, graph in stages]
-        self.instances = max(stage.instances for stage, _graph in stages)
         self.stores = MappedMemory(self, [chain for each in chains for chain in each.values()])
         self.stages: list[BuiltStage] = []
         for (stage, graph), each in zip(stages, chains, strict=True):
             prefix = f"{graph.name}." if several else ""
             before = self.stages[-1] if self.stages else None
-            self.stages.append(BuiltStage(self, stage, graph, each, prefix, before))
+            self.stages.append(BuiltStage(self.stores, stage, graph, each, prefix, before))
         for component in self.kernel.components:
             if isinstance(component, StreamBlock):
                 component.value_type = self.value_type
@@ -91,17 +67,6 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
                 self.kernel, [one for stage in self.stages for leaf in stage.leaves for one in leaf.merges]
             )
         self.build()
-
-    def add_at(
-        self,
-        clock: Clock,
-        part: Callable[Concatenate[str, Arguments], AnyComponent],
-        name: str,
-        *arguments: Arguments.args,
-        **options: Arguments.kwargs,
-    ) -> AnyComponent:
-        """As ``add``, a part that none stands in for, in a clock."""
-        return self.kernel.add(part(f"{self.NAME}.{name}", *arguments, **options), clock)
 
     def result(self) -> Made:
         """The outputs as the instances wrote them."""
@@ -136,19 +101,6 @@ class MappedMachine(Composition[MappedParameters]):  # type: ignore[type-var] # 
             "interleave": -(-given.interleave // line) * line,
         }
         return MemoryParameters(channels=channels, **{**given.model_dump(mode="json"), **changed})
-
-    def part(self, name: str, unit: str) -> str:
-        """The part that a component is: one for it alone, if none stands in for all of its kind."""
-        return unit if unit in self.parts and self.parts[name] is self.PARTS[name] else name
-
-    def component(self, name: str) -> Unit:
-        """One of the architecture's by its name."""
-        return next(one for one in self._components() if one.name == name)
-
-    def _components(self) -> Iterator[Unit]:
-        for stage in self.stages:
-            config = stage.stage.einsums[0].bindings.config
-            yield from self.specification.configurations[config].components.values()
 
     def layouts(self) -> Sequence[Layout]:
         """Operands, and an area of each output's arrays for each instance."""

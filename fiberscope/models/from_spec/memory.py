@@ -18,7 +18,7 @@ from fiberscope.sim import Component as Block
 from fiberscope.sim.names import numbered
 
 if TYPE_CHECKING:
-    from fiberscope.models.from_spec.machine import MappedMachine
+    from fiberscope.models.from_spec.composition import MappedComposition
 
 __all__ = ["MappedMemory"]
 
@@ -46,7 +46,7 @@ class MappedMemory:
         chains: of all its stages.
     """
 
-    def __init__(self, machine: MappedMachine, chains: Sequence[Chain]) -> None:
+    def __init__(self, machine: MappedComposition, chains: Sequence[Chain]) -> None:
         self.machine = machine
         self.timing = machine.parameters.timing
         widest = max((-(-chain.width // 8) for chain in chains), default=LEAST_LINE)
