@@ -20,8 +20,6 @@ Numbers: TypeAlias = "npt.NDArray[Any]"
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from fiberscope.workloads.canonical import CsrArray
-
 __all__ = ["csr_in_place", "sparse"]
 
 
@@ -55,7 +53,7 @@ if not TYPE_CHECKING:
 
 def csr_in_place(
     values: Numbers, coordinates: Numbers, pointers: Numbers, shape: tuple[int, int]
-) -> CsrArray:
+) -> sparse.csr_array[Any]:
     """A matrix of arrays as they are: scipy copies one that views less than half of another."""
     matrix = sparse.csr_array(shape)
     matrix.data, matrix.indices, matrix.indptr = values, coordinates, pointers
