@@ -14,7 +14,7 @@ from rich.table import Table
 
 from fiberscope.accelerators.configuration import parse_settings, values
 from fiberscope.base.errors import InputError
-from fiberscope.hw.memory.cache_rtl import ARRAY
+from fiberscope.hw.memory.cache_parameters_rtl import ARRAY
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
 from fiberscope.hw.rtl.kit.composition import Part as InWhole

@@ -10,7 +10,8 @@ from bank_bench import Bench, Request, lines_of, requests
 from pairs import check_pair
 from scenarios import LARGE, LARGE_SEEDS, SCENARIOS
 
-from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
+from fiberscope.hw.memory.cache_rtl import BLOCK
 from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 

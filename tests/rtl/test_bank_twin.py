@@ -6,7 +6,8 @@ from memory_stub import MemoryStub
 from scenarios import SCENARIOS
 
 from fiberscope.hw.memory.cache_geometry import FiberCacheSpecification
-from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
+from fiberscope.hw.memory.cache_rtl import BLOCK
 from fiberscope.hw.rtl.kit.sram import Macro, Sram, srams
 from fiberscope.sim import Kernel, SimulationError
 from fiberscope.sim.testing import StreamSink, StreamSource

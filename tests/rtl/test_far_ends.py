@@ -17,7 +17,7 @@ from scenarios import LARGE, SCENARIOS
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.lanes.comparator_bank import TESTS
-from fiberscope.hw.memory.cache_rtl import NO_ARRAY, BankParameters
+from fiberscope.hw.memory.cache_parameters_rtl import NO_ARRAY, BankParameters
 from fiberscope.hw.memory.protocol import READ
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.channel import CAPACITY, ChannelParameters

@@ -3,7 +3,8 @@
 import pyrtl
 import pytest
 
-from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
+from fiberscope.hw.memory.cache_rtl import BLOCK
 from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT, READ
 from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.rtl.kit.memory_pins import memory_interface

@@ -13,7 +13,7 @@ from fiberscope.hw.fibers import merge_tree_rtl as merge_tree
 from fiberscope.hw.fibers.merge_rtl import MergerParameters
 from fiberscope.hw.fibers.merge_tree_rtl import MergeTreeParameters, compose
 from fiberscope.hw.memory import cache_rtl as bank
-from fiberscope.hw.memory.cache_rtl import BankParameters
+from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
 from fiberscope.hw.rtl.kit import channel, wrapper
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.channel import ChannelParameters

@@ -26,7 +26,7 @@ from fiberscope.accelerators.gamma.prefetcher_rtl import POINTER_BYTES
 from fiberscope.accelerators.gamma.scheduler_lines_rtl import END_BITS
 from fiberscope.accelerators.gamma.writer_rtl import LENGTH
 from fiberscope.hw.fibers.tasks_rtl import INDEX_BITS, Element, joined, word_of
-from fiberscope.hw.memory.cache_rtl import ARRAY
+from fiberscope.hw.memory.cache_parameters_rtl import ARRAY
 from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token

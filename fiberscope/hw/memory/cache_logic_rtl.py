@@ -40,7 +40,7 @@ from fiberscope.hw.rtl.kit.trees import any_of
 from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, index_bits, named
 
 if TYPE_CHECKING:
-    from fiberscope.hw.memory.cache_rtl import BankParameters
+    from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
 
 READ_LANE = "memory_requests.1"  # where a line read leaves behind the write-back of its victim
 

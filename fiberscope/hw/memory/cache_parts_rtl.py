@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.smallest import Candidate
 from fiberscope.hw.rtl.kit.twin import Signal, Streams
 
 if TYPE_CHECKING:
-    from fiberscope.hw.memory.cache_rtl import BankParameters
+    from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fiberscope.hw.memory.cache_rtl import BLOCK, BankParameters
+from fiberscope.hw.memory.cache_parameters_rtl import BankParameters
+from fiberscope.hw.memory.cache_rtl import BLOCK
 from fiberscope.hw.memory.protocol import CONSUME, FETCH, READ, WRITE, WRITE_THROUGH, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.sim.testing import Token

@@ -14,7 +14,7 @@ from pairs import End, random_channel
 from scenario import Scenario
 
 from fiberscope.hw.memory.cache_geometry import INDEXES
-from fiberscope.hw.memory.cache_rtl import NO_ARRAY, BankParameters
+from fiberscope.hw.memory.cache_parameters_rtl import NO_ARRAY, BankParameters
 from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT
 from fiberscope.hw.memory.tags import Sets
 from fiberscope.sim import Component, Kernel
