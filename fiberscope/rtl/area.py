@@ -44,8 +44,8 @@ def show(
     """
     check_outputs({"the areas": output}, {"the library of cells": None if liberty is None else Path(liberty)})
     try:
-        require()
         cells = None if liberty is None else library(liberty)
+        require()
         measured = [(block, given, _measure(block, given, cells)) for block, given in _watched(chosen)]
     except HdlError as error:
         raise InputError(str(error)) from error

@@ -67,7 +67,7 @@ def test_what_takes_a_report_of_it_finds_it_again(here: Path) -> None:
     assert run(["new", "machine", "mine"]) == 0
     assert run(["sim", "mine/machine.py", SMALL, "--json", "out.json"]) == 0
     assert run(["rerun", "out.json"]) == 0
-    assert run(["page", "out.json", "-o", "out.html"]) == 0
+    assert run(["page", "out.json", "--run-sources", "-o", "out.html"]) == 0
     assert "mine: its components and where their cycles went" in (here / "out.html").read_text(
         encoding="utf-8"
     )

@@ -201,9 +201,25 @@ def test_a_sweep_stops_with_points_at_work(tmp_path: Path, monkeypatch, capsys) 
     run = engine._Execution
     monkeypatch.setattr(run, "_hear", ticking(signal.SIGINT, run._hear, sent))
     long = "uniform:rows=9000,cols=9000,nonzeros=900000,seed=1"
-    command = ["sweep", "gamma", long, "--grid", "pe.count=8,16", "--workers", "1", "-q"]
+    command = ["sweep", "gamma", long, "--grid", "pe.count=8,16", "--workers", "2", "-q"]
     before = time.monotonic()
     assert cli.run([*command, "--store", str(tmp_path / "store")]) == 130
     assert time.monotonic() - before < 60
     assert time.process_time() - sent[0] < 1
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("heeding")
+def test_a_sweep_in_one_process_stops_with_a_point_at_work(tmp_path: Path, monkeypatch, capsys) -> None:
+    pytest.importorskip("pyarrow")
+    from fiberscope.explore.sweeps import dispatch
+
+    sent: list[float] = []
+    monkeypatch.setattr(dispatch, "run_task", ticking(signal.SIGINT, dispatch.run_task, sent))
+    long = "uniform:rows=9000,cols=9000,nonzeros=900000,seed=1"
+    command = ["sweep", "gamma", long, "--grid", "pe.count=8,16", "--workers", "1", "-q"]
+    before = time.monotonic()
+    assert cli.run([*command, "--store", str(tmp_path / "store")]) == 130
+    assert time.monotonic() - before < 60
+    assert sent
     assert capsys.readouterr().err == ""

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import fiberscope
+
 
 @contextmanager
 def worker_here(_workers: int = 1) -> Iterator[Any]:
@@ -24,3 +26,19 @@ def sweeps_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps start no processes of workers, which tests of clusters and of sweeps are about."""
     if importlib.util.find_spec("distributed"):
         monkeypatch.setattr("fiberscope.explore.sweeps.clusters.local_client", worker_here)
+
+
+def key_of(client: Any) -> dict[str, object]:
+    """Dask's configuration for whoever has the key of the client's scheduler."""
+    tls = client.security.get_tls_config_for_role("client")
+    prefix = "distributed.comm.tls"
+    keys = {f"{prefix}.ca-file": tls["ca_file"], f"{prefix}.client.cert": tls["cert"]}
+    return {**keys, f"{prefix}.client.key": tls["key"], "distributed.comm.require-encryption": True}
+
+
+def sweep_by_key(key: dict[str, object], **options: Any) -> Any:
+    """Sweep at a scheduler that asks for a key."""
+    import dask
+
+    with dask.config.set(key):
+        return fiberscope.sweep(**options)

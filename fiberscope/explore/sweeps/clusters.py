@@ -50,6 +50,11 @@ def _there(address: str) -> Iterator[Client]:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
         raise InputError(f"{address}: no Dask scheduler answers ({' '.join(str(error).split())})") from error
+    except TypeError as error:  # what Dask raises where its configuration has no key
+        raise InputError(
+            f"{address}: the scheduler uses TLS and there is no key for it; "
+            "give one in Dask's configuration under distributed.comm.tls"
+        ) from error
     with client:
         yield client
 

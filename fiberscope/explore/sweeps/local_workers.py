@@ -122,7 +122,7 @@ class _Workers:
         while not self._ending.wait(LOOK_SECONDS):
             if self._present() >= self._workers:
                 self._errors.release()
-                self._short, self._allowed = 0, MOST_SHORT
+                self._short = 0
             if self._process.poll() is None:
                 continue
             self._short += time.monotonic() - self._began < SHORT_SECONDS
@@ -159,6 +159,7 @@ class _Workers:
                     f"{self._workers} workers have not started within {START_SECONDS:g} s; {ALONE}"
                 )
             time.sleep(0.02)
+        self._short, self._allowed = 0, MOST_SHORT
 
     def __enter__(self) -> _Workers:
         return self

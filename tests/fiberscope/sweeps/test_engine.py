@@ -18,6 +18,7 @@ import pandas as pd
 import psutil
 import pytest
 from scipy import sparse
+from sweeps_here import key_of, sweep_by_key
 
 import fiberscope
 from fiberscope import cli
@@ -166,14 +167,14 @@ def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
     scheduler: str, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = "fiberscope.explore.sweeps.worker"
-    child = f"import runpy, time; time.sleep(2); runpy.run_module('{module}', run_name='__main__')"
+    child = f"import runpy, time; time.sleep(11); runpy.run_module('{module}', run_name='__main__')"
     monkeypatch.setattr("fiberscope.explore.sweeps.runner._CHILD", [sys.executable, "-c", child])
     mine = altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL")
     frame = fiberscope.sweep(
         mine,
         "uniform:rows=9,cols=9,nonzeros=20",
         grid={"fault": ["interrupt", "none"]},
-        timeout=1.5,
+        timeout=10,
         store=tmp_path / "s",
         scheduler=scheduler,
         quiet=True,
@@ -297,9 +298,11 @@ def wait_for_rows(folder: Path, chance: random.Random, over: Callable[[], bool])
     time.sleep(chance.uniform(0, 0.1))
 
 
-def killed_sweep(given: dict[str, Any], folder: Path, chance: random.Random) -> bool:
+def killed_sweep(
+    key: dict[str, object], options: dict[str, Any], folder: Path, chance: random.Random
+) -> bool:
     """Start a sweep and kill it; whether it had not come to its end before."""
-    process = FORKS.Process(target=fiberscope.sweep, kwargs=given)
+    process = FORKS.Process(target=sweep_by_key, args=(key,), kwargs=options)
     process.start()
     wait_for_rows(folder, chance, lambda: not process.is_alive())
     process.kill()
@@ -328,17 +331,18 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
 ) -> None:
     chance, store, scheduler = random.Random(sweeps), tmp_path / "s", workers.scheduler.address
     pauses = list(range(1, 1 + 5 * (sweeps + deaths)))
-    given = {"accelerator": toy, "workloads": SLOW, "grid": {"lane.pause": pauses}}
-    given |= {"store": store, "scheduler": scheduler, "quiet": True}
+    key = key_of(workers)
+    options = {"accelerator": toy, "workloads": SLOW, "grid": {"lane.pause": pauses}}
+    options |= {"store": store, "scheduler": scheduler, "quiet": True}
     seen: dict[str, bytes] = {}
     ended = 0
     for _ in range(sweeps):
-        ended += killed_sweep(given, store, chance)
+        ended += killed_sweep(key, options, store, chance)
         seen |= finished(store)
     over = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         killed = pool.submit(kill_workers, workers, store, chance, deaths, over)
-        frame = fiberscope.sweep(**given)
+        frame = sweep_by_key(key, **options)
         over.set()
     assert (ended, killed.result()) == (sweeps, deaths)
     assert list(frame["status"]) == ["done"] * len(pauses)

@@ -1,7 +1,7 @@
 """The workers that a sweep starts on this computer: who can talk to them, and what they need to start."""
 
 import ipaddress
-import os
+import json
 import resource
 import shutil
 import ssl
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from distributed import Client
 from distributed.security import Security
@@ -26,16 +25,23 @@ SEARCHED = ["--minimise", "cycles", "--over", "space.yaml", "--points", "2"]
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("suite", "search")]
 
 
-def listening(process: psutil.Process) -> list[str]:
-    """The addresses on which a process and all that it has started accept connections."""
-    alive = [process, *process.children(recursive=True)]
-    sockets = [each for one in alive for each in one.net_connections("inet")]
-    return [each.laddr.ip for each in sockets if each.status == psutil.CONN_LISTEN]
+# In a process of its own, where no other test has opened a socket.
+LISTENING = """
+import json, os, psutil
+from fiberscope.explore.sweeps.clusters import connected
+from fiberscope.explore.sweeps.executors import Where
+
+with connected(Where(workers=2)) as client:
+    assert client.submit(os.getpid, pure=False).result(timeout=60) != os.getpid()
+    alive = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    sockets = [socket for process in alive for socket in process.net_connections("inet")]
+    print(json.dumps([socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN]))
+"""
 
 
 def test_all_sockets_of_a_sweep_are_on_the_loopback_address_and_none_speaks_http(workers: Any) -> None:
-    assert workers.submit(os.getpid, pure=False).result(timeout=60) != os.getpid()
-    addresses = listening(psutil.Process())
+    command = [sys.executable, "-c", LISTENING]
+    addresses = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     assert len(addresses) >= 3  # the scheduler, and two workers at least
     assert all(ipaddress.ip_address(address).is_loopback for address in addresses)
     workers_here = workers.scheduler_info(n_workers=-1)["workers"].values()
