@@ -104,6 +104,7 @@ def _anchor(heading: str) -> str:
     [
         pytest.param("README.md", marks=[pytest.mark.slow, pytest.mark.real]),
         "docs/graph.md",
+        "docs/mapped.md",
         "docs/teaal.md",
         "docs/tour.md",
     ],
