@@ -36,8 +36,8 @@ def installed() -> dict[str, str]:
     """
     from importlib.metadata import entry_points  # noqa: PLC0415  (it reads of every package there is)
 
-    found = {one.name: one.module for one in entry_points(group="fiberscope.machines")}
-    return {name: found[name] for name in sorted(found.keys() - set(names()))}
+    modules = {entry.name: entry.module for entry in entry_points(group="fiberscope.machines")}
+    return {name: modules[name] for name in sorted(modules.keys() - set(names()))}
 
 
 def summary(name: str) -> str:

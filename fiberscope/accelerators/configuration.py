@@ -212,13 +212,13 @@ def leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str,
 
 
 def _check_keys(model: type[BaseModel], entries: Mapping[str, Entry], name: str) -> None:
-    known = list(leaf_keys(model))
+    keys = list(leaf_keys(model))
     for key, entry in entries.items():
-        inside = [other for other in known if other.startswith(f"{key}.")]
+        inside = [other for other in keys if other.startswith(f"{key}.")]
         if inside:
             raise ConfigurationError(f"{entry.origin}: {key} is a section; set {', '.join(inside)}")
-        if key not in known:
-            raise ConfigurationError(f"{entry.origin}: {name} has no parameter {key}; {nearest(key, known)}")
+        if key not in keys:
+            raise ConfigurationError(f"{entry.origin}: {name} has no parameter {key}; {nearest(key, keys)}")
 
 
 def _nested(entries: Mapping[str, Entry]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["OperandFormat", "compressed", "lies_dense", "told"]
+__all__ = ["OperandFormat", "compressed", "full_operand_notes", "lies_dense"]
 
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
@@ -37,7 +37,7 @@ def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> boo
 def compressed(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
     """The parameters of a machine with some of its operands as compressed as others, be they full."""
     of = getattr(parameters, "format", None)
-    full = {operand for operand, one in operands.items() if lies_dense(parameters, operand, one)}
+    full = {operand for operand, name in operands.items() if lies_dense(parameters, operand, name)}
     if not full or not isinstance(of, OperandFormat):
         return parameters
     left = [operand for operand in "AB" if of.dense in (operand, "both") and operand not in full]
@@ -45,7 +45,7 @@ def compressed(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -
     return parameters.model_copy(update={"format": of.model_copy(update={"dense": dense})})
 
 
-def told(dense: Mapping[str, bool]) -> tuple[str, ...]:
+def full_operand_notes(dense: Mapping[str, bool]) -> tuple[str, ...]:
     """What a report tells of operands that lie as values alone, by operand."""
     names = [name for name, alone in dense.items() if alone]
     if not names:

@@ -56,12 +56,12 @@ class ChannelParameters(Configuration):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        for key, value, known in (
+        for key, value, choices in (
             ("standard", self.standard, standards()),
             ("address_map", self.address_map, ADDRESS_MAPS),
         ):
-            if value not in known:
-                raise ValueError(f"memory.{key} is {value}; it should be one of {', '.join(known)}")
+            if value not in choices:
+                raise ValueError(f"memory.{key} is {value}; it should be one of {', '.join(choices)}")
         if self.width & (self.width - 1):
             raise ValueError(f"memory.width is {self.width} bits; it should be a power of two")
         if not SLOWEST <= self.hertz <= FASTEST:
@@ -158,13 +158,13 @@ def hearing(channels: Sequence[MemoryChannel], note: Callable[[int, int, int, in
 
 
 def _both(
-    one: Callable[[int, int, int, int], None], other: Callable[[int, int, int, int], None]
+    first: Callable[[int, int, int, int], None], other: Callable[[int, int, int, int], None]
 ) -> Callable[[int, int, int, int], None]:
-    def told(now: int, operation: int, address: int, tag: int) -> None:
-        one(now, operation, address, tag)
+    def note_both(now: int, operation: int, address: int, tag: int) -> None:
+        first(now, operation, address, tag)
         other(now, operation, address, tag)
 
-    return told
+    return note_both
 
 
 def traffic(channels: Sequence[MemoryChannel], tensors: Mapping[str, Sequence[int]]) -> dict[str, Traffic]:

@@ -84,10 +84,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The compiled form, if there is one."""
-        found = PathFinder.find_spec(fullname, path, target)
-        if found is None or found.origin is None or not found.origin.endswith(".py"):
+        source_spec = PathFinder.find_spec(fullname, path, target)
+        if source_spec is None or source_spec.origin is None or not source_spec.origin.endswith(".py"):
             return None
-        return spec(fullname, Path(found.origin))
+        return spec(fullname, Path(source_spec.origin))
 
 
 def spec(name: str, source: Path) -> ModuleSpec | None:

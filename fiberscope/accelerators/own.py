@@ -48,8 +48,8 @@ def run_file(path: Path) -> ModuleType:
         ConfigurationError: there is none, or it cannot be run.
     """
     if not path.is_file():
-        known = f"a machine of one's own is a folder with a {MACHINE}, or a Python file"
-        raise ConfigurationError(f"{path}: there is no such file; {known}")
+        expected = f"a machine of one's own is a folder with a {MACHINE}, or a Python file"
+        raise ConfigurationError(f"{path}: there is no such file; {expected}")
     try:
         with module_cache.used():
             return importlib.import_module(f"{_package(path.parent)}.{path.stem}")
@@ -60,7 +60,7 @@ def run_file(path: Path) -> ModuleType:
 def _package(folder: Path) -> str:
     """Make a package of a folder, with nothing imported yet; its name."""
     name = package_name(folder)
-    for module in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+    for module in [module for module in sys.modules if module == name or module.startswith(f"{name}.")]:
         del sys.modules[module]
     importlib.invalidate_caches()  # a file may be newer than what is known of its folder
     spec = _package_spec(name, folder.resolve())
@@ -72,9 +72,9 @@ def _package(folder: Path) -> str:
 
 def _package_spec(name: str, folder: Path) -> ModuleSpec:
     if (folder / PACKAGE).is_file():
-        found = importlib.util.spec_from_file_location(name, folder / PACKAGE)
-        assert found is not None  # its name ends in .py
-        return found
+        package = importlib.util.spec_from_file_location(name, folder / PACKAGE)
+        assert package is not None  # its name ends in .py
+        return package
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [str(folder)]
     return spec

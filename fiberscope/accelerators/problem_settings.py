@@ -100,42 +100,44 @@ class ProblemMaker:
         parameters = self._parameters.model_dump()
         if not tensors:
             return self.kind(_operands(a, b, exact, tell), parameters)
-        given = self._named(tensors)
+        operands = self._named(tensors)
         named: Sequence[Operand]
         if self.kind.of_any_order:
-            named = [open_tensor(one, name, exact=exact, progress=tell) for name, one in given.items()]
+            named = [
+                open_tensor(operand, name, exact=exact, progress=tell) for name, operand in operands.items()
+            ]
         else:
-            named = [load_operand(one, name, exact, tell) for name, one in given.items()]
+            named = [load_operand(operand, name, exact, tell) for name, operand in operands.items()]
         return self.kind(named, parameters, in_order=False)
 
     def _named(self, tensors: Mapping[str, object]) -> dict[str, object]:
         """Operands by name, in the order of the problem's."""
-        known = self.kind.tensors
+        operand_names = self.kind.tensors
         for name in tensors:
-            if name not in known:
-                fix = f"{nearest(name, known)}; {MORE_FACTORS}; {ANY_EXPRESSION}"
+            if name not in operand_names:
+                fix = f"{nearest(name, operand_names)}; {MORE_FACTORS}; {ANY_EXPRESSION}"
                 raise WorkloadError(f"{self.kind.kind} has no operand {name}", fix=fix)
-        given = {name: tensors[name] for name in known if name in tensors}
-        missing = next((name for name in known[: len(given)] if name not in given), None)
+        operands = {name: tensors[name] for name in operand_names if name in tensors}
+        missing = next((name for name in operand_names[: len(operands)] if name not in operands), None)
         if missing is not None:
             raise WorkloadError(f"{self.kind.kind} takes {missing}", fix=f"give {missing}=MATRIX")
-        return given
+        return operands
 
 
 def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
-    known = {kind.kind: kind for kind in accelerator.solves}
+    kinds = {kind.kind: kind for kind in accelerator.solves}
     if entry is None:
         return accelerator.solves[0]
     asked = str(entry.value)
-    if asked not in known:
+    if asked not in kinds:
         what = f"{entry.origin}: {accelerator.name} solves no {KIND} {asked}"
-        raise ConfigurationError(f"{what}; {nearest(asked, known)}; {_elsewhere(asked)}")
-    return known[asked]
+        raise ConfigurationError(f"{what}; {nearest(asked, kinds)}; {_elsewhere(asked)}")
+    return kinds[asked]
 
 
 def _elsewhere(kind: str) -> str:
     """What solves a kind of problem that a machine does not, in a few words."""
-    others = [name for name in names() if any(one.kind == kind for one in find(name).solves)]
+    others = [name for name in names() if any(problem.kind == kind for problem in find(name).solves)]
     return f"{' or '.join(others)} does" if others else ANY_EXPRESSION
 
 
@@ -157,11 +159,11 @@ def _operands(a: object, b: object, exact: bool, progress: Callable[[int, int], 
         if b is not None:
             raise WorkloadError("gemm draws both operands", where=a, fix="give no second one")
         return draw(a)
-    given = {"A": a} if b is None else {"A": a, "B": b}
-    return [load_operand(operand, letter, exact, progress) for letter, operand in given.items()]
+    operands = {"A": a} if b is None else {"A": a, "B": b}
+    return [load_operand(operand, letter, exact, progress) for letter, operand in operands.items()]
 
 
-def load_operand(given: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:
+def load_operand(operand: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:
     """One operand.
 
     Args:
@@ -173,8 +175,8 @@ def load_operand(given: object, letter: str, exact: bool, progress: Callable[[in
     Raises:
         WorkloadError: it cannot be had.
     """
-    if isinstance(given, Workload):
-        return given
-    if isinstance(given, str | Path):
-        return load_workload(given, exact=exact, progress=progress)
-    return from_scipy(given, name=letter)
+    if isinstance(operand, Workload):
+        return operand
+    if isinstance(operand, str | Path):
+        return load_workload(operand, exact=exact, progress=progress)
+    return from_scipy(operand, name=letter)

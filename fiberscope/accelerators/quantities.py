@@ -37,14 +37,14 @@ class Quantity:
     examples: str
     plain: bool = True
 
-    def parse(self, given: object) -> int:
+    def parse(self, text: object) -> int:
         """The quantity in base units.
 
         Raises:
             ValueError: not a number with a known unit, negative, too large, or not whole in the base unit.
         """
-        match = _TEXT.fullmatch(str(given).strip())
-        if match is None or isinstance(given, bool):
+        match = _TEXT.fullmatch(str(text).strip())
+        if match is None or isinstance(text, bool):
             raise ValueError(self._advice())
         amount = Fraction(match["number"]) * self._factor(match["unit"])
         if amount.denominator != 1 or amount > _LARGEST:
@@ -91,13 +91,13 @@ TIME = Quantity(
 )
 
 
-def in_base_units(given: object) -> object:
+def in_base_units(value: object) -> object:
     """The number that a text with a unit is, in its base unit; anything else as it is."""
-    if isinstance(given, str):
+    if isinstance(value, str):
         for quantity in (SIZE, FREQUENCY, BANDWIDTH, TIME):
             with suppress(ValueError):
-                return quantity.parse(given)
-    return given
+                return quantity.parse(value)
+    return value
 
 
 Bytes = Annotated[int, BeforeValidator(SIZE.parse), PlainSerializer(SIZE.text, when_used="json")]

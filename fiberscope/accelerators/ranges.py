@@ -46,6 +46,6 @@ def _range(field: FieldInfo) -> Range:
 
 def _bound(field: FieldInfo, name: str) -> object:
     """A bound, a quantity with its unit."""
-    found = [getattr(item, name) for item in field.metadata if hasattr(item, name)]
+    bounds = [getattr(item, name) for item in field.metadata if hasattr(item, name)]
     texts: list[Any] = [item.func for item in field.metadata if isinstance(item, PlainSerializer)]
-    return texts[0](found[0]) if found and texts else next(iter(found), None)
+    return texts[0](bounds[0]) if bounds and texts else next(iter(bounds), None)

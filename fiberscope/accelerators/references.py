@@ -29,7 +29,7 @@ APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
-def resolved(text: str, known: Known, complaint: Complaint) -> object:
+def resolved(text: str, names: Known, complaint: Complaint) -> object:
     """The value of a text with references.
 
     Args:
@@ -39,18 +39,18 @@ def resolved(text: str, known: Known, complaint: Complaint) -> object:
     """
     whole = REFERENCE.fullmatch(text)
     if whole:
-        return _value(whole[1], known, complaint)
-    written = REFERENCE.sub(lambda match: str(_value(match[1], known, complaint)), text)
+        return _value(whole[1], names, complaint)
+    written = REFERENCE.sub(lambda match: str(_value(match[1], names, complaint)), text)
     if "${" in written:
         raise complaint("a reference should be written as in ${fibercache.size / 8}")
     return written
 
 
-def _value(reference: str, known: Known, complaint: Complaint) -> int | float:
+def _value(reference: str, names: Known, complaint: Complaint) -> int | float:
     def within(message: str) -> Exception:
         return complaint(f"${{{reference}}}: {message}")
 
-    number = worked_out(compiled(reference, within), known, within)
+    number = worked_out(compiled(reference, within), names, within)
     return int(number) if number.denominator == 1 else float(number)
 
 
@@ -89,7 +89,7 @@ def _words(part: Expression) -> Iterator[str]:
         yield part.name
 
 
-def worked_out(words: Sequence[str], known: Known, complaint: Complaint) -> Fraction:
+def worked_out(words: Sequence[str], names: Known, complaint: Complaint) -> Fraction:
     """What such words come to.
 
     Args:
@@ -107,14 +107,14 @@ def worked_out(words: Sequence[str], known: Known, complaint: Complaint) -> Frac
             except ZeroDivisionError as error:
                 raise complaint("it divides by zero") from error
         else:
-            stack.append(Fraction(word) if word[0].isdigit() else _known(word, known, complaint))
+            stack.append(Fraction(word) if word[0].isdigit() else _known(word, names, complaint))
     return stack.pop()
 
 
-def _known(name: str, known: Known, complaint: Complaint) -> Fraction:
-    if name not in known:
-        raise complaint(f"there is no {name}; {nearest(name, known)}")
-    value = known[name]
+def _known(name: str, names: Known, complaint: Complaint) -> Fraction:
+    if name not in names:
+        raise complaint(f"there is no {name}; {nearest(name, names)}")
+    value = names[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise complaint(f"{name} is {value}; it should be a number")
     return Fraction(value)

@@ -70,10 +70,10 @@ class RequestCheck:
         return -(-(layout.start + layout.size) // self.line) * self.line
 
     def _find_overlaps(self) -> None:
-        for one, other in pairwise(self._layouts):
-            if other.start // self.line * self.line < self._end(one):
-                under, over = self._tensor(one.start), self._tensor(other.start)
-                place = f"{one.start:#x} to {self._end(one):#x}"
+        for layout, other in pairwise(self._layouts):
+            if other.start // self.line * self.line < self._end(layout):
+                under, over = self._tensor(layout.start), self._tensor(other.start)
+                place = f"{layout.start:#x} to {self._end(layout):#x}"
                 self.faults.append(f"{over}: an array at {other.start:#x} lies over one of {under}, {place}")
 
     def note(self, now: int, operation: int, address: int, tag: int) -> None:

@@ -82,11 +82,11 @@ class MachineCase:
         kind = self.kind
         settings = dict(self.variants[variant])
         parameters = load(kind.configuration, kind.shipped, name=kind.name, settings=settings)
-        given: tuple[Any, ...] = operands
+        arguments: tuple[Any, ...] = operands
         if self.problem is not None:
             workloads = [from_scipy(operand) for operand in operands]
-            given = tuple(kind.solves[0](workloads, self.problem).given())
-        return kind.models[EVENT](parameters, *given, **options)
+            arguments = tuple(kind.solves[0](workloads, self.problem).given())
+        return kind.models[EVENT](parameters, *arguments, **options)
 
     def inexact_operands(self) -> Operands:
         """The operands with values whose sums depend on the order in which they are added."""
@@ -99,12 +99,12 @@ class MachineCase:
 def random_operands(rows: int, inner: int, columns: int, nonzeros: int, seed: int = 1) -> Operands:
     """Two matrices of small whole values, so that sums are exact in any order."""
     generator = np.random.default_rng(seed)
-    found = []
+    operands = []
     for shape in ((rows, inner), (inner, columns)):
         places = np.sort(generator.choice(shape[0] * shape[1], nonzeros, replace=False))
         values = generator.integers(-3, 4, nonzeros).astype(float)
-        found.append(sparse.csr_array((values, (places // shape[1], places % shape[1])), shape=shape))
-    return found[0], found[1]
+        operands.append(sparse.csr_array((values, (places // shape[1], places % shape[1])), shape=shape))
+    return operands[0], operands[1]
 
 
 def run_to_end(machine: AnyMachine) -> AnyMachine:
@@ -161,8 +161,8 @@ def check_order(case: MachineCase, variant: str) -> None:
     operands = case.inexact_operands()
     expected = outcome(run_to_end(case.build(variant, operands)))
     for options in KERNELS:
-        found = outcome(run_to_end(case.build(variant, operands, kernel=Kernel(**options))))
-        assert found == expected, options
+        result = outcome(run_to_end(case.build(variant, operands, kernel=Kernel(**options))))
+        assert result == expected, options
 
 
 def check_turns(case: MachineCase, *variants: str) -> None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["checked", "origin", "parse_parts"]
 
 
-def parse_parts(given: Sequence[str]) -> dict[str, PartFactory]:
+def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
     """The parts of a command line, each written ``name=module:Class``; modules of the current folder too.
 
     Raises:
         InputError: one that is not written so, that cannot be imported, or is given twice.
     """
     parts: dict[str, PartFactory] = {}
-    for text in given:
+    for text in texts:
         name, _, place = text.partition("=")
         module, _, attribute = place.partition(":")
         if not (name and module and attribute):
@@ -48,12 +48,12 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
             loaded = importlib.import_module(module)
     except (Exception, SystemExit) as error:  # whatever the user's module raises
         raise InputError(f"--part {text}: cannot import {module}: {_fault(error)}") from error
-    found = getattr(loaded, attribute, None)
-    if not callable(found):
+    attribute_value = getattr(loaded, attribute, None)
+    if not callable(attribute_value):
         classes = [name for name, value in vars(loaded).items() if inspect.isclass(value)]
         advice = nearest(attribute, classes) if classes else "it has no classes"
         raise InputError(f"--part {text}: {module} has no class {attribute}; {advice}")
-    factory: PartFactory = found
+    factory: PartFactory = attribute_value
     return factory
 
 
@@ -86,16 +86,16 @@ def _checked(part: str, make: PartFactory) -> PartFactory:
         if fault:
             raise InputError(f"the part {part}: {origin(make)} is not made as the machine makes it: {fault}")
         try:
-            made: object = make(*arguments, **options)
+            component: object = make(*arguments, **options)
         except SimulationError:  # what the machine refuses
             raise
         except Exception as error:
             raise InputError(f"the part {part}: {origin(make)} cannot be made: {_fault(error)}") from error
-        if not isinstance(made, Component):
+        if not isinstance(component, Component):
             raise InputError(
-                f"the part {part}: {origin(make)} made {made!r}, which is no fiberscope.sim.Component"
+                f"the part {part}: {origin(make)} made {component!r}, which is no fiberscope.sim.Component"
             )
-        return made
+        return component
 
     return make_one
 

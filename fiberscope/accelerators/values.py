@@ -15,7 +15,7 @@ from fiberscope.workloads.canonical import CsrArray
 
 __all__ = ["TypedParameters", "typed"]
 
-VALUE_BITS = {AUTO: 64, INTEGER: 32} | {name: one.bits for name, one in TYPES.items() if one.floats}
+VALUE_BITS = {AUTO: 64, INTEGER: 32} | {name: kind.bits for name, kind in TYPES.items() if kind.floats}
 
 
 class TypedParameters(CompositionParameters):
@@ -33,13 +33,13 @@ class TypedParameters(CompositionParameters):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_in(cls, given: dict[str, Any]) -> dict[str, Any]:
+    def _fill_in(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Say what values and elements take where that is left to the values' type."""
-        of, value = given.get("format"), VALUE_BITS.get(given.get("value", AUTO))
+        of, value = fields.get("format"), VALUE_BITS.get(fields.get("value", AUTO))
         if not isinstance(of, Mapping) or value is None:
-            return given
+            return fields
         left = {key: (beside + value) // cls.UNIT for key, beside in cls.BESIDE.items()}
-        return given | {"format": {**of, **{key: size for key, size in left.items() if of.get(key) == AUTO}}}
+        return fields | {"format": {**of, **{key: size for key, size in left.items() if of.get(key) == AUTO}}}
 
 
 def typed(values: ValueType, a: CsrArray, b: CsrArray, setting: str = "value") -> tuple[CsrArray, CsrArray]:

@@ -40,8 +40,8 @@ def _explained(schema: type[BaseModel], document: Document, fault: Any) -> Excep
     if fault["type"] == "missing":
         return document.error(path, f"{where} is missing")
     if fault["type"] == "extra_forbidden":
-        known = _keys_beside(schema, path)
-        return document.error(path, f"there is no {where}; {nearest(str(path[-1]), known)}", key=True)
+        keys = _keys_beside(schema, path)
+        return document.error(path, f"there is no {where}; {nearest(str(path[-1]), keys)}", key=True)
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
     if fault["type"] == "value_error" and isinstance(fault["input"], dict):  # of values that are at odds
         return document.error(path, f"{where}: {message}")
@@ -74,8 +74,8 @@ def _section_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401
     """The section that a field holds, be it in a list, a mapping or an option."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    found = [_section_in(part) for part in getattr(annotation, "__args__", ())]
-    return next((section for section in found if section), None)
+    sections = [_section_in(part) for part in getattr(annotation, "__args__", ())]
+    return next((section for section in sections if section), None)
 
 
 def _shown(value: object) -> str:

@@ -110,7 +110,7 @@ def check(file: _File) -> None:
     from fiberscope.models.graphs.check import operands_of
     from fiberscope.models.graphs.expression import Unreadable, expressions_of
     from fiberscope.models.graphs.read import read_gv
-    from fiberscope.models.graphs.splits import told
+    from fiberscope.models.graphs.splits import split_lines
 
     read = read_gv(file)
     check_graph(read)
@@ -118,7 +118,7 @@ def check(file: _File) -> None:
         meant = [str(one) for one in expressions_of(read)]
     except Unreadable as error:
         meant = [f"no expression can be read: {error}"]
-    print("\n".join([*meant, *told(read.splits)]))
+    print("\n".join([*meant, *split_lines(read.splits)]))
     print(f"Reads: {', '.join(operands_of(read))}")
     print("Blocks: " + ", ".join(f"{count} {name}" for name, count in sorted(read.counts().items())))
     for note in read.notes:

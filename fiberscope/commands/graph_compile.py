@@ -99,7 +99,7 @@ def compile_(
 
 
 def _summary(made: Compiled, shown: list[_Shown], output: Path | None) -> list[str]:
-    from fiberscope.models.graphs.splits import told
+    from fiberscope.models.graphs.splits import split_lines
 
     lines: list[str] = []
     if _Shown.CIN in shown:
@@ -107,7 +107,7 @@ def _summary(made: Compiled, shown: list[_Shown], output: Path | None) -> list[s
     if _Shown.GRAPH in shown:
         lines += map(str, made.graph.nodes.values())
         lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in made.graph.streams]
-    lines += told(made.graph.splits)
+    lines += split_lines(made.graph.splits)
     lines += [f"Order: {','.join(made.order) or 'no loops'}", f"Primitives: {_listed(made.counts)}"]
     lines.append(f"Blocks: {_listed(dict(sorted(made.graph.counts().items())))}")
     return [*lines, f"Written: {output}"] if output is not None else lines

@@ -21,7 +21,7 @@ from fiberscope.accelerators.extensor.product import StoredProduct
 from fiberscope.accelerators.extensor.sequencer import Sequencer, pairs_of
 from fiberscope.accelerators.extensor.tiles import Tiling
 from fiberscope.accelerators.extensor.units import PARTS_WITH_UNITS, WORD_BITS, fiber_masks, words_of
-from fiberscope.accelerators.full_operands import told
+from fiberscope.accelerators.full_operands import full_operand_notes
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.values import typed
 from fiberscope.hw.fibers.intersection import MaskIntersector
@@ -255,13 +255,13 @@ class ExTensor(Composition[ExTensorConfiguration]):
     def traffic_minimum_bytes(self) -> int:
         """A, B and Z, each once. Z's nonzeros are those written so far: all once the run is complete."""
         operands = (self.a, self.b)
-        bits = sum(sum(footprint(one.tree, one.formats).values()) for one in operands)
+        bits = sum(sum(footprint(operand.tree, operand.formats).values()) for operand in operands)
         return (bits + self.product.nonzeros * self.parameters.format.output) // 8
 
     def chosen(self) -> tuple[str, ...]:
         """The shape of the tiles, if the parameters leave it open; which operands lie as values alone."""
         shape = (self.tiling.choice,) if self.tiling.choice else ()
-        return *shape, *told(self.tiling.dense)
+        return *shape, *full_operand_notes(self.tiling.dense)
 
     def explained(self) -> str:
         """The longest product, and the waits for tiles that are not released."""

@@ -53,8 +53,8 @@ class StoredProduct:
         Returns:
             Elements that memory held in the visited microtiles, and those that it did not hold.
         """
-        found = self.rows.get(place)
-        held, old = (keys[:0], values[:0]) if found is None else (found[0].astype(np.int64), found[1])
+        entries = self.rows.get(place)
+        held, old = (keys[:0], values[:0]) if entries is None else (entries[0].astype(np.int64), entries[1])
         both, sums = merged(held, old, keys, values, self.value_type) if len(held) else (keys, values)
         self.rows[place] = both.astype(self.key_type), sums
         new = len(both) - len(held)
@@ -74,10 +74,10 @@ class StoredProduct:
         lengths = np.zeros(self.shape[0], np.int64)
         done = 0
         for m1, places in groupby(sorted(self.rows), key=lambda place: place[0]):
-            rows, parts, found = self._points(list(places))
+            rows, parts, entries = self._points(list(places))
             order = np.argsort(rows, kind="stable")  # within a row they stand by N2 and column
             here = slice(done, done + len(rows))
-            columns[here], values[here] = parts[order], found[order]
+            columns[here], values[here] = parts[order], entries[order]
             first = m1 * self.microtile
             counts = np.bincount(rows, minlength=1)
             lengths[first : first + len(counts)] = counts

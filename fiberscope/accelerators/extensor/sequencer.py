@@ -57,11 +57,11 @@ class Sequencer(Component):
     def _advance(self) -> None:
         """Find the next pair; a step of the intersection that finds none takes a cycle of its own."""
         self.pair = None
-        for found in self.walk:
-            if found is None:
+        for pair in self.walk:
+            if pair is None:
                 self.intersect_k2 += 1
             else:
-                self.pair = found
+                self.pair = pair
             return
         self.ended = True
 

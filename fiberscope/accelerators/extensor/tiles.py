@@ -60,11 +60,11 @@ class Tiling:
             raise ConfigurationError(excess)
         if parameters.llb.by_rows:
             self._cut(1)
-        told = [_told(self.shape, origin, wanted)] if origin else []
+        choices = [_told(self.shape, origin, wanted)] if origin else []
         if self.parameters.pe.tile < parameters.pe.tile:
             sides = f"{self.parameters.pe.tile}, as two of {parameters.pe.tile} do not fit a buffer together"
-            told.append(f"microtiles of side {sides}")
-        self.choice = "; ".join(told)
+            choices.append(f"microtiles of side {sides}")
+        self.choice = "; ".join(choices)
 
     @property
     def tile(self) -> Tile:
@@ -211,22 +211,22 @@ def _first(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple
     Raises:
         ConfigurationError: a tiling that this machine does not choose has chosen nothing.
     """
-    given = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
+    sides = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
     if parameters.tiling == PUBLISHED:
-        return (given, "") if all(given) else _known(a, b)
-    if not all(given):
+        return (sides, "") if all(sides) else _known(a, b)
+    if not all(sides):
         raise ConfigurationError(
             f"extensor: tiling {parameters.tiling} is chosen before the machine is built; give its shape"
         )
-    return given, f"chosen by {parameters.tiling}"
+    return sides, f"chosen by {parameters.tiling}"
 
 
 def _known(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     """The shape to begin with, and where it is from."""
-    found = published(a, b)
-    if found is None:
+    tiling = published(a, b)
+    if tiling is None:
         return STANDARD, "that of most published runs"
-    shape, matrix = found
+    shape, matrix = tiling
     return shape, f"published for {matrix}, which A and B are taken for by rows and nonzeros"
 
 
@@ -247,10 +247,10 @@ def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
     """For each K2 coordinate those of the other rank of tiles."""
     upper = np.repeat(tree.coordinates[0], np.diff(tree.segments[TILES]))
     lower = tree.coordinates[TILES]
-    found: dict[int, list[int]] = {}
+    columns_of: dict[int, list[int]] = {}
     for k, other in zip(*((upper, lower) if k_first else (lower, upper)), strict=True):
-        found.setdefault(int(k), []).append(int(other))
-    return found
+        columns_of.setdefault(int(k), []).append(int(other))
+    return columns_of
 
 
 def matrix_tree(matrix: CsrArray, ranks: tuple[str, str]) -> FiberTree:

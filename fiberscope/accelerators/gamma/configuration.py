@@ -66,9 +66,9 @@ class FiberCache(Configuration):
         step = self.banks * self.ways * self.line
         if self.size % step:
             below = self.size // step * step
-            given, *near = (SIZE.short(size) for size in (self.size, below, below + step) if size)
+            size_text, *near = (SIZE.short(size) for size in (self.size, below, below + step) if size)
             raise ValueError(
-                f"fibercache.size is {given}, which {self.banks} banks of {self.ways} ways of "
+                f"fibercache.size is {size_text}, which {self.banks} banks of {self.ways} ways of "
                 f"{self.line}-byte lines do not divide; {' or '.join(near)} would do"
             )
         if self.index == HASHED and self.sets & (self.sets - 1):

@@ -108,18 +108,18 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
     Raises:
         ValueError: there is no such module.
     """
-    given = machine.parameters
-    values = INTEGER if machine.value_type is DOUBLE else given.value
+    parameters = machine.parameters
+    values = INTEGER if machine.value_type is DOUBLE else parameters.value
     _check_format(machine, [size for size in ELEMENTS if 8 * size >= NUMBER_BITS + machine.value_type.bits])
-    pe = given.pe.model_dump(exclude={"count", "partial_queue"})
+    pe = parameters.pe.model_dump(exclude={"count", "partial_queue"})
     return ElementParameters(
-        **pe | {"prefetch": int(given.pe.prefetch)},
+        **pe | {"prefetch": int(parameters.pe.prefetch)},
         place=number,
-        through_cache=int(given.scheduler.output == "cache"),
-        line_bytes=given.fibercache.line,
-        element_bytes=given.format.element,
-        page_bytes=given.scheduler.output_page,
-        request_queue=given.network.queue,
+        through_cache=int(parameters.scheduler.output == "cache"),
+        line_bytes=parameters.fibercache.line,
+        element_bytes=parameters.format.element,
+        page_bytes=parameters.scheduler.output_page,
+        request_queue=parameters.network.queue,
         values=values,
     )
 
@@ -138,33 +138,35 @@ def _check_format(machine: Gamma, sizes: Sequence[int]) -> None:
         raise ValueError(f"pe: no module reads fibers as they lie in memory; set {' '.join(needed)}")
 
 
-def parts(given: ElementParameters) -> dict[str, Part]:
+def parts(element: ElementParameters) -> dict[str, Part]:
     """The units, by the names that they have in the machine."""
-    made = {**_of_lines(given), **_of_elements(given)}
-    return {name: Part(*made[name]) for name in PIPELINE}
+    units_of = {**_of_lines(element), **_of_elements(element)}
+    return {name: Part(*units_of[name]) for name in PIPELINE}
 
 
-def _of_lines(given: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
+def _of_lines(element: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
     """Those that move lines, each with its port at the FiberCache's network."""
-    lines: dict[str, Any] = {name: getattr(given, name) for name in ("line_bytes", "element_bytes", "values")}
-    port, way = given.first_port, next(wire.capacity for wire in given.wires if wire.output == "ways[0]")
+    lines: dict[str, Any] = {
+        name: getattr(element, name) for name in ("line_bytes", "element_bytes", "values")
+    }
+    port, way = element.first_port, next(wire.capacity for wire in element.wires if wire.output == "ways[0]")
     return {
         "prefetcher": (
             prefetcher.BLOCK,
             prefetcher.PrefetcherParameters(
-                given.radix,
-                given.row_reads,
+                element.radix,
+                element.row_reads,
                 port=port,
-                queue=given.request_queue,
-                fetching=given.prefetch,
+                queue=element.request_queue,
+                fetching=element.prefetch,
                 **lines,
             ),
         ),
         "reader": (
             reader.BLOCK,
             reader.FiberReaderParameters(
-                given.radix,
-                given.buffer_lines,
+                element.radix,
+                element.buffer_lines,
                 way,
                 port=port + 1,
                 tensor=B,
@@ -175,9 +177,9 @@ def _of_lines(given: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
         "writer": (
             writer.BLOCK,
             writer.FiberWriterParameters(
-                page_bytes=given.page_bytes,
-                finishing=given.finishing,
-                through_cache=given.through_cache,
+                page_bytes=element.page_bytes,
+                finishing=element.finishing,
+                through_cache=element.through_cache,
                 port=port + 2,
                 **lines,
             ),
@@ -185,19 +187,19 @@ def _of_lines(given: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
     }
 
 
-def _of_elements(given: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
+def _of_elements(element: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
     """Those that elements go through one by one."""
-    bits, values = NUMBER_BITS, given.values
-    behind = next((wire.capacity, wire.latency) for wire in given.wires if wire.producer == "multiplier")
+    bits, values = NUMBER_BITS, element.values
+    behind = next((wire.capacity, wire.latency) for wire in element.wires if wire.producer == "multiplier")
     return {
         "merger": (
             merger.BLOCK,
             merger.MergerParameters(
-                given.radix,
+                element.radix,
                 bits,
                 INDEX_BITS,
-                stages=given.merger_stages,
-                scale_bits=given.value_field.width,
+                stages=element.merger_stages,
+                scale_bits=element.value_field.width,
                 **carried_as(values, bits),
             ),
         ),
@@ -212,11 +214,11 @@ def _of_elements(given: ElementParameters) -> Mapping[str, tuple[Any, Parameters
     }
 
 
-def compose(given: ElementParameters) -> Composition:
+def compose(element: ElementParameters) -> Composition:
     """The units, joined as the machine joins them."""
-    units = parts(given)
+    units = parts(element)
     links: list[Link] = []
-    for wire in given.wires:
+    for wire in element.wires:
         source, target = f"{wire.producer}.{wire.output}", f"{wire.consumer}.{wire.port}"
         if wire.producer == "multiplier" or wire.output.startswith("ways"):  # which have it within
             links.append(Link(source, target, 0))

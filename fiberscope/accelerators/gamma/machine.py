@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, count
-from fiberscope.accelerators.full_operands import told
+from fiberscope.accelerators.full_operands import full_operand_notes
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.element import ProcessingElement, users
 from fiberscope.accelerators.gamma.layout import (
@@ -80,10 +80,10 @@ class Gamma(Composition[GammaConfiguration]):
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.value_type = TYPES[parameters.value]
         a, b = typed(self.value_type, a, b)
-        given = CompressedRows(a.indptr, a.indices, a.data)
-        self.b = given if b is a else CompressedRows(b.indptr, b.indices, b.data)
+        rows = CompressedRows(a.indptr, a.indices, a.data)
+        self.b = rows if b is a else CompressedRows(b.indptr, b.indices, b.data)
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)
-        self.preprocessed = preprocess(given, self.b, parameters, self.b_sizes.element_bytes)
+        self.preprocessed = preprocess(rows, self.b, parameters, self.b_sizes.element_bytes)
         self.a = self.preprocessed.a
         self.table = TaskTable(np.asarray(self.a.pointers), parameters.pe.radix, self.preprocessed.rows)
         self.partials = PartialStore(parameters.fibercache.line, parameters.format.element)
@@ -95,7 +95,7 @@ class Gamma(Composition[GammaConfiguration]):
             parameters.fibercache.size // parameters.fibercache.line,
             parameters.sizes,
         )
-        self.product = ProductRows(given, self.b, self.shape[1], self.preprocessed.order)
+        self.product = ProductRows(rows, self.b, self.shape[1], self.preprocessed.order)
         self.scheduler = self._add_scheduler()
         names = numbered("pe", parameters.pe.count)
         self.elements = [self._add_element(name, i) for i, name in enumerate(names)]
@@ -208,7 +208,9 @@ class Gamma(Composition[GammaConfiguration]):
 
     def chosen(self) -> tuple[str, ...]:
         """Which operands lie as values alone."""
-        return told({"A": self.a_sizes.pointer_bytes == 0, "B": self.b_sizes.pointer_bytes == 0})
+        return full_operand_notes(
+            {"A": self.a_sizes.pointer_bytes == 0, "B": self.b_sizes.pointer_bytes == 0}
+        )
 
     def _selected(self) -> Integers:
         """The rows of B that A selects, in order; ``np.unique`` would import masked arrays."""

@@ -234,8 +234,8 @@ class _Design:
         self.task = {name: pyrtl.select(self.working, kept[name], tasks.fields[name]) for name in kept}
         for name, register in kept.items():
             register.next <<= self.task[name]
-        for one, word in zip(self.inputs, self.given.tasks.words(tasks.fields), strict=True):
-            one.begin(self.working, word)
+        for row, word in zip(self.inputs, self.given.tasks.words(tasks.fields), strict=True):
+            row.begin(self.working, word)
         self.now = {name: unless(~self.working, place) for name, place in self.places.items()}
         self.active = named("active", self.working | tasks.valid)
         finished = self.task["reference"][-1] | (self.now["fetched"] == self.task["count"])
@@ -250,13 +250,13 @@ class _Design:
         comes = named("comes", self.runs & replies.valid)
         slot, line = replies.fields["coordinate"][: self.given.slot_bits], replies.fields[LINE]
         self.window = _Window(self.given, comes, slot, self.ends)
-        for one in self.inputs:
-            one.receive(comes, slot, line)
-        given = self.given
-        self.number: Signal = DataRegister(INDEX_BITS - given.row_bits, "asked_line")
-        self.slot: Signal = DataRegister(given.slot_bits, "asked_slot")
+        for row in self.inputs:
+            row.receive(comes, slot, line)
+        parameters = self.given
+        self.number: Signal = DataRegister(INDEX_BITS - parameters.row_bits, "asked_line")
+        self.slot: Signal = DataRegister(parameters.slot_bits, "asked_slot")
         is_here: Signal = DataRegister(1, "asked_here")
-        copy: Signal = DataRegister(8 * given.line_bytes, "asked_copy")
+        copy: Signal = DataRegister(8 * parameters.line_bytes, "asked_copy")
         mine = comes & (slot == self.slot)
         seen = pyrtl.select(mine, line, copy)
         copy.next <<= seen
@@ -267,9 +267,9 @@ class _Design:
         """The next line of the first input that is not in full."""
         now, low = self.now, self.given.elements.bits
         at = list(decoded(now["fetched"], len(self.inputs)))
-        needed = chosen(at, [one.needed for one in self.inputs])
+        needed = chosen(at, [row.needed for row in self.inputs])
         self.fetches = named("fetches", (now["fetched"] != now["located"]) & (needed <= self.window.arrived))
-        self.fiber = {name: chosen(at, [one.found[name] for one in self.inputs]) for name in INPUT}
+        self.fiber = {name: chosen(at, [row.found[name] for row in self.inputs]) for name in INPUT}
         line: Signal = DataRegister(INDEX_BITS - low, "line")
         start, end = self.fiber["firsts"], self.fiber["ends"]
         self.is_fiber = named("is_fiber", end > start)
@@ -289,33 +289,35 @@ class _Design:
     def _locate(self) -> None:
         """How far inputs are located, and which line of row pointers is asked for next."""
         now, count, last = self.now, self.task["count"], self.last
-        is_before = [now["located"] > one.index for one in self.inputs]
-        found = [self._is_found(one) | before for one, before in zip(self.inputs, is_before, strict=True)]
-        done = all_up_to([flag & (count > i) for i, flag in enumerate(found)])
+        is_before = [now["located"] > row.index for row in self.inputs]
+        is_located = [
+            self._is_found(row) | before for row, before in zip(self.inputs, is_before, strict=True)
+        ]
+        done = all_up_to([flag & (count > i) for i, flag in enumerate(is_located)])
         located = ones_of(pyrtl.concat_list(done))[: len(count)]
         self.locates = named("locates", self.runs & ~self.fetches & self.window.room)
         self.asks = named("asks", self.locates & (located != count))
         moves = self.locates & self.requests.ready
         self._note("located", pyrtl.select(moves, located, now["located"]))
         seeks = lowest([~flag for flag in done])
-        first, second = (chosen(seeks, [one.lines[end] for one in self.inputs]) for end in (0, 1))
+        first, second = (chosen(seeks, [row.lines[end] for row in self.inputs]) for end in (0, 1))
         crosses = named("crosses_here", last.asked & (first == last.number))
         self.wanted = pyrtl.select(crosses, second, first)
         asks = self.asks & self.requests.ready
         self._note("crosses", pyrtl.select(moves, asks & crosses, now["crosses"]))
-        for one, flag, before, seek in zip(self.inputs, done, is_before, seeks, strict=True):
-            is_new = moves & flag & ~before & ~one.is_partial
-            begins = (is_new & ~self._crosses(one)) | (asks & crosses & seek)
-            one.locate({"firsts": begins, "ends": is_new}, last, (moves & flag & ~before, self.window.sent))
-            one.keep(self.done & self.is_fiber & (now["ways"] == one.index), self.fiber)
+        for row, flag, before, seek in zip(self.inputs, done, is_before, seeks, strict=True):
+            is_new = moves & flag & ~before & ~row.is_partial
+            begins = (is_new & ~self._crosses(row)) | (asks & crosses & seek)
+            row.locate({"firsts": begins, "ends": is_new}, last, (moves & flag & ~before, self.window.sent))
+            row.keep(self.done & self.is_fiber & (now["ways"] == row.index), self.fiber)
 
-    def _is_found(self, one: _Input) -> Signal:
+    def _is_found(self, row: _Input) -> Signal:
         """Whether all lines of an input's row pointers have been asked for, those before it given."""
-        return one.is_partial | self._crosses(one) | (self.last.asked & (one.lines[1] == self.last.number))
+        return row.is_partial | self._crosses(row) | (self.last.asked & (row.lines[1] == self.last.number))
 
-    def _crosses(self, one: _Input) -> Signal:
+    def _crosses(self, row: _Input) -> Signal:
         """Whether it is the one whose second line was asked for behind the first."""
-        return self.now["crosses"] & (self.now["located"] == one.index)
+        return self.now["crosses"] & (self.now["located"] == row.index)
 
     def _request(self) -> None:
         """Fetch, or read row pointers."""
@@ -343,7 +345,7 @@ class _Design:
     def _hand_on(self) -> None:
         """Pass the task on once the last fetch has left."""
         prefetched, drained = self.between.outputs["prefetched"], self.between.outputs[self.given.drained]
-        words = {name: pyrtl.concat_list([one.now[name] for one in self.inputs]) for name in INPUT}
+        words = {name: pyrtl.concat_list([row.now[name] for row in self.inputs]) for name in INPUT}
         offers = self.ends & drained.ready
         prefetched.send(offers, {**self.task, **words, "count": self.now["ways"]})
         self.working.next <<= self.active & ~(offers & prefetched.ready)

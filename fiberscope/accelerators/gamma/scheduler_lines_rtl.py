@@ -69,13 +69,13 @@ class RowsOfZ:
         bits = index_bits(parameters.lines) + self._row_bits
         enable, address, _word = load
         writes = [(enable, address[:bits], pyrtl.Const(0, 32))]
-        for i, one in enumerate(ended):
+        for i, fiber in enumerate(ended):
             begin: Signal = pyrtl.Register(END_BITS, f"rows_of_{i}")
-            is_row, is_empty = one.flag & ~one.word["is_partial"], one.length == 0
-            end = (begin + one.length)[:END_BITS]
+            is_row, is_empty = fiber.flag & ~fiber.word["is_partial"], fiber.length == 0
+            end = (begin + fiber.length)[:END_BITS]
             begin.next <<= pyrtl.select(is_row, end, begin)
             pointer = unless(is_empty, pyrtl.concat(pyrtl.Const(i, 32 - END_BITS), end))
-            writes.append((is_row, pyrtl.concat(one.word["line"], one.word["row"]), pointer))
+            writes.append((is_row, pyrtl.concat(fiber.word["line"], fiber.word["row"]), pointer))
         self._ends = Forwarded("ends_of_rows", 1 << bits, 32, writes)
 
     def line(self, number: Signal) -> Signal:

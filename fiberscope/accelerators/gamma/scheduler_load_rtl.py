@@ -71,16 +71,16 @@ def loaded(
 
 def _operands(table: TaskTable, a: CompressedRows, scale: Field | None) -> dict[int, dict[int, int]]:
     """By memory the words of what each task combines, the number of an input in the lower bits of a place."""
-    found: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
+    memories: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
     for task in range(table.count):
         first = task << index_bits(table.radix)
         inputs = table.inputs[table.first_inputs[task] : table.first_inputs[task + 1]]
         for place, source in enumerate(inputs, first):
-            found[SOURCES][place] = source & (1 << INDEX_BITS) - 1
+            memories[SOURCES][place] = source & (1 << INDEX_BITS) - 1
             if source >= 0 and scale is not None:
-                found[ROWS][place] = a.coordinates[source]
-                found[SCALES][place] = _bits(scale, a.values[source])
-    return found
+                memories[ROWS][place] = a.coordinates[source]
+                memories[SCALES][place] = _bits(scale, a.values[source])
+    return memories
 
 
 def _bits(scale: Field, value: float) -> int:

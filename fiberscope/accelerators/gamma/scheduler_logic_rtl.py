@@ -68,9 +68,9 @@ class _Completions:
             _completion(parameters, tables, between.inputs[f"completions[{i}]"])
             for i in range(parameters.elements)
         ]
-        self.flags = [one.flag for one in self.ended]
-        parents = [(one.flag & one.word["is_partial"], one.word["parent"]) for one in self.ended]
-        lines = [(one.flag & ~one.word["is_partial"], one.word["line"]) for one in self.ended]
+        self.flags = [fiber.flag for fiber in self.ended]
+        parents = [(fiber.flag & fiber.word["is_partial"], fiber.word["parent"]) for fiber in self.ended]
+        lines = [(fiber.flag & ~fiber.word["is_partial"], fiber.word["line"]) for fiber in self.ended]
         missing = Countdowns("missing", parameters.tasks, parameters.radix.bit_length(), loads.of(MISSING))
         unfinished = Countdowns("unfinished", parameters.lines, ROWS_BITS, loads.of(UNFINISHED))
         enable, _address, word = loads.of(WRITES)
@@ -196,15 +196,15 @@ class _Scheduler:
         """The element that gets the task: with space, with the fewest, the next in turn among equals."""
         limits = self.parameters.most_partial_tasks, self.parameters.most_tasks
         most = pyrtl.select(is_partial, *(pyrtl.Const(limit, GIVEN_BITS) for limit in limits))
-        given: list[Signal] = [pyrtl.Register(GIVEN_BITS, f"given_{i}") for i in range(len(self.done.flags))]
-        left = [(count - flag)[:GIVEN_BITS] for count, flag in zip(given, self.done.flags, strict=True)]
+        counts: list[Signal] = [pyrtl.Register(GIVEN_BITS, f"given_{i}") for i in range(len(self.done.flags))]
+        left = [(count - flag)[:GIVEN_BITS] for count, flag in zip(counts, self.done.flags, strict=True)]
         may = [sink.ready & (count < most) for sink, count in zip(self._sinks, left, strict=True)]
         loads = [pyrtl.select(flag, count, NOBODY) for flag, count in zip(may, left, strict=True)]
-        fewest = reduce(lambda one, other: pyrtl.select(one < other, one, other), loads)
+        fewest = reduce(lambda load, other: pyrtl.select(load < other, load, other), loads)
         turn = Turn("elements", [flag & (load == fewest) for flag, load in zip(may, loads, strict=True)])
         gets = [goes & first for first in turn.first]
         turn.pass_on(gets)
-        for count, rest, first in zip(given, left, gets, strict=True):
+        for count, rest, first in zip(counts, left, gets, strict=True):
             count.next <<= (rest + first)[:GIVEN_BITS]
         *behind, none_behind = lowest([*turn.behind, pyrtl.Const(1, 1)])
         self.between.show(IS_FULL, goes & (chosen([none_behind, *behind[1:]], left) >= most))
@@ -217,10 +217,10 @@ class _Scheduler:
         ends = named("ends", ~goes & all_done & (ended != len(elements)))
         end = pyrtl.Const(END_OF_WORK, INDEX_BITS, signed=True)
         token = pyrtl.select(goes, fitting(task, INDEX_BITS), end)
-        told = [ends & (ended == i) & sink.ready for i, sink in enumerate(self._sinks)]
-        for sink, gets, tells in zip(self._sinks, elements, told, strict=True):
+        tells_sink = [ends & (ended == i) & sink.ready for i, sink in enumerate(self._sinks)]
+        for sink, gets, tells in zip(self._sinks, elements, tells_sink, strict=True):
             sink.send(gets | tells, {"reference": token, **beside})
-        ended.next <<= (ended + reduce(or_, told))[: len(ended)]
+        ended.next <<= (ended + reduce(or_, tells_sink))[: len(ended)]
         self.between.show(ALL_DONE, ends)
         self.between.show(ENDED, ended)
 

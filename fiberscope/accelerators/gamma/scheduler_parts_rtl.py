@@ -167,19 +167,19 @@ class Waiting:
         self._seen: list[Signal] = list(self._held)
         for flag, word, before in zip(flags, words, [pyrtl.Const(0, 1), *counts], strict=False):
             at = [flag & (self._count + before == i) for i in range(entries)]
-            self._seen = [pyrtl.select(here, word, one) for here, one in zip(at, self._seen, strict=True)]
+            self._seen = [pyrtl.select(here, word, entry) for here, entry in zip(at, self._seen, strict=True)]
         bits = len(pushes[0][1])
-        goes = [(self._left > i) & (one[bits:] <= arrived) for i, one in enumerate(self._seen)]
+        goes = [(self._left > i) & (entry[bits:] <= arrived) for i, entry in enumerate(self._seen)]
         self._first = lowest(goes)
         self.oldest_goes, self.any_goes = goes[0], named("merging_goes", pyrtl.concat_list(goes) != 0)
-        self.word = chosen(self._first, [one[:bits] for one in self._seen])
+        self.word = chosen(self._first, [entry[:bits] for entry in self._seen])
 
     def pop(self, taken: Signal) -> None:
         """Take that one, and those behind it move up; to be said once."""
         before = all_up_to([~first for first in self._first])
         following = [*self._seen[1:], self._seen[-1]]
-        for held, stays, one, other in zip(self._held, before, self._seen, following, strict=True):
-            held.next <<= pyrtl.select(taken & ~stays, other, one)
+        for held, stays, entry, other in zip(self._held, before, self._seen, following, strict=True):
+            held.next <<= pyrtl.select(taken & ~stays, other, entry)
         self._count.next <<= (self._left - taken)[: len(self._count)]
 
 

@@ -97,9 +97,9 @@ class SchedulerStandIn(Adapter):
 
     def given(self, *arguments: object, **options: object) -> None:
         """Fill the module's memories with what the component would be made with."""
-        self._table, _a, self._partials, occupancy, _port = made = cast(_Arguments, arguments)
+        self._table, _a, self._partials, occupancy, _port = values = cast(_Arguments, arguments)
         self._longest = occupancy.columns
-        fill(self._backend, self.interface, {LOAD: loads(*made, **cast(Any, options))})
+        fill(self._backend, self.interface, {LOAD: loads(*values, **cast(Any, options))})
 
     def beside(self, stream: Stream, token: Token) -> dict[str, int]:
         """How long a task's fiber is, of which only those of partial ones count."""
@@ -188,8 +188,8 @@ def loads(
     **limits: int,
 ) -> Iterator[Token]:
     """What fills the memories of a module with what the component would be made with, scales of some type."""
-    made = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
-    typed, stream = replace(made, values=values, line_bits=line_bits), stream_of(a, table, a_sizes)
+    scheduler = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
+    typed, stream = replace(scheduler, values=values, line_bits=line_bits), stream_of(a, table, a_sizes)
     rows, scale = _rows_per_line(sizes), None if line_bits else typed.value_field
     return loaded(typed.layout, typed.needs, table, a, scale, occupancy, stream, rows)
 
@@ -215,7 +215,7 @@ BLOCK = unit(
     base=SchedulerStandIn,
     matching=matching,
     alone=False,
-    connected=lambda made: {"elements": len(made.channels("tasks"))},
+    connected=lambda component: {"elements": len(component.channels("tasks"))},
     counters={
         "stream_lines": Summed("memory_requests", lambda request: int(request.control == READ)),
         "tasks": lambda stand_in: sum(

@@ -85,15 +85,15 @@ class Fibers:
     def __init__(self, parameters: SchedulerParameters, tables: Tables, ended: Sequence[Completion]) -> None:
         self._parameters, self._tables = parameters, tables
         tasks, radix = parameters.tasks, parameters.radix
-        announced = [(one.flag, one.task, one.length) for one in ended]
+        announced = [(fiber.flag, fiber.task, fiber.length) for fiber in ended]
         self._lengths = Forwarded("lengths", tasks, parameters.length_bits, announced)
         self._starts = Memory("starts", tasks, parameters.unit_bits, radix + 1)
         self._numbers = Memory("size_numbers", tasks, index_bits(parameters.sizes), radix)
         self._given = Memory("given", tasks, sum(parameters.given.values()), parameters.elements)
-        consumed = [fields_of(self._given[one.task], parameters.given) for one in ended]
+        consumed = [fields_of(self._given[fiber.task], parameters.given) for fiber in ended]
         returned = [
-            _Returned(one.flag & given[f"is_merged_{i}"], given[f"child_{i}"], given[f"number_{i}"])
-            for one, given in zip(ended, consumed, strict=True)
+            _Returned(fiber.flag & fields[f"is_merged_{i}"], fields[f"child_{i}"], fields[f"number_{i}"])
+            for fiber, fields in zip(ended, consumed, strict=True)
             for i in range(radix)
         ]
         self._space = _Space(parameters, self._starts, returned)
@@ -101,20 +101,23 @@ class Fibers:
         self._now = named("partial_lines_now", self._after(ended, consumed))
         self._ending: Signal = pyrtl.Register(tasks.bit_length(), "trees_ending")
         ends = [
-            named(f"tree_ends_{i}", one.flag & one.word["merges"] & ~one.word["is_partial"])
-            for i, one in enumerate(ended)
+            named(f"tree_ends_{i}", fiber.flag & fiber.word["merges"] & ~fiber.word["is_partial"])
+            for i, fiber in enumerate(ended)
         ]
         self._ending_now = (self._ending - ones_of(pyrtl.concat_list(ends)))[: len(self._ending)]
 
     def _after(self, ended: Sequence[Completion], consumed: Sequence[dict[str, Signal]]) -> Signal:
         """The lines taken behind these completions."""
         written = [
-            named(f"lines_written_{i}", unless(~(one.flag & one.word["is_partial"]), self._lines(one.length)))
-            for i, one in enumerate(ended)
+            named(
+                f"lines_written_{i}",
+                unless(~(fiber.flag & fiber.word["is_partial"]), self._lines(fiber.length)),
+            )
+            for i, fiber in enumerate(ended)
         ]
         left = [
-            named(f"lines_left_{i}", unless(~one.flag, given["lines"]))
-            for i, (one, given) in enumerate(zip(ended, consumed, strict=True))
+            named(f"lines_left_{i}", unless(~fiber.flag, fields["lines"]))
+            for i, (fiber, fields) in enumerate(zip(ended, consumed, strict=True))
         ]
         return (self.lines + total(written) - total(left))[: len(self.lines)]
 
@@ -172,10 +175,10 @@ class Fibers:
 
     def _note(self, task: Signal, sent: Signal, inputs: _Inputs, lines: Signal) -> None:
         """Note what the task's completion gives back."""
-        given = {"lines": lines}
+        fields = {"lines": lines}
         for i, (flag, child) in enumerate(zip(inputs.flags, inputs.children, strict=True)):
-            given |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._numbers[child]}
-        fitted = {name: fitting(given[name], bits) for name, bits in self._parameters.given.items()}
+            fields |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._numbers[child]}
+        fitted = {name: fitting(fields[name], bits) for name, bits in self._parameters.given.items()}
         self._given.write(task, packed(fitted), sent)
 
     def _element(self, start: Signal) -> Signal:

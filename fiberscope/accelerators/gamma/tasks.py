@@ -88,9 +88,9 @@ class _Tasks:  # C: object
             if place < len(rows):
                 row = int(rows[place])
                 fiber = self._add_tree(row, list(range(pointers[place], pointers[place + 1])))
-                made = fibers.setdefault(row, [])
-                made.append(fiber)
-                if len(made) == subrows[row] > 1:
+                parts = fibers.setdefault(row, [])
+                parts.append(fiber)
+                if len(parts) == subrows[row] > 1:
                     self._add_tree(row, fibers.pop(row))
 
     def _add(self, rows: Integers, counts: Integers, inputs: Integers) -> None:

@@ -82,32 +82,37 @@ def machine_of(kernel: SeatKernel) -> Gamma:
 def loads(kernel: SeatKernel) -> Iterator[Token]:
     """What fills the module's memories."""
     scheduler = kernel.seats["scheduler"]
-    given = matching(machine_of(kernel), 0)
+    parameters = matching(machine_of(kernel), 0)
     return scheduler_rtl.loads(
-        *scheduler.arguments, **scheduler.options, values=given.values, line_bits=8 * given.line_bytes
+        *scheduler.arguments,
+        **scheduler.options,
+        values=parameters.values,
+        line_bits=8 * parameters.line_bytes,
     )
 
 
-def operands(machine: Gamma, given: ElementParameters) -> dict[int, int]:
+def operands(machine: Gamma, parameters: ElementParameters) -> dict[int, int]:
     """The lines of A and of B and of their row pointers, by address.
 
     Raises:
         ValueError: an operand has a value that is none of the elements' type.
     """
-    of_a = _lines(machine.a, A_BASE, A_POINTERS_BASE, given)
-    return of_a | _lines(machine.b, B_BASE, B_POINTERS_BASE, given)
+    of_a = _lines(machine.a, A_BASE, A_POINTERS_BASE, parameters)
+    return of_a | _lines(machine.b, B_BASE, B_POINTERS_BASE, parameters)
 
 
-def _lines(rows: CompressedRows, base: int, pointers_base: int, given: ElementParameters) -> dict[int, int]:
+def _lines(
+    rows: CompressedRows, base: int, pointers_base: int, parameters: ElementParameters
+) -> dict[int, int]:
     elements = [*map(Element, rows.coordinates, rows.values)]
-    size, count = given.line_bytes, given.line_bytes // POINTER_BYTES
+    size, count = parameters.line_bytes, parameters.line_bytes // POINTER_BYTES
     pointers = {
         pointers_base + i // count * size: joined(rows.pointers[i : i + count], INDEX_BITS)
         for i in range(0, len(rows.pointers), count)
     }
-    of_line = given.elements.count
+    of_line = parameters.elements.count
     return pointers | {
-        base + i // of_line * size: given.elements.packed(elements[i : i + of_line])
+        base + i // of_line * size: parameters.elements.packed(elements[i : i + of_line])
         for i in range(0, len(elements), of_line)
     }
 
@@ -118,26 +123,26 @@ def told(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
     Raises:
         ValueError: a value is none of the elements' type.
     """
-    machine, given = machine_of(kernel), matching(machine_of(kernel), 0)
-    value = given.value_field
+    machine, parameters = machine_of(kernel), matching(machine_of(kernel), 0)
+    value = parameters.value_field
     return {
         "elements": len(elements_of(kernel)),
         "channels": machine.parameters.memory.channels,
         "bytes": {
-            "line": given.line_bytes,
-            "element": given.element_bytes,
+            "line": parameters.line_bytes,
+            "element": parameters.element_bytes,
             "value": value.width // 8,
-            "page": given.page_bytes,
+            "page": parameters.page_bytes,
         },
         "z": Z_BASE,
         "pointers": {"z": Z_POINTERS_BASE, "end_bits": END_BITS},
         "tasks": machine.table.count,
         "load": [token[:3] for token in loads(kernel)],
-        "memory": list(operands(machine, given).items()),
+        "memory": list(operands(machine, parameters).items()),
         "product": {
             "pointers": product.indptr.tolist(),
             "columns": product.indices.tolist(),
-            "values": [word_of(value, one) for one in product.data.tolist()],
+            "values": [word_of(value, number) for number in product.data.tolist()],
         },
     }
 
@@ -233,11 +238,13 @@ class GammaStandIn(ElementStandIn):
 
     def _place(self, part: _Written, number: int) -> tuple[int, int]:
         """The address of the line that has an element of Z, and which of that it is."""
-        given = self.parameters
-        page, offset = divmod(number * given.element_bytes, given.page_bytes)
-        of_line = offset % given.line_bytes
-        base = Z_BASE + part.pages[page] * given.page_bytes if page < len(part.pages) else -1 << INDEX_BITS
-        return base + offset - of_line, of_line // given.element_bytes
+        parameters = self.parameters
+        page, offset = divmod(number * parameters.element_bytes, parameters.page_bytes)
+        of_line = offset % parameters.line_bytes
+        base = (
+            Z_BASE + part.pages[page] * parameters.page_bytes if page < len(part.pages) else -1 << INDEX_BITS
+        )
+        return base + offset - of_line, of_line // parameters.element_bytes
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
         """Count what the elements do; else as of any module."""

@@ -255,33 +255,37 @@ class _Design:
 
     def _send(self) -> None:
         """The line that is written: what is held, the element that comes, and zeros."""
-        memory, pages, given = self.given.memory, self.pages, self.given
-        self.element = given.elements.lane(self.elements.fields["coordinate"], self.elements.fields["value"])
+        memory, pages, parameters = self.given.memory, self.pages, self.given
+        self.element = parameters.elements.lane(
+            self.elements.fields["coordinate"], self.elements.fields["value"]
+        )
         held = [
-            pyrtl.select(self.of_partial, one, other)
-            for one, other in zip(self.partial.held, self.z.held, strict=True)
+            pyrtl.select(self.of_partial, partial_bits, other)
+            for partial_bits, other in zip(self.partial.held, self.z.held, strict=True)
         ]
         lanes = [unless(~(self.at > i), lane) for i, lane in enumerate(held)]
         line = pyrtl.concat_list([*lanes, unless(~self.fills, self.element)])
-        low = given.elements.bits
+        low = parameters.elements.bits
         number = (self.now["start"][low:] + self.now["length"][low:])[: INDEX_BITS - low]
-        to_partial = line_offset(number, given.line_bytes)
+        to_partial = line_offset(number, parameters.line_bytes)
         page_line = pages.line if pages.lines > 1 else None
         of_page = pages.now_page if page_line is None else pyrtl.concat(pages.now_page, page_line)
-        to_z = line_offset(of_page, given.line_bytes)
+        to_z = line_offset(of_page, parameters.line_bytes)
         upper = memory.address_bits - TENSOR_SHIFT
         address = pyrtl.select(
             self.of_partial,
             pyrtl.concat(pyrtl.Const(PARTIAL, upper), to_partial),
             pyrtl.concat(pyrtl.Const(Z, upper), to_z),
         )
-        z_operation = WRITE_UNREAD if given.through_cache else WRITE_THROUGH
+        z_operation = WRITE_UNREAD if parameters.through_cache else WRITE_THROUGH
         operation = pyrtl.select(self.of_partial, memory.operation(WRITE), memory.operation(z_operation))
-        tag_bits = given.finishing.bit_length()
+        tag_bits = parameters.finishing.bit_length()
         tag = pyrtl.select(
-            self.of_partial, self.place.zero_extended(tag_bits), pyrtl.Const(given.finishing, tag_bits)
+            self.of_partial, self.place.zero_extended(tag_bits), pyrtl.Const(parameters.finishing, tag_bits)
         )
-        self.requests.send(self.sends, memory.token(operation, memory.tag(given.port, tag), address, line))
+        self.requests.send(
+            self.sends, memory.token(operation, memory.tag(parameters.port, tag), address, line)
+        )
 
     def _move(self) -> None:
         """What is kept for the next cycle."""

@@ -94,10 +94,10 @@ class ApplyOrder(Component):
 
     def _pass_one(self) -> bool:
         """Whether there was something found to pass by, as it is applied with all."""
-        found = self.found
-        if found is None or not found.can_pop() or found.control() == STOP:
+        channel = self.found
+        if channel is None or not channel.can_pop() or channel.control() == STOP:
             return False
-        found.pop()
+        channel.pop()
         return True
 
     def _pass_by(self, now: int) -> int:
@@ -121,16 +121,16 @@ class ApplyOrder(Component):
         """Want the line that is complete, or add what is found to it."""
         if self.left > 0:
             return self._want_of_block(now)
-        found = self.found
-        assert found is not None  # connected where anything is selected
-        if not found.can_pop():
-            return self.wait_input(found)
-        stops, bit = found.control() == STOP, found.coordinate()
+        channel = self.found
+        assert channel is not None  # connected where anything is selected
+        if not channel.can_pop():
+            return self.wait_input(channel)
+        stops, bit = channel.control() == STOP, channel.coordinate()
         if self.line != NO_LINE and (stops or bit // self.line_vertices != self.line):
             return self._want_selected(now)
         if stops:
             return self._end(now)
-        found.pop()
+        channel.pop()
         self._add(bit)
         return self.busy(now + 1)
 

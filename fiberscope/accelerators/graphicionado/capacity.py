@@ -60,12 +60,12 @@ class Fit:
         return cls(slices, coarsen, largest * parameters.property.bytes + table)
 
     def _overflow(self, parameters: GraphicionadoConfiguration, vertices: int) -> str:
-        given = parameters.slice.count or parameters.table.coarsen
+        is_set = parameters.slice.count or parameters.table.coarsen
         larger = "a larger slice.count or table.coarsen would do, or 0 for those that fit"
         return (
             f"edram.size is {parameters.edram.size}, and {vertices} vertices in {self.slices} slices with a "
             f"table of {self.coarsen} vertices an entry need {self.needed} bytes; "
-            + (larger if given else "it should be larger")
+            + (larger if is_set else "it should be larger")
         )
 
     def bounds(self, parameters: GraphicionadoConfiguration, vertices: int) -> Integers:

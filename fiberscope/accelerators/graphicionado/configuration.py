@@ -141,8 +141,8 @@ class GraphicionadoConfiguration(CompositionParameters):
     @builtins.property
     def writes_all(self) -> bool:
         """Whether the properties of all that is applied are written."""
-        given = str(self.apply.write_all).lower()
-        return self.design == "graphicionado" if given == "auto" else given == "true"
+        text = str(self.apply.write_all).lower()
+        return self.design == "graphicionado" if text == "auto" else text == "true"
 
     @builtins.property
     def line_vertices(self) -> int:

@@ -131,7 +131,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         if kind.name == INTEGER and program.apply == RANK:
             raise ConfigurationError("value is integer; ranks are none: float32, float64 or bfloat16")
         functions = (program.process_edge, program.reduce, program.apply)
-        if kind.floats and not all(isinstance(one, str) for one in functions):
+        if kind.floats and not all(isinstance(function, str) for function in functions):
             raise ConfigurationError(
                 f"value is {kind.name}; functions of your own compute with doubles: auto"
             )
@@ -214,8 +214,8 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
     def _work_ahead(self) -> None:
         """Have destination pipes worked out ahead, unless a part or a function is the user's own."""
         functions = (self.program.process_edge, self.program.reduce)
-        known = self.parts == self.PARTS and all(isinstance(one, str) for one in functions)
-        if isinstance(self.kernel, StandInKernel) and known:
+        is_standard = self.parts == self.PARTS and all(isinstance(function, str) for function in functions)
+        if isinstance(self.kernel, StandInKernel) and is_standard:
             for stream in self.streams:
                 self.kernel.stand_in(UpdatesAhead(stream.processor, cast(AtomicUpdate, stream.atomic_update)))
 

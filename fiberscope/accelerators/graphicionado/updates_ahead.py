@@ -61,8 +61,10 @@ class UpdatesAhead(StandIn):
         self.room = updates.capacity
         self.window = self.update.window
         self.temporary = self.update.temporary  # C: double[::1]
-        known = self.room + self.window + self.touched.latency + 4  # at the unit, or not yet seen behind it
-        self.mask = (1 << known.bit_length()) - 1
+        updates_under_way = (
+            self.room + self.window + self.touched.latency + 4
+        )  # at the unit, or not yet seen behind it
+        self.mask = (1 << updates_under_way.bit_length()) - 1
         self.records = array("q", bytes(8 * RECORD * (self.mask + 1)))
         self.touched.widen(self.mask + 1)
         self.engaged = True

@@ -207,8 +207,10 @@ class OuterSpaceConfiguration(TypedParameters):
         """A cache whose lines have no priority: reads of A, B and heads alone go through it."""
         sets, rest = divmod(size, banks * ways * self.l0.block)
         if sets == 0 or rest:
-            one = banks * ways * self.l0.block
-            raise ValueError(f"{key} is {size} bytes; it should be a multiple of {one}, banks x ways x block")
+            unit = banks * ways * self.l0.block
+            raise ValueError(
+                f"{key} is {size} bytes; it should be a multiple of {unit}, banks x ways x block"
+            )
         return FiberCacheSpecification(
             banks=banks,
             sets=sets,

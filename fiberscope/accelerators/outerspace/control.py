@@ -139,7 +139,7 @@ class CentralControl(Component):
 
     def _multiply(self, now: int) -> int:
         done = self._take_finished()
-        given = self._give_groups()
+        is_given = self._give_groups()
         if self.phase == MULTIPLY and self.groups_done == self.group_count:
             self.phase = DRAIN
             for tile in range(self.tiles):
@@ -151,7 +151,7 @@ class CentralControl(Component):
             self.phase = RECONFIGURE
             self.reconfigured_at = now + self.reconfiguration
             return self.busy(self.reconfigured_at)
-        return self.busy(now + 1) if done or given else self.wait_any_input(self.finished)
+        return self.busy(now + 1) if done or is_given else self.wait_any_input(self.finished)
 
     def _take_finished(self) -> bool:
         before = self.groups_done
@@ -181,7 +181,7 @@ class CentralControl(Component):
 
     def _merge(self, now: int) -> int:
         """Give a row to every element that has none; behind the last, the end to all."""
-        given = self.rows_given
+        rows_before = self.rows_given
         waiting = 0
         for element in range(self.elements):
             rows = self.rows[element]
@@ -190,7 +190,7 @@ class CentralControl(Component):
             elif self.rows_given < self.row_count:
                 rows.push(0, 0, self.row_order[self.rows_given])
                 self.rows_given += 1
-        if self.rows_given > given:
+        if self.rows_given > rows_before:
             return self.busy(now + 1)
         if waiting:
             return self.wait_any_output(self.rows)

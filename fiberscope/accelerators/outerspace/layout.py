@@ -102,14 +102,14 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
     """The arrays of A and B: used are all elements of A, and the rows of B that meet one."""
     ends = [np.asarray(matrix.pointers) for matrix in matrices]
     met = np.flatnonzero(np.diff(ends[0]))  # columns of A, and of B the rows
-    made = []
+    layouts = []
     for operand, pointers in zip(operands, ends, strict=True):
         index = operand.index_bytes
-        made.append(Layout(operand.pointers, len(pointers) * index, Role.OPERAND))
+        layouts.append(Layout(operand.pointers, len(pointers) * index, Role.OPERAND))
         fibers = np.stack([pointers[met], pointers[met + 1]], axis=1)
         for start, size in ((operand.coordinates, index), (operand.values, operand.value_bytes)):
-            made.append(Layout(start, int(pointers[-1]) * size, Role.OPERAND, fibers * size))
-    return made
+            layouts.append(Layout(start, int(pointers[-1]) * size, Role.OPERAND, fibers * size))
+    return layouts
 
 
 def own_regions(number: int) -> tuple[int, int]:

@@ -47,8 +47,8 @@ class RowLists:  # C: final
         self.heads = integers_of(np.full(rows, NO_NODE))  # C: public long[::1]
         self.columns = coordinates_of(np.zeros(self.first[nodes], np.int32))  # C: public int[::1]
         self.values = values_of(np.zeros(self.first[nodes]))  # C: public double[::1]
-        found = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
-        self.most_lists = int(found.max(initial=0))  # of a row
+        lists = np.bincount(np.asarray(self.rows)[lengths > 0], minlength=rows)
+        self.most_lists = int(lists.max(initial=0))  # of a row
         self.row_products = np.bincount(np.asarray(self.rows), lengths, rows).astype(np.int64)
 
     def bytes(self, header: int, align: int) -> int:  # C: def

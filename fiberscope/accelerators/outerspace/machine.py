@@ -10,7 +10,7 @@ import numpy as np
 
 from fiberscope.accelerators.composition import Composition, PartFactory, User, count
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.accelerators.full_operands import told
+from fiberscope.accelerators.full_operands import full_operand_notes
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Traffic
 from fiberscope.accelerators.outerspace.configuration import MergerSpecification, OuterSpaceConfiguration
@@ -224,10 +224,12 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         )
         first = tile * merging
         pes = [f"{name}.{pe}" for pe in numbered("pe", merging)]
-        made = (self._merging(merger, first + i) for i in range(merging))
-        mergers = [self.add("merger", f"{pe}.merger", *one) for pe, one in zip(pes, made, strict=True)]
-        for pe, one in zip(pes, mergers if "merger" in self.with_units else (), strict=False):
-            add_heads(self, pe, one)
+        arguments = (self._merging(merger, first + i) for i in range(merging))
+        mergers = [
+            self.add("merger", f"{pe}.merger", *element) for pe, element in zip(pes, arguments, strict=True)
+        ]
+        for pe, merge_element in zip(pes, mergers if "merger" in self.with_units else (), strict=False):
+            add_heads(self, pe, merge_element)
         self.mergers.append(mergers)
         self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.group))
 
@@ -269,7 +271,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             port = (parameters.tile.count + i) * self.group
             cache = self.add("bank", f"{name}.cache", parameters.l1_cache, port)
             mine = range(i * tiles, (i + 1) * tiles)
-            users = [one for tile in mine for one in (*self.banks[tile], *self.private_caches[tile])]
+            users = [user for tile in mine for user in (*self.banks[tile], *self.private_caches[tile])]
             self.add_network(
                 f"{name}.cache",
                 [(user, "memory_requests", "memory_replies") for user in users],
@@ -298,8 +300,10 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.add_network("link", users, [self.linker], interleave=1, latency=latency)
 
     def _connect_memory(self) -> None:
-        past: list[User] = [(one, "requests", "replies") for one in self.concentrators]
-        cached: list[User] = [(one, "memory_requests", "memory_replies") for one in (*self.l1, self.linker)]
+        past: list[User] = [(concentrator, "requests", "replies") for concentrator in self.concentrators]
+        cached: list[User] = [
+            (cache, "memory_requests", "memory_replies") for cache in (*self.l1, self.linker)
+        ]
         users = [*past, *cached, (self.control, "requests", "")]
         self.add_memory(users, self.parameters.l0.block, self.group)
 
@@ -368,7 +372,9 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
 
     def chosen(self) -> tuple[str, ...]:
         """Which operands lie as values alone."""
-        return told({name: one.index_bytes == 0 for name, one in zip("AB", self.operands, strict=True)})
+        return full_operand_notes(
+            {name: operand.index_bytes == 0 for name, operand in zip("AB", self.operands, strict=True)}
+        )
 
     def explained(self) -> str:
         """How long the phases were, and what a merging element waited for."""

@@ -28,10 +28,10 @@ def check(merge: Merge, add_cycles: int, most_lists: int) -> None:
         ("pe.fp_latency", add_cycles, 2, MOST_CYCLES),
         ("merge.max_lists", merge.max_lists, max(1, most_lists), ENTRIES[1]),
     )
-    for key, found, least, most in limits:
-        if not least <= found <= most:
+    for key, value, least, most in limits:
+        if not least <= value <= most:
             raise ConfigurationError(
-                f"{key} is {found}; for a unit that keeps the heads of all lists in order it should be from "
+                f"{key} is {value}; for a unit that keeps the heads of all lists in order it should be from "
                 f"{least} to {most}"
             )
 

@@ -22,12 +22,12 @@ UNITS: Mapping[str, PartFactory] = {
 
 def parts_with_units(parameters: OuterSpaceConfiguration, parts: Mapping[str, PartFactory]) -> dict[str, Any]:
     """The parts that have units beside them, as asked for, or because one of their units is replaced."""
-    found: dict[str, Any] = {}
+    replaced: dict[str, Any] = {}
     if parameters.merge.heads == "unit" or "sorted_head" in parts:
-        found["merger"] = UnitMergingElement
+        replaced["merger"] = UnitMergingElement
     if parameters.alloc.links == "unit" or parts.keys() & {"bump_allocator", "node_writer"}:
-        found["linker"] = UnitLinker
-    return found
+        replaced["linker"] = UnitLinker
+    return replaced
 
 
 def add_heads(machine: Composition[OuterSpaceConfiguration], name: str, merger: Component) -> None:

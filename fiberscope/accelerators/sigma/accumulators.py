@@ -66,9 +66,9 @@ class Accumulators(Component):
 
     def tick(self, now: int) -> int:
         """Take the sums of a column or several; end a pass with its last one."""
-        one = self.plan.passes.get(self.number)
-        if one is not None and self.sums[one.table.chunk.lines.start % len(self.sums)].can_pop():
-            self._take(now, one)
+        pass_ = self.plan.passes.get(self.number)
+        if pass_ is not None and self.sums[pass_.table.chunk.lines.start % len(self.sums)].can_pop():
+            self._take(now, pass_)
         if self.under_way is not None and now >= self.last_at:
             self._end(self.under_way)
         coming = self.last_at if now < self.last_at else self.over_at
@@ -79,36 +79,36 @@ class Accumulators(Component):
             return coming
         return self.wait_any_input(self.sums) if self.expecting else self.idle()
 
-    def _take(self, now: int, one: Pass) -> None:
+    def _take(self, now: int, pass_: Pass) -> None:
         """The sums of a token's columns: at the Flex-DPEs, or not yet added up where it has several."""
-        table, lines = one.table, one.table.chunk.lines
+        table, lines = pass_.table, pass_.table.chunk.lines
         channel = self.sums[lines.start % len(self.sums)]
         columns, first = channel.control(), channel.reference()
         for line in lines:
             self.sums[line % len(self.sums)].pop()
-        self._count(one, columns)
+        self._count(pass_, columns)
         if columns == 1:
-            self._gather(one, first)
+            self._gather(pass_, first)
         self.first, self.column = first, first + columns - 1
-        self.expecting = not (one.final and first + columns == one.last)
+        self.expecting = not (pass_.final and first + columns == pass_.last)
         self.busy_until = now + columns * table.serving
         self.last_at = now + (columns - 1) * table.interval
         self.over_at = self.last_at + table.serving
-        if first + columns == one.last:
-            self.under_way = one
+        if first + columns == pass_.last:
+            self.under_way = pass_
             self.number += 1
 
-    def _count(self, one: Pass, columns: int) -> None:
-        table = one.table
+    def _count(self, pass_: Pass, columns: int) -> None:
+        table = pass_.table
         self.columns += columns
         self.sums_taken += columns * table.chunk.sums
         self.add_outside += columns * (sum(table.chunk.neurons) - table.chunk.sums)
         self.accumulate += columns * (table.chunk.sums - table.fresh)
 
-    def _gather(self, one: Pass, column: int) -> None:
+    def _gather(self, pass_: Pass, column: int) -> None:
         """Add what the Flex-DPEs left of a column."""
-        for line in one.table.chunk.lines:
-            rows, sums = self.partial[line % len(self.partial)].pop((one.number, column))
+        for line in pass_.table.chunk.lines:
+            rows, sums = self.partial[line % len(self.partial)].pop((pass_.number, column))
             self._add_at(self.product[:, column], rows, sums)
 
     def _add_at(
@@ -122,25 +122,25 @@ class Accumulators(Component):
         for row, total in zip(rows, sums, strict=True):
             into[row] = add(into[row], total)
 
-    def _end(self, one: Pass) -> None:
+    def _end(self, pass_: Pass) -> None:
         """All columns of a pass have come."""
-        if self.first + 1 < one.last:
-            self._add_up(one)
+        if self.first + 1 < pass_.last:
+            self._add_up(pass_)
         if self.written_jobs is not None:
-            self.written_jobs.push(0, one.written)
-        if one.ends:
-            self.useful_multiply += one.table.useful
-            part = one.table.chunk.parts[-1]
-            self.slices = self.plan.slices if one.final else part.slice.number + part.ends_slice
+            self.written_jobs.push(0, pass_.written)
+        if pass_.ends:
+            self.useful_multiply += pass_.table.useful
+            part = pass_.table.chunk.parts[-1]
+            self.slices = self.plan.slices if pass_.final else part.slice.number + part.ends_slice
         self.under_way = None
-        del self.plan.passes[one.number]
+        del self.plan.passes[pass_.number]
 
-    def _add_up(self, one: Pass) -> None:
+    def _add_up(self, pass_: Pass) -> None:
         """All columns of a token at once: as the Flex-DPEs do, or in any order where sums are exact."""
-        chunk, into = one.table.chunk, self.product[:, self.first : one.last]
+        chunk, into = pass_.table.chunk, self.product[:, self.first : pass_.last]
         if not self.plan.exact:
             for share in (Share(chunk, line) for line in chunk.lines):
-                sums = share.sums(self.first, one.last, self.plan.kind, self.plan.value_type)
+                sums = share.sums(self.first, pass_.last, self.plan.kind, self.plan.value_type)
                 self._add_at(into, share.rows, sums.T)
             return
         for part in chunk.parts:
@@ -150,4 +150,4 @@ class Accumulators(Component):
             left = sparse.csr_array(
                 (part.values.astype(self.plan.kind), part.inner, starts), shape=(high - low, part.slice.width)
             )
-            accumulate(into[low:high], left, part.slice.dense[:, self.first : one.last])
+            accumulate(into[low:high], left, part.slice.dense[:, self.first : pass_.last])

@@ -138,13 +138,13 @@ class Controller(Component):
             return False
         for channel in self.done:
             channel.pop()
-        self.scanning = one = self.fetching.popleft()
-        bits = one.table.bits if one.begins else 0
-        hidden = one.number == 0 and not self.counted
+        self.scanning = pass_ = self.fetching.popleft()
+        bits = pass_.table.bits if pass_.begins else 0
+        hidden = pass_.number == 0 and not self.counted
         self.until = now + (0 if hidden else -(-bits // self.bits_per_cycle))
         self.bits += bits
-        if self.bitmaps and one.begins:
-            self.unscanned = list(vectors(one.table.chunk, self.plan))[::-1]
+        if self.bitmaps and pass_.begins:
+            self.unscanned = list(vectors(pass_.table.chunk, self.plan))[::-1]
         return True
 
     def _hand_on(self, now: int) -> bool:

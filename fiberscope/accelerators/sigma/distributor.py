@@ -98,29 +98,29 @@ class Distributor(Component):
 
     def _take(self, now: int) -> None:
         while len(self.taken) < 2 and self.ready.can_pop():
-            one = self.plan.passes[self.ready.coordinate()]
+            pass_ = self.plan.passes[self.ready.coordinate()]
             self.ready.pop()
-            self.taken.append(_Taken(one))
-            self.expecting = not one.final
+            self.taken.append(_Taken(pass_))
+            self.expecting = not pass_.final
             if len(self.taken) == 1:
                 self._begin(now)
 
     def _begin(self, now: int) -> None:
         """The first of those taken is the one to work on."""
-        one = self.taken[0].what
-        self.column = one.first
-        if one.begins and one.table.flush:
+        pass_ = self.taken[0].what
+        self.column = pass_.first
+        if pass_.begins and pass_.table.flush:
             self.next_column = now + self.flush
             self.flushes += 1
 
     def _load(self, now: int) -> None:
         if now < self.loading_until or not (self.double_buffer or now >= self.next_column):
             return
-        for one in self.taken if self.double_buffer else self.taken[:1]:
-            if one.line < one.end:
-                self.lines[one.line % len(self.lines)].push(0, one.what.number)
-                one.line += 1
-                one.loaded_at = self.loading_until = now + self.line_cycles
+        for load in self.taken if self.double_buffer else self.taken[:1]:
+            if load.line < load.end:
+                self.lines[load.line % len(self.lines)].push(0, load.what.number)
+                load.line += 1
+                load.loaded_at = self.loading_until = now + self.line_cycles
                 self.lines_loaded += 1
                 return
 
@@ -132,9 +132,9 @@ class Distributor(Component):
             self.sending_until = now + self.count * table.sending
             self.next_column = now + self.count * table.interval
         if self.sent_at == now:
-            one = self.taken[0].what
-            for line in one.table.chunk.lines:
-                self.columns[line % len(self.columns)].push(self.count, one.number, self.column)
+            pass_ = self.taken[0].what
+            for line in pass_.table.chunk.lines:
+                self.columns[line % len(self.columns)].push(self.count, pass_.number, self.column)
             self.column += self.count
             self.columns_sent += self.count
             self.sent_at = -1
@@ -142,15 +142,15 @@ class Distributor(Component):
     def _may_send(self, now: int) -> bool:
         if not self.taken or now < self.next_column:
             return False
-        one = self.taken[0]
-        return one.line == one.end and now >= one.loaded_at and self.column < one.what.last
+        load = self.taken[0]
+        return load.line == load.end and now >= load.loaded_at and self.column < load.what.last
 
     def _steady(self, now: int) -> bool:
         """Whether nothing but columns is to be sent until the pass is over."""
         if not self.double_buffer or not self.at_once():
             return self.at_once()
         behind = self.taken[1:]
-        loaded = self.taken[0].what.final or any(one.line == one.end for one in behind)
+        loaded = self.taken[0].what.final or any(load.line == load.end for load in behind)
         return loaded and now >= self.loading_until
 
     def _rest(self, now: int) -> int:

@@ -88,22 +88,22 @@ class FlexDpe(Component):
             return self.between_until
         return self.wait_input(self.columns) if self.waiting else self.idle()
 
-    def _take(self, now: int, one: Pass) -> None:
+    def _take(self, now: int, pass_: Pass) -> None:
         columns, first = self.columns.control(), self.columns.reference()
         self.columns.pop()
-        if one.table is not self.table:
-            self._begin(one.table)
+        if pass_.table is not self.table:
+            self._begin(pass_.table)
         self.multiply += columns * self.occupied
         self.add += columns * (self.occupied - self.neurons)
         self.column = first + columns - 1
         if self.words:
-            self._send(one, first)
+            self._send(pass_, first)
         elif columns == 1:
-            self._compute(one, first)
-        self.sums.push(columns, one.number, first)
-        self.waiting = not (one.ends and first + columns == one.last)
+            self._compute(pass_, first)
+        self.sums.push(columns, pass_.number, first)
+        self.waiting = not (pass_.ends and first + columns == pass_.last)
         self.busy_until = now + columns
-        self.between_until = now + (columns - 1) * one.table.interval + 1
+        self.between_until = now + (columns - 1) * pass_.table.interval + 1
 
     def _begin(self, table: Table) -> None:
         """Another chunk: which multipliers hold it."""
@@ -113,15 +113,15 @@ class FlexDpe(Component):
         self.occupied, self.neurons = chunk.occupied[place], chunk.neurons[place]
         self.settings += chunk.settings[place]
 
-    def _compute(self, one: Pass, column: int) -> None:
+    def _compute(self, pass_: Pass, column: int) -> None:
         """Multiply and sum one column; the network is set when the first of the chunk comes."""
-        share = self.plan.share(one.table.chunk, self.number)
+        share = self.plan.share(pass_.table.chunk, self.number)
         sums = share.sums(column, column + 1, self.plan.kind, self.plan.value_type)
-        self.partial[one.number, column] = (share.rows, sums[0])
+        self.partial[pass_.number, column] = (share.rows, sums[0])
 
-    def _send(self, one: Pass, column: int) -> None:
+    def _send(self, pass_: Pass, column: int) -> None:
         """Put the words of one column on the network's inputs, zeros behind them."""
-        words = self.plan.share(one.table.chunk, self.number).words(column)
+        words = self.plan.share(pass_.table.chunk, self.number).words(column)
         words += [0.0] * (len(self.words) - len(words))
         for lane, word in zip(self.words, words, strict=True):
-            lane.push(DATA, column, one.number, word)
+            lane.push(DATA, column, pass_.number, word)

@@ -92,8 +92,8 @@ class Sigma(Composition[SigmaConfiguration]):
         self.plan = Plan(held, streamed, parameters)
         self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
         of_units, scanned = (
-            parameters.step == "unit" or not known.isdisjoint(parts or ())
-            for known in map(frozenset, (NETWORKS, SCANNERS))
+            parameters.step == "unit" or not units.isdisjoint(parts or ())
+            for units in map(frozenset, (NETWORKS, SCANNERS))
         )
         self.by_units = of_units or scanned
         self._add_parts()
@@ -183,17 +183,17 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def _vectors(self) -> int:
         """Slices that a cycle's bits may be."""
-        plan, given = self.plan, self.parameters.controller
-        if given.first_fold != "counted":
+        plan, controller = self.plan, self.parameters.controller
+        if controller.first_fold != "counted":
             raise ConfigurationError(
                 "controller.first_fold is hidden; with units that scan the bitmaps it should be counted, for "
                 "these scan within the run"
             )
-        vectors, most = -(-given.bits_per_cycle // plan.narrowest), MAXIMUM_LANES // plan.words
+        vectors, most = -(-controller.bits_per_cycle // plan.narrowest), MAXIMUM_LANES // plan.words
         if vectors > most:
             raise ConfigurationError(
-                f"controller.bits_per_cycle is {given.bits_per_cycle}; with units that scan the bitmaps it "
-                f"should be at most {most * plan.narrowest}: {most} slices of {plan.narrowest} bits"
+                f"controller.bits_per_cycle is {controller.bits_per_cycle}; with units that scan the bitmaps "
+                f"it should be at most {most * plan.narrowest}: {most} slices of {plan.narrowest} bits"
             )
         return vectors
 
@@ -259,13 +259,13 @@ class Sigma(Composition[SigmaConfiguration]):
             operation = WRITE if name == "written" else READ
             start = HALF_A_TENSOR if operation == WRITE else 0
             sizes = {"line_bytes": stream.line, "lines": stream.lines, "most_jobs": most}
-            made = self.add("stream", f"stream.{name}", operation, tensor, start, port, **sizes)
+            stream_unit = self.add("stream", f"stream.{name}", operation, tensor, start, port, **sizes)
             asks = self.accumulators if operation == WRITE else self.controller
-            connect(asks, f"{name}_jobs", made, "jobs", capacity=most)
+            connect(asks, f"{name}_jobs", stream_unit, "jobs", capacity=most)
             done = "written" if operation == WRITE else f"{name}_done"
-            connect(made, "done", self.controller, done, capacity=most)
-            self.streams.append((operation, tensor, start, made))
-            users.append((made, "requests", "replies" if operation == READ else ""))
+            connect(stream_unit, "done", self.controller, done, capacity=most)
+            self.streams.append((operation, tensor, start, stream_unit))
+            users.append((stream_unit, "requests", "replies" if operation == READ else ""))
         self.add_memory(users, stream.line)
 
     def result(self) -> npt.NDArray[np.floating[Any]]:
@@ -284,7 +284,7 @@ class Sigma(Composition[SigmaConfiguration]):
 
     def layouts(self) -> Sequence[Layout]:
         """What is moved lies in the order of use: of Z sums that come back, and what is written."""
-        moved = [count("bytes", made) for *_place, made in self.streams]
+        moved = [count("bytes", stream) for *_place, stream in self.streams]
         if any(moved):  # every sum is written in the end, and before that each time that it is to come back
             moved[3] = moved[2] + self.plan.rows * self.plan.columns * self.parameters.value.sum_bytes
         places = (place for *place, _made in self.streams)
@@ -297,7 +297,10 @@ class Sigma(Composition[SigmaConfiguration]):
     def traffic_minimum_bytes(self) -> int:
         """Both bitmaps, the nonzeros, and all of Z, each once."""
         value, operands = self.parameters.value, (self.a, self.b)
-        packed = sum(-(-one.shape[0] * one.shape[1] // 8) + one.nonzeros * value.bytes for one in operands)
+        packed = sum(
+            -(-operand.shape[0] * operand.shape[1] // 8) + operand.nonzeros * value.bytes
+            for operand in operands
+        )
         return packed + self.plan.rows * self.plan.columns * value.sum_bytes
 
     def explained(self) -> str:
@@ -309,9 +312,9 @@ class Sigma(Composition[SigmaConfiguration]):
             "before folds": count("flushes", distributor) * parameters.reduce.flush,
             "sending columns": count("columns_sent", distributor),
         }
-        told = ", ".join(f"{part} {spent / cycles:.0%}" for part, spent in parts.items())
+        shares = ", ".join(f"{part} {spent / cycles:.0%}" for part, spent in parts.items())
         done = self.operations()["multiply"] / (cycles * parameters.fold)
-        return f"Of the cycles, {told}; a multiplier multiplies in {done:.0%} of them."
+        return f"Of the cycles, {shares}; a multiplier multiplies in {done:.0%} of them."
 
     def progress(self) -> tuple[int, int]:
         """Slices of K done, and slices."""

@@ -232,14 +232,14 @@ def chunks(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chu
 def _whole_rows(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chunk]:
     """Folds of as many whole rows as fit; a row that is longer than a fold fills folds of its own first."""
     fold, number = parameters.fold, 0
-    for one in cut:
-        ends = np.flatnonzero(np.diff(one.rows, append=-1)) + 1
+    for slice_ in cut:
+        ends = np.flatnonzero(np.diff(slice_.rows, append=-1)) + 1
         first = 0
-        while first < len(one.rows):
+        while first < len(slice_.rows):
             fitting = int(np.searchsorted(ends, first + fold, side="right"))
             whole = int(ends[fitting - 1]) if fitting else 0
             last = whole if whole > first else first + fold
-            yield Chunk((Part(one, first, last),), number * fold, parameters.dpe.multipliers)
+            yield Chunk((Part(slice_, first, last),), number * fold, parameters.dpe.multipliers)
             first, number = last, number + 1
 
 
@@ -247,13 +247,13 @@ def _rolling(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[C
     """Chunks of one slice each, one behind the other round the ring."""
     fold, multipliers = parameters.fold, parameters.dpe.multipliers
     position = 0
-    for one in cut:
-        first, end = 0, len(one.rows)
+    for slice_ in cut:
+        first, end = 0, len(slice_.rows)
         while first < end:
             if parameters.pack.slices == "one":
                 position = -(-position // fold) * fold
             last = min(end, first + fold - position % multipliers)
-            yield Chunk((Part(one, first, last),), position, multipliers)
+            yield Chunk((Part(slice_, first, last),), position, multipliers)
             position += last - first
             first = last
 
@@ -263,12 +263,12 @@ def _folds(cut: Iterator[Slice], parameters: SigmaConfiguration) -> Iterator[Chu
     fold, multipliers = parameters.fold, parameters.dpe.multipliers
     parts: list[Part] = []
     number = room = 0
-    for one in cut:
-        first, end = 0, len(one.rows)
+    for slice_ in cut:
+        first, end = 0, len(slice_.rows)
         while first < end:
             room = room or fold
             last = min(end, first + room)
-            parts.append(Part(one, first, last))
+            parts.append(Part(slice_, first, last))
             room -= last - first
             first = last
             if room == 0 or (parameters.pack.slices == "one" and last == end):

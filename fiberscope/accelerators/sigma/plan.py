@@ -138,11 +138,11 @@ class Plan:
 
     def take(self) -> Pass:
         """The next pass; only while it is not ``finished``."""
-        one = self._next
-        assert one is not None
-        self.passes[one.number] = one
+        pass_ = self._next
+        assert pass_ is not None
+        self.passes[pass_.number] = pass_
         self._next = next(self._coming, None)
-        return one
+        return pass_
 
     def following(self) -> Pass | None:
         """What ``take`` gives next, None at the end."""
@@ -164,9 +164,9 @@ class Plan:
             loaded = lines.stop
             newest = (loaded - 1) // self.parameters.dpe.count
             table = self._table(chunk, lines, newest > fold)
-            for one in self._of_chunk(table, number, ahead is None):
-                yield one
-                number = one.number + 1
+            for pass_ in self._of_chunk(table, number, ahead is None):
+                yield pass_
+                number = pass_.number + 1
             fold = newest
 
     def _table(self, chunk: Chunk, lines: range, flush: bool) -> Table:
@@ -210,10 +210,10 @@ class Plan:
 
     def _place(self, part: Part, at: int) -> int:
         """The bit of the slice's stationary bitmap up to which the first ``at`` nonzeros lie."""
-        one = part.slice
-        if at == len(one.rows):
-            return self.rows * one.width
-        return int(one.rows[at - 1]) * one.width + int(one.inner[at - 1]) + 1 if at else 0
+        slice_ = part.slice
+        if at == len(slice_.rows):
+            return self.rows * slice_.width
+        return int(slice_.rows[at - 1]) * slice_.width + int(slice_.inner[at - 1]) + 1 if at else 0
 
     def _begun(self, part: Part) -> int:
         """How many rows of the product have their first sums."""

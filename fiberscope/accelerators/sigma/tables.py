@@ -110,13 +110,13 @@ class Tables(Component):
             self._take_word(word, self.kept[first + word], self.counts[first + word])
 
     def _take_word(self, word: int, kept: Channel, count: Channel) -> None:
-        found, left, whole = self.latest, kept.coordinate(), count.reference()
-        before = count.coordinate() - whole.bit_count() - found.before
+        latest, left, whole = self.latest, kept.coordinate(), count.reference()
+        before = count.coordinate() - whole.bit_count() - latest.before
         for bit in range(left.bit_length()):
             if left >> bit & 1:
-                found.rows.append(kept.reference())
-                found.inner.append(word * self.plan.word_bits + bit)
-                found.places.append(before + (whole & (1 << bit) - 1).bit_count())
+                latest.rows.append(kept.reference())
+                latest.inner.append(word * self.plan.word_bits + bit)
+                latest.places.append(before + (whole & (1 << bit) - 1).bit_count())
 
     def _take_chunk(self) -> None:
         chunk = self.plan.passes[self.chunks.coordinate()].table.chunk
@@ -132,25 +132,28 @@ class Tables(Component):
             raise SimulationError(f"{self.name}: a chunk needs {rows} rows of vectors, and {self.rows} came")
         parts = tuple(map(self._part, chunk.parts))
         self.found = {part.slice.number: self.found[part.slice.number] for part in chunk.parts}
-        made = replace(chunk, parts=parts)
-        chunk.shares.update((line, Share(made, line, self.plan.router)) for line in chunk.lines)
+        full_chunk = replace(chunk, parts=parts)
+        chunk.shares.update((line, Share(full_chunk, line, self.plan.router)) for line in chunk.lines)
 
     def _part(self, part: Part) -> Part:
         """The same part of the slice as it was found."""
         if part.first == 0:
             self.found[part.slice.number] = self.coming.popleft()
-        found = self.found[part.slice.number]
-        return replace(part, slice=self._slice(part.slice, found, part.last))
+        positions = self.found[part.slice.number]
+        return replace(part, slice=self._slice(part.slice, positions, part.last))
 
-    def _slice(self, one: Slice, found: Found, last: int) -> Slice:
-        values = packed_values(one, self.plan)
-        if len(found.rows) < last or not 0 <= min(found.places) <= max(found.places) < len(values):
+    def _slice(self, slice_: Slice, positions: Found, last: int) -> Slice:
+        values = packed_values(slice_, self.plan)
+        if len(positions.rows) < last or not 0 <= min(positions.places) <= max(positions.places) < len(
+            values
+        ):
             raise SimulationError(
-                f"{self.name}: in the bitmaps of slice {one.number} were found {len(found.rows)} nonzeros, "
-                f"up to place {max(found.places, default=0)}; {last} are needed, of {len(values)} values"
+                f"{self.name}: in the bitmaps of slice {slice_.number} were found {len(positions.rows)} "
+                f"nonzeros, up to place {max(positions.places, default=0)}; {last} are needed, "
+                f"of {len(values)} values"
             )
-        rows, inner = np.array(found.rows), np.array(found.inner)
-        return replace(one, rows=rows, inner=inner, values=values[found.places])
+        rows, inner = np.array(positions.rows), np.array(positions.inner)
+        return replace(slice_, rows=rows, inner=inner, values=values[positions.places])
 
     def _set_networks(self, chunk: Chunk) -> None:
         """Send the settings for a chunk, of all of its columns."""

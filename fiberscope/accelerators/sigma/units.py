@@ -52,8 +52,8 @@ class Multipliers(Component):
         """Multiply a row, which is here on all lanes or on none."""
         if not self.operands[0].can_pop():
             return self.idle()
-        one = self.plan.passes[self.operands[0].reference()]
-        share = self.plan.share(one.table.chunk, self.number)
+        pass_ = self.plan.passes[self.operands[0].reference()]
+        share = self.plan.share(pass_.table.chunk, self.number)
         ids, weights = share.ids.tolist(), share.weights.tolist()
         for operand, product, neuron, weight in zip(self.operands, self.products, ids, weights, strict=True):
             if neuron < 0:
@@ -99,13 +99,13 @@ class Collector(Component):
         if not (self.columns.can_pop() and self.lanes[0].can_pop()):
             return self.idle()
         number, column = self.columns.coordinate(), self.columns.reference()
-        found = [(lane.coordinate(), lane.value()) for lane in self.lanes if lane.control() == DATA]
+        sums_of_lanes = [(lane.coordinate(), lane.value()) for lane in self.lanes if lane.control() == DATA]
         for lane in self.lanes:
             lane.pop()
         self.columns.pop()
-        neurons, sums = zip(*found, strict=True)
+        neurons, sums = zip(*sums_of_lanes, strict=True)
         rows = self.plan.share(self.plan.passes[number].table.chunk, self.number).rows
         self.partial[number, column] = (rows[np.array(neurons) - 1], np.array(sums))
-        self.sums_taken += len(found)
+        self.sums_taken += len(sums_of_lanes)
         self.sums.push(1, number, column)
         return self.busy(now + 1)

@@ -21,17 +21,17 @@ Vector: TypeAlias = tuple[int, int, list[int]]  # operand, row of the stationary
 def vectors(chunk: Chunk, plan: Plan) -> Iterator[Vector]:
     """Those that no chunk before this one has had scanned; all ones are columns where nothing is filtered."""
     for part in chunk.parts:
-        one, filtered = part.slice, plan.parameters.filtered and not plan.keeps_zeros
+        slice_, filtered = part.slice, plan.parameters.filtered and not plan.keeps_zeros
         if part.first == 0:
-            columns = _pattern(one.streamed).T if filtered else np.ones((plan.columns, one.width), bool)
+            columns = _pattern(slice_.streamed).T if filtered else np.ones((plan.columns, slice_.width), bool)
             yield from ((COLUMN, 0, _words(bits, plan)) for bits in columns)
-        held = np.ones((plan.rows, one.width), bool) if plan.keeps_zeros else _pattern(one.held)
+        held = np.ones((plan.rows, slice_.width), bool) if plan.keeps_zeros else _pattern(slice_.held)
         yield from ((ROW, row, _words(held[row], plan)) for row in plan.rows_scanned(part))
 
 
-def packed_values(one: Slice, plan: Plan) -> npt.NDArray[Any]:
+def packed_values(slice_: Slice, plan: Plan) -> npt.NDArray[Any]:
     """The stationary operand's values as they lie in the SRAM: in the order of the bits of its bitmap."""
-    return one.held.toarray().ravel() if plan.keeps_zeros else one.held.data
+    return slice_.held.toarray().ravel() if plan.keeps_zeros else slice_.held.data
 
 
 def _pattern(matrix: CsrArray) -> npt.NDArray[np.bool_]:

@@ -28,7 +28,8 @@ WORD = 4  # bytes of a value or an id
 def bus_beats(a: CsrArray, b: CsrArray, parameters: WeightStationaryConfiguration) -> int:
     """Beats that bring A for a product, all passes together; without what PEs take to match them."""
     return sum(
-        count_beats(parameters.acf.a, _slice(a, one), parameters.bus.words) for one in passes(b, parameters)
+        count_beats(parameters.acf.a, _slice(a, pass_), parameters.bus.words)
+        for pass_ in passes(b, parameters)
     )
 
 
@@ -75,10 +76,10 @@ class WeightStationary:
         self.bus = self._add("bus", "bus", self.passes, self._beats, stream, words)
         self.output_buffer = self._add("output_buffer", "output_buffer", self.product)
         used = min(parameters.pe.count, max(1, self.b.shape[1]))
-        held = [self._held(one) for one in self.passes]
+        held = [self._held(pass_) for pass_ in self.passes]
         self.pes = []
         for number, name in enumerate(numbered("pe", used)):
-            columns = [one.first + number for one in self.passes]
+            columns = [pass_.first + number for pass_ in self.passes]
             values = [columns_of.get(number, {}) for columns_of in held]
             pe = self._add("pe", name, parameters, columns, values, stream)
             self.kernel.connect(self.bus, f"beats[{number}]", pe, "beats", capacity=parameters.pe.queue)
@@ -91,9 +92,9 @@ class WeightStationary:
     def _add(self, part: str, name: str, *arguments: object) -> Component:
         return self.kernel.add(self.parts[part](f"{self.NAME}.{name}", *arguments))
 
-    def _held(self, one: Pass) -> dict[int, dict[int, float]]:
+    def _held(self, pass_: Pass) -> dict[int, dict[int, float]]:
         """The columns of a pass by PE: values by their place in the slice of K."""
-        block = sparse.coo_array(self.b[one.low : one.high, one.first : one.last])
+        block = sparse.coo_array(self.b[pass_.low : pass_.high, pass_.first : pass_.last])
         held: dict[int, dict[int, float]] = {}
         for row, column, value in zip(
             block.row.tolist(), block.col.tolist(), block.data.tolist(), strict=True
@@ -101,12 +102,16 @@ class WeightStationary:
             held.setdefault(column, {})[row] = value
         return held
 
-    def _beats(self, one: Pass) -> Iterator[Beat]:
-        return beats(self.parameters.acf.a, _slice(self.a, one), self.parameters.bus.words)
+    def _beats(self, pass_: Pass) -> Iterator[Beat]:
+        return beats(self.parameters.acf.a, _slice(self.a, pass_), self.parameters.bus.words)
 
     def result(self) -> CsrArray:
         """The product: an entry where a nonzero met a nonzero."""
-        entries = [(row, *entry) for row, found in enumerate(self.product) for entry in found.items()]
+        entries = [
+            (row, *entry)
+            for row, entries_of_row in enumerate(self.product)
+            for entry in entries_of_row.items()
+        ]
         rows, columns, values = np.reshape(np.array(entries, np.float64), (-1, 3)).T
         shape = (self.a.shape[0], self.b.shape[1])
         return sparse.csr_array((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
@@ -144,6 +149,8 @@ class WeightStationary:
         return f"The bus brought A in {streamed / cycles:.0%} of the cycles and B in {loading / cycles:.0%}."
 
 
-def _slice(a: CsrArray, one: Pass) -> CsrArray:
+def _slice(a: CsrArray, pass_: Pass) -> CsrArray:
     """What a pass streams of A."""
-    return a if one.low == 0 and one.high == a.shape[1] else sparse.csr_array(a[:, one.low : one.high])
+    return (
+        a if pass_.low == 0 and pass_.high == a.shape[1] else sparse.csr_array(a[:, pass_.low : pass_.high])
+    )

@@ -74,9 +74,9 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
     return _added(left, right, sizes)
 
 
-def _quotients(one: Values, other: Values) -> Values:
+def _quotients(values: Values, other: Values) -> Values:
     """What is divided by 0 is 0, as by what is not there."""
-    return np.divide(one, other, out=np.zeros_like(one), where=other != 0)
+    return np.divide(values, other, out=np.zeros_like(values), where=other != 0)
 
 
 def _joined(
@@ -90,7 +90,7 @@ def _joined(
 def _added(left: Points, right: Points, sizes: Mapping[str, int]) -> Points:
     """Points of either; one that lacks a variable is the same for all of its coordinates."""
     variables = list(dict.fromkeys([*left.columns, *right.columns]))
-    both = [_broadcast(one, variables, sizes) for one in (left, right)]
+    both = [_broadcast(part, variables, sizes) for part in (left, right)]
     return _summed(Points.together(both), variables, sizes)
 
 

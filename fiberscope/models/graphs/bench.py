@@ -26,8 +26,8 @@ async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's 
         backend = CocotbBackend(dut, graph.composition.without_status().interface(), within=dut)
         return of_module(graph, backend, machine.kernel.cycle + 20)
 
-    found, _stored = await bridge(run)()
+    sent, _stored = await bridge(run)()
     for stream, tokens in expected.items():
         if ".root" not in stream:
-            assert found[stream] == tokens, stream
-    assert sum(map(len, found.values())) == order["tokens"]
+            assert sent[stream] == tokens, stream
+    assert sum(map(len, sent.values())) == order["tokens"]

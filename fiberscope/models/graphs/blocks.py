@@ -85,5 +85,5 @@ class Context:
     def carried_into(self, node: Node, port: str = "") -> Protocol:
         """What the stream into a port of a block carries; without one what those do that pass through it."""
         into = self.graph.streams_into(node)
-        passed = (one.kind for one in into if (one.input == port if port else one.input != "ref"))
+        passed = (stream.kind for stream in into if (stream.input == port if port else stream.input != "ref"))
         return CARRIES[next(passed, "ref")]

@@ -58,10 +58,10 @@ def operands_of(graph: Graph) -> list[str]:
 
 def _first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
     """Of each tensor the first phase in which these nodes name it."""
-    found: dict[str, int] = {}
+    phases: dict[str, int] = {}
     for node in nodes:
-        found[node[attribute]] = min(node.phase, found.get(node[attribute], node.phase))
-    return found
+        phases[node[attribute]] = min(node.phase, phases.get(node[attribute], node.phase))
+    return phases
 
 
 def _check_attributes(graph: Graph, node: Node, faults: Faults) -> None:
@@ -87,14 +87,14 @@ def _check_inputs(graph: Graph, node: Node, faults: Faults) -> None:
 
 def _check_stream(graph: Graph, stream: Stream, faults: Faults) -> None:
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
-    made, port = graph.kind_at(source, stream.output), target.input(stream.input)
+    kind, port = graph.kind_at(source, stream.output), target.input(stream.input)
     assert port is not None
     what = f"edge {stream.source} -> {stream.target}"
-    if made != stream.kind:
-        faults.add(stream.place, f"{what} is of type {stream.kind}, and {source} makes {made} there")
-    elif made not in port.kinds:
+    if kind != stream.kind:
+        faults.add(stream.place, f"{what} is of type {stream.kind}, and {source} makes {kind} there")
+    elif kind not in port.kinds:
         takes = " or ".join(port.kinds)
-        faults.add(stream.place, f"{what}: {target} takes {takes} at {stream.input}, not {made}")
+        faults.add(stream.place, f"{what}: {target} takes {takes} at {stream.input}, not {kind}")
     elif not target.primitive.takes(target, stream.input):
         faults.add(stream.place, f"{what}: {target} takes no {stream.kind}; values go to mode=vals")
     if source.phase != target.phase:

@@ -89,12 +89,12 @@ def cosimulated(
         HdlError: a tool is missing, or it complains.
     """
     machine = machine_of(prepare(graph, tensors), configured(settings))
-    made, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
+    hardware, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
     simulator = find(choose(simulator)).name
     make_folder(folder)
     file = folder / f"{name}.gv"
     write_gv(graph, file)
-    files = (file, *write_verilog(made, name, folder))
+    files = (file, *write_verilog(hardware, name, folder))
     lint(files[1], module, folder, GRAPH_WAIVERS)
     taken = of_machine(machine)
     _check_places(machine, points)
@@ -105,10 +105,10 @@ def cosimulated(
         "settings": dict(settings),
     }
     order |= {"module": module, "value_bits": value_bits, "points": points, "tokens": tokens}
-    ports = made.composition.without_status().interface()
+    ports = hardware.composition.without_status().interface()
     bench = Bench((files[1],), module, (ports,), "fiberscope.models.graphs.bench", order, folder / "bench")
     run(bench, simulator)
-    return Cosimulated(made, machine.kernel.cycle, tokens, files, simulator)
+    return Cosimulated(hardware, machine.kernel.cycle, tokens, files, simulator)
 
 
 def _check_places(machine: GraphMachine, points: int) -> None:

@@ -24,13 +24,13 @@ def cut_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -
 
 def cut_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, Integers]:
     """Coordinates by variable, with those of both parts in the place of each that is split."""
-    found = dict[str, Integers]()
+    parts_by_variable = dict[str, Integers]()
     for variable, column in columns.items():
         if variable in splits:
-            found |= zip(parts(variable), np.divmod(column, splits[variable]), strict=True)
+            parts_by_variable |= zip(parts(variable), np.divmod(column, splits[variable]), strict=True)
         else:
-            found[variable] = column
-    return found
+            parts_by_variable[variable] = column
+    return parts_by_variable
 
 
 def joined_tensor(

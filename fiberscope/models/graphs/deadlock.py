@@ -92,11 +92,11 @@ def _fork(machine: GraphMachine, stream: Stream, other: Stream) -> str | None:
 
 def _sources(machine: GraphMachine, stream: Stream) -> list[str]:
     """All blocks before a stream, the nearest first."""
-    found, pending = [], [stream.source]
+    sources, pending = [], [stream.source]
     while pending:
         name = pending.pop(0)
-        if name not in found:
-            found.append(name)
+        if name not in sources:
+            sources.append(name)
             into = machine.graph.streams_into(machine.graph.nodes[name])
             pending += [before.source for before in into if before.input != "skip"]
-    return found
+    return sources

@@ -90,47 +90,47 @@ class _Reader:
 
     def graph(self) -> Digraph:
         """All statements of the text."""
-        found = Digraph()
+        graph = Digraph()
         self._accept("strict")
         self._expect("digraph")
         if not self._accept("{"):
             self._word()
             self._expect("{")
         while not self._accept("}"):
-            self._statement(found)
+            self._statement(graph)
             self._accept(";")
         if self._next < len(self._tokens):
             self._refuse()
-        return found
+        return graph
 
-    def _statement(self, found: Digraph) -> None:
+    def _statement(self, graph: Digraph) -> None:
         place, name = self._place(), self._word()
         if self._accept("="):
-            found.settings[name] = self._word()
+            graph.settings[name] = self._word()
             return
         names = [name]
         while self._accept("->"):
             names.append(self._word())
         attributes = self._attributes()
         if len(names) == 1:
-            found.nodes.append(NodeStatement(name, attributes, place))
-        found.edges += [EdgeStatement(*ends, attributes, place) for ends in pairwise(names)]
+            graph.nodes.append(NodeStatement(name, attributes, place))
+        graph.edges += [EdgeStatement(*ends, attributes, place) for ends in pairwise(names)]
 
     def _attributes(self) -> dict[str, str]:
-        found = {}
+        attributes = {}
         while self._accept("["):
             while not self._accept("]"):
                 name = self._word()
                 self._expect("=")
-                found[name] = self._word()
+                attributes[name] = self._word()
                 self._accept(",", ";")
-        return found
+        return attributes
 
     def _accept(self, *texts: str) -> bool:
         """Take the next token if it is one of these."""
-        found = self._next < len(self._tokens) and self._tokens[self._next][0] in texts
-        self._next += found
-        return found
+        is_next = self._next < len(self._tokens) and self._tokens[self._next][0] in texts
+        self._next += is_next
+        return is_next
 
     def _expect(self, text: str) -> None:
         if not self._accept(text):
@@ -156,5 +156,5 @@ class _Reader:
         if self._next == len(self._tokens):
             end = f"{place.file}:{place.line}"
             raise InputError(f"{end}: the file ends within the graph; it should end with }}")
-        found = self._tokens[self._next][0][:_SHOWN]
-        raise InputError(f"{place}: cannot read {found!r}; a graph file is {_GRAPH}")
+        text = self._tokens[self._next][0][:_SHOWN]
+        raise InputError(f"{place}: cannot read {text!r}; a graph file is {_GRAPH}")

@@ -19,10 +19,10 @@ def drawn(graph: Graph, size: int = 8, *, whole: bool = True) -> dict[str, str]:
         size: of each dimension.
         whole: whether values are whole numbers, or real ones.
     """
-    given = {}
+    operands = {}
     for seed, (name, format) in enumerate(formats_given(graph, operands_of(graph)).items()):
         shape, half = "x".join([str(size)] * len(format.order)), size ** len(format.order) // 2
         real = f"tensor:shape={shape},nonzeros={half}"
         kind = f"sam-random:shape={shape},sparsity=0.5" if whole else real
-        given[name] = f"{kind},seed={seed}" if shape else SCALAR
-    return given
+        operands[name] = f"{kind},seed={seed}" if shape else SCALAR
+    return operands

@@ -102,15 +102,15 @@ def run(
     asked = Asked(
         command="graph",
         machine="graph" if isinstance(graph, Graph) else str(graph),
-        tensors={name: operand_name(one) for name, one in tensors.items()},
+        tensors={name: operand_name(tensor) for name, tensor in tensors.items()},
         settings=given_settings(settings, config),
         exact=exact,
         cycle_limit=cycle_limit,
         histograms=histograms,
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
-    made = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
-    course = Course(cycle_limit, waveform, histograms, progress or nobody, timeline, made, memory_trace)
+    provenance = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
+    course = Course(cycle_limit, waveform, histograms, progress or nobody, timeline, provenance, memory_trace)
     ready = prepare(graph, tensors, exact=exact, progress=course.tell).timed(parameters.timing)
     return _Runs(ready, parameters, course).report()
 
@@ -231,9 +231,9 @@ class _Runs:
         ran = Ran(
             self.machines, ended, self.comparisons, self.results, self.watch, timing, self.course.source
         )
-        made = report(self.ready, self.parameters, ran)
-        self._raise(made)
-        return made
+        result = report(self.ready, self.parameters, ran)
+        self._raise(result)
+        return result
 
     def _run_phase(self, phase: int) -> Run:
         machine = self._built(phase, kernel=Kernel() if self.course.histograms else None)
@@ -265,9 +265,9 @@ class _Runs:
     ) -> GraphMachine:
         ready = self.ready
         self._check_read(phase)
-        given = parameters or self.parameters, ready.graph, self._tensors, ready.meant, ready.sizes
+        arguments = parameters or self.parameters, ready.graph, self._tensors, ready.meant, ready.sizes
         try:
-            return GraphMachine(*given, phase, kernel)
+            return GraphMachine(*arguments, phase, kernel)
         except BuildError:
             raise
         except SimulationError as error:
@@ -293,16 +293,20 @@ class _Runs:
     def _take_results(self, machine: GraphMachine) -> None:
         """Compare what a phase wrote, and hand it to the phases behind."""
         for name, written in machine.result().items():
-            assignment = next((one for one in self.ready.meant if one.result.tensor == name), None)
+            assignment = next(
+                (meaning for meaning in self.ready.meant if meaning.result.tensor == name), None
+            )
             stored = self._stored(written, assignment)
             if stored is not None:
                 self._tensors[name] = stored
-            found = self.results[name] = self._joined(stored, assignment)
+            stored_result = self.results[name] = self._joined(stored, assignment)
             if assignment is not None:
                 expected = self._meant[name] = reference(assignment, self._meant, self.ready.sizes)
                 if written.values is not None:
                     asked = assignment.result, expected, self.ready.sizes, self.ready.graph.splits
-                    self.comparisons[name] = compare(written, found, *asked, self._rounding(assignment))
+                    self.comparisons[name] = compare(
+                        written, stored_result, *asked, self._rounding(assignment)
+                    )
 
     def _rounding(self, assignment: Assignment) -> Rounding:
         """What rounding may do to a result."""
@@ -327,14 +331,14 @@ class _Runs:
             return carried(written, self._tensors[assignment.expression.operand.tensor].values)
         return written.stored()
 
-    def _raise(self, made: Report) -> None:
+    def _raise(self, result: Report) -> None:
         if self.deadlock is not None:
-            raise DeadlockedRunError(self.deadlock, made)
-        wrong = [name for name, one in self.comparisons.items() if not one.passed]
+            raise DeadlockedRunError(self.deadlock, result)
+        wrong = [name for name, comparison in self.comparisons.items() if not comparison.passed]
         if wrong:
-            raise VerificationError(_wrong(wrong[0], self.comparisons[wrong[0]]), made)
+            raise VerificationError(_wrong(wrong[0], self.comparisons[wrong[0]]), result)
         if self.unwritten is not None:
-            raise UnwrittenFileError(self.unwritten, made)
+            raise UnwrittenFileError(self.unwritten, result)
 
     def _unbounded(self, phase: int) -> Callable[[], GraphMachine]:
         unbounded = self.parameters.model_copy(update={"depth": 0})
@@ -348,8 +352,8 @@ def _noted(error: Exception) -> str:
     return "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
 
 
-def _wrong(name: str, one: Comparison) -> str:
+def _wrong(name: str, comparison: Comparison) -> str:
     return (
-        f"{name} is wrong: relative error {one.max_relative_error:.3g}, {one.missing} entries missing, "
-        f"{one.extra} too many"
+        f"{name} is wrong: relative error {comparison.max_relative_error:.3g}, "
+        f"{comparison.missing} entries missing, {comparison.extra} too many"
     )

@@ -41,17 +41,23 @@ def expressions_of(graph: Graph) -> list[Assignment]:
         Unreadable: it has blocks, or a wiring, of which this cannot be told.
     """
     nests = nests_of(graph)
-    found = []
+    assignments = []
     for phase in graph.phases:
         writers = [node for node in graph.writers if node.phase == phase]
         for tensor in dict.fromkeys(node["tensor"] for node in writers):
-            found.append(_assignment(graph, nests, [node for node in writers if node["tensor"] == tensor]))
-    return [_joined_assignment(one, graph.splits) for one in found] if graph.splits else found
+            assignments.append(
+                _assignment(graph, nests, [node for node in writers if node["tensor"] == tensor])
+            )
+    return (
+        [_joined_assignment(assignment, graph.splits) for assignment in assignments]
+        if graph.splits
+        else assignments
+    )
 
 
 def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
     """How tensors are read, each way once, the last first."""
-    every = [access for one in assignments for access in accesses(one.expression)]
+    every = [access for assignment in assignments for access in accesses(assignment.expression)]
     return list(dict.fromkeys(reversed(every)))
 
 
@@ -116,7 +122,7 @@ def _joined(expression: Expression, splits: Splits) -> Expression:
             raise ValueError(f"{expression} is not {expression.tensor}({','.join(variables)}) in chunks")
         return Access.at(expression.tensor, variables)
     if isinstance(expression, Call):
-        return expression.of_each(lambda one: _joined(one, splits))
+        return expression.of_each(lambda term: _joined(term, splits))
     if isinstance(expression, Sum):
         summed: tuple[str, ...] = ()
         body: Expression = expression
@@ -175,18 +181,18 @@ class Tree:
 
     def _path(self, node: Node) -> list[str]:
         """The variables of the scanners between a root and an array, outermost first."""
-        found: list[str] = []
+        variables: list[str] = []
         stream = self._graph.feeding(node, "ref")
         while stream is not None:
             source = self._graph.nodes[stream.source]
             if source.primitive.scans:
-                found.insert(0, source["index"])
+                variables.insert(0, source["index"])
                 if stream.output == "crd" and not stream.input.startswith(("crd", "bv")):
-                    return found  # located: in a dense level the coordinate is the position
+                    return variables  # located: in a dense level the coordinate is the position
             if stream.output == "located":
-                found.insert(0, source["index"])
+                variables.insert(0, source["index"])
             stream = self._graph.feeding(source, source.primitive.before(source, stream.output))
-        return found
+        return variables
 
 
 def _feeding(graph: Graph, node: Node, input: str) -> Stream:

@@ -30,8 +30,8 @@ class Faults:
         """
         if not self.lines:
             return
-        told = self.lines[:MOST_TOLD]
-        rest = len(self.lines) - len(told)
+        shown = self.lines[:MOST_TOLD]
+        rest = len(self.lines) - len(shown)
         more = [f"and {rest} more"] if rest else []
         count = f"{len(self.lines)} faults: " if len(self.lines) > 1 else ""
-        raise InputError(count + "; ".join([*told, *more]))
+        raise InputError(count + "; ".join([*shown, *more]))

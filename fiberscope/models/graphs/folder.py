@@ -55,15 +55,15 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
 
 
 def _files(path: Path) -> dict[tuple[str, int], Path]:
-    found = {}
+    files = {}
     for file in sorted(path.rglob("*")):
         name = str(file.relative_to(path)).lower()
         kind = next((kind for kind in KINDS if kind in name.replace("vals", "val")), None)
         if file.is_file() and kind is not None:
             numbers = re.findall(r"\d+", name)
             level = int(numbers[-1]) if numbers and kind in ("seg", "crd") else 0
-            found[kind, level] = file
-    return found
+            files[kind, level] = file
+    return files
 
 
 def _sizes(files: dict[tuple[str, int], Path], format: Format, path: Path) -> list[int]:

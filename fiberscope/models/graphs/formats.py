@@ -74,13 +74,13 @@ def parse_formats(texts: Iterable[str]) -> dict[str, Format]:
     Raises:
         InputError: one cannot be read, is of a level that has no blocks, or is given twice.
     """
-    found: dict[str, Format] = {}
+    formats: dict[str, Format] = {}
     for entry in (" ".join(entry.split()) for text in texts for entry in _BETWEEN.split(text)):
         name, stored = _parse(entry)
-        if name in found:
+        if name in formats:
             raise InputError(f"format {entry}: {name} has one already; leave one out")
-        found[name] = stored
-    return found
+        formats[name] = stored
+    return formats
 
 
 def _parse(entry: str) -> tuple[str, Format]:
@@ -96,8 +96,8 @@ def _parse(entry: str) -> tuple[str, Format]:
 def _check_letter(entry: str, letter: str) -> None:
     if letter not in LETTERS:
         what = f"{NOT_LOWERED[letter]}, and not lowered" if letter in NOT_LOWERED else "no level"
-        known = ", ".join(f"{known} is {level}" for known, level in LETTERS.items())
-        raise InputError(f"format {entry}: {letter} is {what}; {known}")
+        letters = ", ".join(f"{letter_} is {level}" for letter_, level in LETTERS.items())
+        raise InputError(f"format {entry}: {letter} is {what}; {letters}")
 
 
 def _order(entry: str, letters: str, order: str | None) -> tuple[int, ...]:

@@ -37,7 +37,7 @@ class Shown:
     @property
     def busiest(self) -> tuple[str, float]:
         """The block that is busy most, and in what part of the cycles."""
-        name, component = max(self.report.components.items(), key=lambda one: one[1].busy)
+        name, component = max(self.report.components.items(), key=lambda item: item[1].busy)
         return name.partition(".")[2], component.busy / self.report.cycles
 
     @property
@@ -65,18 +65,18 @@ def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int =
     every = list(shown(kernels, size))
     page = folder / "gallery.md"
     make_folder(folder / IMAGES)
-    pictures = {folder / IMAGES / f"{one.kernel.file}.svg": one for one in every}
-    for path, one in pictures.items():
-        write_text(path, svg_text(one.compiled.graph, one.kernel.name))
+    pictures = {folder / IMAGES / f"{item.kernel.file}.svg": item for item in every}
+    for path, kernel in pictures.items():
+        write_text(path, svg_text(kernel.compiled.graph, kernel.kernel.name))
     write_text(page, "\n".join([OPENING.format(size=size), *_table(every), *map(_section, every)]))
     return [page, *pictures]
 
 
 def _table(every: list[Shown]) -> list[str]:
-    rows = [HEAD, ("---",) * len(HEAD), *(one.row for one in every)]
+    rows = [HEAD, ("---",) * len(HEAD), *(item.row for item in every)]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def _section(one: Shown) -> str:
-    nest, name = one.compiled.notations[0], one.kernel.name
-    return f"\n## {name}\n\n```text\n{nest}\n```\n\n![The graph of {name}]({IMAGES}/{one.kernel.file}.svg)\n"
+def _section(item: Shown) -> str:
+    nest, name = item.compiled.notations[0], item.kernel.name
+    return f"\n## {name}\n\n```text\n{nest}\n```\n\n![The graph of {name}]({IMAGES}/{item.kernel.file}.svg)\n"

@@ -96,12 +96,12 @@ class GraphMachine:
 
     def _scratchpad(self, parameters: GraphParameters) -> ScratchpadLoop | None:
         """The memory in the loop, if there is one."""
-        given = parameters.scratchpad
-        if not given.latency:
+        scratchpad = parameters.scratchpad
+        if not scratchpad.latency:
             return None
         from fiberscope.models.graphs.scratchpad import ScratchpadLoop  # noqa: PLC0415  (memory comes with it)
 
-        return ScratchpadLoop(self.kernel, given, int(parameters.clock), self._capacity)
+        return ScratchpadLoop(self.kernel, scratchpad, int(parameters.clock), self._capacity)
 
     def _feed_root(self, node: Node) -> None:
         """The first block of a tensor gets the reference 0 and the end."""
@@ -220,7 +220,9 @@ class GraphMachine:
 
     def _shape(self, tensor: str) -> tuple[int, ...]:
         """Sizes of the dimensions of a result, as it is stored."""
-        access = next((one.result for one in self.meant if one.result.tensor == tensor), None)
+        access = next(
+            (assignment.result for assignment in self.meant if assignment.result.tensor == tensor), None
+        )
         variables = () if access is None else cut_variables(access.variables, self.graph.splits)
         return tuple(self.sizes[variable] for variable in variables)
 

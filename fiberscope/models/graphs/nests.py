@@ -59,13 +59,13 @@ class _Walk:
         return self.nests.get((stream.source, stream.output))
 
     def _visit(self, node: Node, inputs: dict[str, Nest]) -> None:
-        made = node.primitive.nest(node, inputs, self._faults)
+        outputs = node.primitive.nest(node, inputs, self._faults)
         for port in node.primitive.outputs:
             name = port.name.removesuffix("[]")
             numbers = range(self._graph.arity(node)) if port.name.endswith("[]") else [None]
             for number in numbers:
                 output = name if number is None else f"{name}[{number}]"
-                self.nests[node.name, output] = made.get(output, made.get(name, made.get("", ())))
+                self.nests[node.name, output] = outputs.get(output, outputs.get(name, outputs.get("", ())))
 
 
 def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], faults: Faults) -> None:
@@ -82,14 +82,14 @@ def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], f
 def check_equal(node: Node, inputs: Mapping[str, Nest], faults: Faults) -> None:
     """Add a fault if streams into a block are not as deep as each other."""
     if len({len(nest) for nest in inputs.values()}) > 1:
-        told = ", ".join(f"{port}: {_loops(nest)}" for port, nest in sorted(inputs.items()))
-        faults.add(node.place, f"{node}: its streams must be as deep as each other ({told})")
+        depths = ", ".join(f"{port}: {_loops(nest)}" for port, nest in sorted(inputs.items()))
+        faults.add(node.place, f"{node}: its streams must be as deep as each other ({depths})")
 
 
 def accumulated(node: Node) -> Nest:
     """The variables that an accumulator keeps, outermost first."""
     numbered = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
-    places = sorted((int(found[1]) for found in numbered if found and node[found[0]]), reverse=True)
+    places = sorted((int(match[1]) for match in numbered if match and node[match[0]]), reverse=True)
     return tuple(node[f"in{place}"] for place in places)
 
 
@@ -102,13 +102,16 @@ def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
     if node["empty"]:
         return node["empty"] == "drop"
 
-    def nest_into(one: Node, input: str) -> Nest:
-        stream = next(stream for stream in graph.streams_into(one) if stream.input == input)
+    def nest_into(target: Node, input: str) -> Nest:
+        stream = next(stream for stream in graph.streams_into(target) if stream.input == input)
         return nests[stream.source, stream.output]
 
     nest = nest_into(node, "val")
-    droppers = (one for one in graph.nodes.values() if one.primitive.drops)
-    return any(nest_into(one, "outer") == nest[:-1] and nest_into(one, "inner") == nest for one in droppers)
+    droppers = (dropper for dropper in graph.nodes.values() if dropper.primitive.drops)
+    return any(
+        nest_into(dropper, "outer") == nest[:-1] and nest_into(dropper, "inner") == nest
+        for dropper in droppers
+    )
 
 
 def in_order(graph: Graph, faults: Faults | None = None) -> list[Node]:

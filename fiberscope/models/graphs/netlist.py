@@ -131,9 +131,10 @@ class Graph:
 
     def __post_init__(self) -> None:
         """Take formats as text too."""
-        given: Mapping[str, Format | str] = self.formats
+        formats: Mapping[str, Format | str] = self.formats
         self.formats = {
-            name: one if isinstance(one, Format) else format_of(one) for name, one in given.items()
+            name: stored if isinstance(stored, Format) else format_of(stored)
+            for name, stored in formats.items()
         }
 
     def add(self, type: str, name: str = "", **attributes: object) -> Node:
@@ -170,12 +171,12 @@ class Graph:
         """The kind of stream that an output makes."""
         port = node.output(output)
         assert port is not None
-        made = node.primitive.makes(output, node.attributes)
-        if made is None and len(port.kinds) > 1:  # what comes in
+        kind = node.primitive.makes(output, node.attributes)
+        if kind is None and len(port.kinds) > 1:  # what comes in
             passes = bare_port(output) in ("out", "out[]")
-            into = (one for one in self.streams_into(node) if one.input == output or passes)
-            made = next((stream.kind for stream in into if stream.input != "ref"), None)
-        return made or port.kinds[0]
+            into = (stream for stream in self.streams_into(node) if stream.input == output or passes)
+            kind = next((stream.kind for stream in into if stream.input != "ref"), None)
+        return kind or port.kinds[0]
 
     def streams_into(self, node: Node) -> Iterator[Stream]:
         """The streams that end at a block."""

@@ -64,7 +64,7 @@ class Operand:
 
 def load_operands(
     graph: Graph,
-    given: Mapping[str, object],
+    operands: Mapping[str, object],
     *,
     exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -81,17 +81,17 @@ def load_operands(
         InputError, WorkloadError: one cannot be had, or they do not go together.
     """
     loaded: dict[str, NamedTensor | Operand] = {}
-    for name, format in formats_given(graph, given).items():
-        if not _is_ones(given[name]):
-            loaded[name] = _found(name, given[name], format, exact, progress)
+    for name, format in formats_given(graph, operands).items():
+        if not _is_ones(operands[name]):
+            loaded[name] = _open_operand(name, operands[name], format, exact, progress)
     variables = _variables(graph)
-    loaded = {name: _turned(name, one, loaded, variables) for name, one in loaded.items()}
+    loaded = {name: _turned(name, operand, loaded, variables) for name, operand in loaded.items()}
     sizes = _agreed(loaded, variables)
-    for name, one in given.items():
-        if _is_ones(one):
+    for name, operand in operands.items():
+        if _is_ones(operand):
             shape = _shape_of_ones(name, variables, sizes)
             loaded[name] = generated(ONES, published.ones(shape))
-    return {name: _stored(graph, name, loaded[name], variables, sizes) for name in given}
+    return {name: _stored(graph, name, loaded[name], variables, sizes) for name in operands}
 
 
 def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
@@ -134,31 +134,31 @@ def format_of_operand(graph: Graph, name: str) -> Format:
 
 def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
     """How tensors are laid out in files: as a graph stores them; one that is cut dimension by dimension."""
-    variables, found = _variables(graph), {}
+    variables, formats = _variables(graph), {}
     for name in names:
         own = variables.get(name, ((),))[0]
         is_cut = bool(graph.splits.keys() & set(own))
         plain = Format("s" * len(own), tuple(range(len(own))))
-        found[name] = plain if is_cut else format_of_operand(graph, name)
-    return found
+        formats[name] = plain if is_cut else format_of_operand(graph, name)
+    return formats
 
 
 def _variables(graph: Graph) -> Readings:
     """Of each tensor its index variables by dimension, each way that it is read; nothing if none is told."""
-    found: dict[str, list[tuple[str, ...]]] = {}
+    readings: dict[str, list[tuple[str, ...]]] = {}
     for access in accesses_in(_assignments(graph)):
-        found.setdefault(access.tensor, []).append(access.variables)
-    return found
+        readings.setdefault(access.tensor, []).append(access.variables)
+    return readings
 
 
-def _found(
-    name: str, given: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
+def _open_operand(
+    name: str, operand: object, format: Format, exact: bool, progress: Callable[[int, int], None] | None
 ) -> NamedTensor | Operand:
-    own = _of_graphs(name, str(given), format) if isinstance(given, str | Path) else None
+    own = _of_graphs(name, str(operand), format) if isinstance(operand, str | Path) else None
     if isinstance(own, Operand):
         return own
-    found = own or open_tensor(given, name, exact=exact, progress=progress)
-    return found.of_order(len(format.order), name)
+    tensor = own or open_tensor(operand, name, exact=exact, progress=progress)
+    return tensor.of_order(len(format.order), name)
 
 
 def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
@@ -183,8 +183,8 @@ def _dimensions(count: int) -> str:
     return f"{count} dimension{'' if count == 1 else 's'}"
 
 
-def _is_ones(given: object) -> bool:
-    return isinstance(given, str) and given == ONES
+def _is_ones(operand: object) -> bool:
+    return isinstance(operand, str) and operand == ONES
 
 
 def _number(text: str) -> float | None:
@@ -194,29 +194,31 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _shape(one: NamedTensor | Operand) -> tuple[int, ...]:
-    return one.shape if isinstance(one, Operand) else one.tensor.shape
+def _shape(operand: NamedTensor | Operand) -> tuple[int, ...]:
+    return operand.shape if isinstance(operand, Operand) else operand.tensor.shape
 
 
 def _turned(
     name: str,
-    one: NamedTensor | Operand,
+    operand: NamedTensor | Operand,
     loaded: Mapping[str, NamedTensor | Operand],
     variables: Readings,
 ) -> NamedTensor | Operand:
     """A matrix whose transpose alone fits the others is taken transposed, and that is told."""
-    others = {other: found for other, found in loaded.items() if other != name and found.sized}
+    others = {other: operand for other, operand in loaded.items() if other != name and operand.sized}
     readings = variables.get(name, ())
-    if isinstance(one, Operand) or len(_shape(one)) != 2 or len(readings) != 1 or not one.sized:
-        return one
-    known = _agreed(others, variables, quietly=True)
-    asked = [known.get(variable) for variable in readings[0]]
-    shape = _shape(one)
+    if isinstance(operand, Operand) or len(_shape(operand)) != 2 or len(readings) != 1 or not operand.sized:
+        return operand
+    sizes = _agreed(others, variables, quietly=True)
+    asked = [sizes.get(variable) for variable in readings[0]]
+    shape = _shape(operand)
     fits, turned = _fits(asked, shape), _fits(asked, shape[::-1])
     if fits or not turned or None in asked:
-        return one
-    notice = f"NOTE: {name} ({one.name}) is {shape[0]} x {shape[1]} and only fits transposed: so it is taken"
-    return replace(one, tensor=one.tensor.transposed((1, 0)), notice=notice)
+        return operand
+    notice = (
+        f"NOTE: {name} ({operand.name}) is {shape[0]} x {shape[1]} and only fits transposed: so it is taken"
+    )
+    return replace(operand, tensor=operand.tensor.transposed((1, 0)), notice=notice)
 
 
 def _fits(asked: list[int | None], shape: tuple[int, ...]) -> bool:
@@ -232,17 +234,17 @@ def _agreed(
     """The size of each variable; a tensor whose shape is not given says only how large it is at least."""
     sizes: dict[str, tuple[int, str]] = {}
     for sized in (True, False):
-        for name, one in loaded.items():
-            for variable, size in _read_as(name, _shape(one), variables):
-                known, other = sizes.setdefault(variable, (size, name))
-                if one.sized is not sized:
+        for name, operand in loaded.items():
+            for variable, size in _read_as(name, _shape(operand), variables):
+                size_before, other = sizes.setdefault(variable, (size, name))
+                if operand.sized is not sized:
                     continue
-                if size != known and sized and loaded[other].sized and not quietly:
+                if size != size_before and sized and loaded[other].sized and not quietly:
                     raise InputError(
-                        f"{variable} has {known} coordinates in {other} and {size} in {name}; "
+                        f"{variable} has {size_before} coordinates in {other} and {size} in {name}; "
                         "they must be as many"
                     )
-                if size > known:
+                if size > size_before:
                     sizes[variable] = (size, name)
     return {variable: size for variable, (size, _name) in sizes.items()}
 
@@ -265,24 +267,26 @@ def _shape_of_ones(name: str, variables: Readings, sizes: Mapping[str, int]) -> 
 def _stored(
     graph: Graph,
     name: str,
-    one: NamedTensor | Operand,
+    operand: NamedTensor | Operand,
     variables: Readings,
     sizes: Mapping[str, int],
 ) -> Operand:
     """Lay a tensor out; a shape that was not given grows to the size of its variables."""
     reading = next(iter(variables.get(name, ())), ())
     is_cut = bool(graph.splits.keys() & set(reading))
-    if isinstance(one, Operand) and not is_cut:
-        return one
-    tensor = one.entries() if isinstance(one, Operand) else one.tensor
-    if not one.sized:
-        known = [sizes.get(variable, 0) for variable in reading]
-        tensor = tensor.at_least(known) if len(known) == tensor.order else tensor
+    if isinstance(operand, Operand) and not is_cut:
+        return operand
+    tensor = operand.entries() if isinstance(operand, Operand) else operand.tensor
+    if not operand.sized:
+        dimensions = [sizes.get(variable, 0) for variable in reading]
+        tensor = tensor.at_least(dimensions) if len(dimensions) == tensor.order else tensor
     format = format_of_operand(graph, name)
     try:
         stored = store(cut_tensor(tensor, reading, graph.splits) if is_cut else tensor, format)
     except InputError as error:
         raise InputError(f"{name}={format}: {error}") from error
     whole = tensor if is_cut else None
-    nonzeros = one.nonzeros if isinstance(one, Operand) else tensor.nonzeros
-    return Operand(one.name, one.source, one.origin, one.notice, stored, nonzeros, one.sized, whole)
+    nonzeros = operand.nonzeros if isinstance(operand, Operand) else tensor.nonzeros
+    return Operand(
+        operand.name, operand.source, operand.origin, operand.notice, stored, nonzeros, operand.sized, whole
+    )

@@ -99,10 +99,14 @@ class PortFinder:
         names = list(self._graph.formats)
         reached = [edge.source]
         for name in reached:
-            into = (one.source for one in self._edges if one.target == name and one.kind == "val")
+            into = (
+                stored_edge.source
+                for stored_edge in self._edges
+                if stored_edge.target == name and stored_edge.kind == "val"
+            )
             reached += [source for source in into if source not in reached]
         tensors = [self._graph.nodes[name]["tensor"] for name in reached]
-        return min((names.index(one) for one in tensors if one in names), default=len(names))
+        return min((names.index(tensor) for tensor in tensors if tensor in names), default=len(names))
 
     def _number(self, target: Node, edge: Edge) -> None:
         """Give an edge its place among the operands of its block."""
@@ -113,15 +117,15 @@ class PortFinder:
 
     def _operand(self, edge: Edge) -> _Operand:
         """The operand whose other stream has come, or a new one."""
-        known = self._operands.setdefault(edge.target, [])
+        operands = self._operands.setdefault(edge.target, [])
         tensor = edge.last_word
-        for one in known:
-            alike = tensor == one.tensor if tensor and one.tensor else edge.source == one.source
-            if alike and edge.kind not in one.edges:
-                one.tensor = one.tensor or tensor
-                return one
-        known.append(_Operand(tensor, edge.source))
-        return known[-1]
+        for operand in operands:
+            alike = tensor == operand.tensor if tensor and operand.tensor else edge.source == operand.source
+            if alike and edge.kind not in operand.edges:
+                operand.tensor = operand.tensor or tensor
+                return operand
+        operands.append(_Operand(tensor, edge.source))
+        return operands[-1]
 
     def ports(self, edge: Edge) -> tuple[str, str] | None:
         """The output and the input that an edge joins; None if it says nothing to its target.
@@ -148,8 +152,8 @@ class PortFinder:
             operands = self._operands[target.name]
             return next(
                 f"{edge.kind}[{number}]"
-                for number, one in enumerate(operands)
-                if one.edges.get(edge.kind) is edge
+                for number, operand in enumerate(operands)
+                if operand.edges.get(edge.kind) is edge
             )
         return f"{array}[{self._alu_inputs[target.name].index(edge)}]"
 
@@ -165,10 +169,10 @@ class PortFinder:
         """
         tensor = edge.first_word or self._graph.nodes[edge.target]["tensor"]
         operands = self._operands.get(joiner.name, [])
-        named = [number for number, one in enumerate(operands) if self._tensor(one) == tensor]
+        named = [number for number, operand in enumerate(operands) if self._tensor(operand) == tensor]
         if not named:
-            known = ", ".join(self._tensor(one) for one in operands) or "none"
-            raise ValueError(f"{joiner} joins no {tensor or 'tensor that is not named'}; it joins {known}")
+            joined = ", ".join(self._tensor(operand) for operand in operands) or "none"
+            raise ValueError(f"{joiner} joins no {tensor or 'tensor that is not named'}; it joins {joined}")
         free = [n for n in named if not operands[n].taken_by or edge.target in operands[n].taken_by]
         number = (free or named)[0]
         operands[number].taken_by.append(edge.target)

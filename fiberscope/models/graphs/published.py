@@ -172,7 +172,7 @@ def _tiles(spec: _Tiles) -> SparseTensor:
     rows, columns = np.divmod(np.sort(places), spec.side)
     if spec.operand == "2":
         rows, columns = (columns + 1) % spec.side, rows
-    tiles, within = zip(*(np.divmod(one, TILE) for one in (rows, columns)), strict=True)
+    tiles, within = zip(*(np.divmod(axis, TILE) for axis in (rows, columns)), strict=True)
     count = -(-spec.side // TILE)
     return SparseTensor((count, count, TILE, TILE), (*tiles, *within), np.ones(spec.nonzeros))
 

@@ -54,9 +54,9 @@ def graph_from_text(text: str, file: str = "graph") -> Graph:
     broadcasts = _add_nodes(graph, digraph, faults)
     declared = {statement.name for statement in digraph.nodes}
     edges = _spliced(digraph, broadcasts, faults)
-    known = [edge for edge in edges if _joins_nodes(edge, declared, faults)]
+    complete = [edge for edge in edges if _joins_nodes(edge, declared, faults)]
     faults.raise_any()
-    _add_streams(graph, known, faults)
+    _add_streams(graph, complete, faults)
     faults.raise_any()
     _signal_by_coordinates(graph)
     _reduce_vectors(graph)
@@ -124,14 +124,14 @@ def _too_few_behind(graph: Graph, into: Stream, out: Stream) -> bool:
 
 
 def _formats(digraph: Digraph, file: str, faults: Faults) -> dict[str, Format]:
-    found = {}
+    formats = {}
     for part in filter(None, digraph.settings.get("comment", "").split(",")):
         name, equals, text = part.strip().partition("=")
         try:
-            found[name] = format_of(text if equals else "?")
+            formats[name] = format_of(text if equals else "?")
         except ValueError as error:
             faults.add(None, f"{file}: comment: {name}: {error}")
-    return found
+    return formats
 
 
 def _counted(digraph: Digraph, file: str, faults: Faults) -> tuple[int, ...]:
@@ -162,7 +162,7 @@ def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
             continue
         first = merged.setdefault(statement.name, NodeStatement(statement.name, {}, statement.place))
         first.attributes.update(statement.attributes)
-    broadcasts = {name for name, one in merged.items() if _type_of(one) == BROADCAST}
+    broadcasts = {name for name, node in merged.items() if _type_of(node) == BROADCAST}
     for name, statement in merged.items():
         if name not in broadcasts:
             _add_node(graph, statement, faults)
@@ -175,8 +175,8 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
         advice = nearest(type, PRIMITIVES) if type else 'give it one, as in type="fiberlookup"'
         faults.add(statement.place, f"node {statement.name} has no type {type or 'at all'}; {advice}")
         return
-    told = {**_told(statement.attributes.get("comment", "")), **statement.attributes}
-    attributes = {key: value for key, value in told.items() if key not in DRAWN}
+    pairs = {**_comment_pairs(statement.attributes.get("comment", "")), **statement.attributes}
+    attributes = {key: value for key, value in pairs.items() if key not in DRAWN}
     node = Node(statement.name, type, attributes, statement.place)
     graph.nodes[node.name] = node
     for name, default in node.primitive.attributes.items():
@@ -187,12 +187,12 @@ def _add_node(graph: Graph, statement: NodeStatement, faults: Faults) -> None:
 def _type_of(statement: NodeStatement) -> str:
     """The type, which in public files the comment repeats; what is drawn as an invisible point is a fork."""
     attributes = statement.attributes
-    found = attributes.get("type") or _told(attributes.get("comment", "")).get("type", "")
+    kind = attributes.get("type") or _comment_pairs(attributes.get("comment", "")).get("type", "")
     invisible = attributes.get("shape") == "point" or attributes.get("style") == "invis"
-    return found or (BROADCAST if invisible or attributes.get("comment") == BROADCAST else "")
+    return kind or (BROADCAST if invisible or attributes.get("comment") == BROADCAST else "")
 
 
-def _told(comment: str) -> dict[str, str]:
+def _comment_pairs(comment: str) -> dict[str, str]:
     """The attributes in a node's comment, ``k=v,k=v``."""
     return dict(re.findall(r"(\w+)=([^,\"]*)", comment))
 

@@ -100,37 +100,37 @@ def _operations(ran: Ran) -> dict[str, int]:
 
 def _components(ran: Ran) -> dict[str, parts.Component]:
     """All blocks; of several phases those of each under its number."""
-    found = {}
+    components = {}
     for machine in ran.machines:
         for name, component in components_of(machine.kernel).items():
             scope, _, block = name.partition(".")
             phase = f"phase{machine.phase}." if len(ran.machines) > 1 else ""
-            found[f"{scope}.{phase}{block}"] = component
-    return found
+            components[f"{scope}.{phase}{block}"] = component
+    return components
 
 
 def busiest(components: Mapping[str, parts.Component]) -> str:
     """The block that is busy most of the time, in a sentence."""
-    blocks = {name: one for name, one in components.items() if one.cycles}
+    blocks = {name: component for name, component in components.items() if component.cycles}
     if not blocks:
         return ""
     name = max(blocks, key=lambda name: blocks[name].busy / blocks[name].cycles)
-    one = blocks[name]
+    component = blocks[name]
     shares = {
-        "waiting for input": one.input_stall,
-        "waiting for output": one.output_stall,
-        "with nothing to do": one.idle,
+        "waiting for input": component.input_stall,
+        "waiting for output": component.output_stall,
+        "with nothing to do": component.idle,
     }
     rest = max(shares, key=shares.__getitem__)
-    share = f"{shares[rest] / one.cycles:.0%}"
+    share = f"{shares[rest] / component.cycles:.0%}"
     others = "" if share == "0%" else f", {rest} {share}"
-    busy = f"busy {one.busy / one.cycles:.0%} of the time"
+    busy = f"busy {component.busy / component.cycles:.0%} of the time"
     return f"{name.partition('.')[2]} is the busiest block: {busy}{others}."
 
 
 def _product(ran: Ran) -> parts.Product | None:
-    found = next((one for one in reversed(list(ran.results.values())) if one is not None), None)
-    return None if found is None else parts.Product(shape=found.shape, nonzeros=found.nonzeros)
+    product = next((result for result in reversed(list(ran.results.values())) if result is not None), None)
+    return None if product is None else parts.Product(shape=product.shape, nonzeros=product.nonzeros)
 
 
 def _verification(ready: Prepared, ran: Ran) -> parts.Verification:

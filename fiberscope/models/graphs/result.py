@@ -91,13 +91,13 @@ def counted(
     assignment: Assignment, terms: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
     """Of how many terms each entry of a result is, by those of what it reads."""
-    found = reference(assignment, terms, sizes)
-    return Points(found.columns, found.sizes, found.sizes)
+    points = reference(assignment, terms, sizes)
+    return Points(points.columns, points.sizes, points.sizes)
 
 
 def compare(
     written: Written,
-    found: SparseTensor | None,
+    tensor: SparseTensor | None,
     result: Access,
     expected: Points,
     sizes: Mapping[str, int],
@@ -117,14 +117,14 @@ def compare(
     """
     if rounding.floor:
         expected = replace(expected, sizes=expected.sizes + rounding.floor)
-    if found is None:
+    if tensor is None:
         compared = _compare_lists(written, result, expected, sizes, splits)
     else:
-        columns = dict(zip(result.variables, found.coordinates, strict=True))
-        keys = keys_of(Points(columns, found.values, found.values), result.variables, sizes)
+        columns = dict(zip(result.variables, tensor.coordinates, strict=True))
+        keys = keys_of(Points(columns, tensor.values, tensor.values), result.variables, sizes)
         wanted = keys_of(expected, result.variables, sizes)
         order = np.argsort(wanted)
-        compared = _compare_keyed(keys, found.values, wanted[order], expected.at(order))
+        compared = _compare_keyed(keys, tensor.values, wanted[order], expected.at(order))
     return replace(compared, tolerance=rounding.tolerance)
 
 
@@ -132,13 +132,13 @@ def _compare_keyed(keys: Integers, values: Values, wanted: Integers, expected: P
     """Compare entries by key; those expected are in order and distinct."""
     places = np.searchsorted(wanted, keys)
     inside = places < len(wanted)
-    known = np.zeros(len(keys), bool)
-    known[inside] = wanted[places[inside]] == keys[inside]
-    extra = int(np.count_nonzero(values[~known]))
-    found = expected.at(places[known])
-    error = largest_error(found.values, found.sizes, values[known])
+    is_expected = np.zeros(len(keys), bool)
+    is_expected[inside] = wanted[places[inside]] == keys[inside]
+    extra = int(np.count_nonzero(values[~is_expected]))
+    entries = expected.at(places[is_expected])
+    error = largest_error(entries.values, entries.sizes, values[is_expected])
     there = np.zeros(len(wanted), bool)
-    there[places[known]] = True
+    there[places[is_expected]] = True
     missing = int(np.count_nonzero(expected.values[~there]))
     return Comparison(error, missing, extra)
 
@@ -152,11 +152,11 @@ def _compare_lists(
     by_level = [variables[dimension] for dimension in written.format.order]
     ordered = expected.at(np.argsort(keys_of(expected, by_level, sizes), kind="stable"))
     values = written.values if written.values is not None else np.zeros(0)
-    found = values[values != 0]
+    nonzeros = values[values != 0]
     wanted = ordered.at(np.flatnonzero(ordered.values))
-    if len(found) != len(wanted):
-        return Comparison(np.inf, max(0, len(wanted) - len(found)), max(0, len(found) - len(wanted)))
-    error = largest_error(wanted.values, wanted.sizes, found)
+    if len(nonzeros) != len(wanted):
+        return Comparison(np.inf, max(0, len(wanted) - len(nonzeros)), max(0, len(nonzeros) - len(wanted)))
+    error = largest_error(wanted.values, wanted.sizes, nonzeros)
     if by_level and not _listed(written.coordinates(), by_level[-1], ordered, wanted):
         return Comparison(np.inf, 0, 0)
     return Comparison(error, 0, 0)

@@ -85,15 +85,15 @@ class ScratchpadLoop:
         )
 
     def _fetch(self, name: str, node: Node, entry_bytes: int, entries: int = 1) -> Fetch:
-        given = self.parameters
+        parameters = self.parameters
         fetch = Fetch(
             name,
             self._base(node),
             entry_bytes,
-            line_bytes=given.width,
+            line_bytes=parameters.width,
             entries=entries,
-            window=given.window,
-            outstanding=given.outstanding,
+            window=parameters.window,
+            outstanding=parameters.outstanding,
         )
         self._readers.append(self.kernel.add(fetch))
         return fetch

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from fiberscope.accelerators.configuration import Bytes, Configuration, Hertz
-from fiberscope.hw.streams import quirks as known
+from fiberscope.hw.streams import quirks as all_quirks
 from fiberscope.hw.value_type import TYPES, ValueName, ValueType
 
 __all__ = ["SHIPPED", "GraphParameters", "ScratchpadParameters"]
@@ -55,9 +55,9 @@ class GraphParameters(Configuration):
         if text in WORDS:
             return text
         numbers = re.findall(r"\d+", text)
-        unknown = [number for number in numbers if not hasattr(known, f"Q{number}")]
+        unknown = [number for number in numbers if not hasattr(all_quirks, f"Q{number}")]
         if not re.fullmatch(r"[\sQq\d,\[\]]+", text) or unknown or not numbers:
-            there = ", ".join(name[1:] for name in vars(known) if re.fullmatch(r"Q\d+", name))
+            there = ", ".join(name[1:] for name in vars(all_quirks) if re.fullmatch(r"Q\d+", name))
             raise ValueError(f"it should be auto, none, all, or numbers of {there}, as in 4,5,15")
         return ",".join(numbers)
 
@@ -72,8 +72,8 @@ class GraphParameters(Configuration):
 
     @model_validator(mode="after")
     def _has_the_latency_of_the_public_simulator(self) -> Self:
-        found = self.latency.model_dump().items()
-        for name, cycles in found if self.timing == "sam" else ():
+        latencies = self.latency.model_dump().items()
+        for name, cycles in latencies if self.timing == "sam" else ():
             if cycles != 1:
                 raise ValueError(f"latency.{name} is {cycles}; it should be 1 with timing=sam")
         return self
@@ -93,8 +93,8 @@ class GraphParameters(Configuration):
         """The quirks as blocks take them."""
         text = ("all" if self.timing == "sam" else "none") if self.quirks == "auto" else self.quirks
         if text in ("none", "all"):
-            return known.PUBLIC if text == "all" else known.CLEAN
+            return all_quirks.PUBLIC if text == "all" else all_quirks.CLEAN
         mask = 0
         for number in text.split(","):
-            mask |= int(getattr(known, f"Q{number}"))
+            mask |= int(getattr(all_quirks, f"Q{number}"))
         return mask

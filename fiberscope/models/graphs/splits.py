@@ -15,7 +15,7 @@ __all__ = [
     "joined_variables",
     "part_sizes",
     "parts",
-    "told",
+    "split_lines",
 ]
 
 Splits: TypeAlias = Mapping[str, int]  # of a variable the coordinates of a chunk
@@ -26,9 +26,12 @@ def parts(variable: str) -> tuple[str, str]:
     return f"{variable}_0", f"{variable}_1"
 
 
-def told(splits: Splits) -> list[str]:
+def split_lines(splits: Splits) -> list[str]:
     """Of each variable a line that says what its parts are."""
-    return [f"Split: {one} = {chunk} * {parts(one)[0]} + {parts(one)[1]}" for one, chunk in splits.items()]
+    return [
+        f"Split: {variable} = {chunk} * {parts(variable)[0]} + {parts(variable)[1]}"
+        for variable, chunk in splits.items()
+    ]
 
 
 def part_sizes(size: int, chunk: int) -> tuple[int, int]:
@@ -38,7 +41,9 @@ def part_sizes(size: int, chunk: int) -> tuple[int, int]:
 
 def cut_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
     """Variables with both parts in the place of each that is split."""
-    return tuple(part for one in variables for part in (parts(one) if one in splits else (one,)))
+    return tuple(
+        part for variable in variables for part in (parts(variable) if variable in splits else (variable,))
+    )
 
 
 def joined_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...]:
@@ -48,8 +53,10 @@ def joined_variables(variables: Sequence[str], splits: Splits) -> tuple[str, ...
         ValueError: there is a part without the other one.
     """
     whole = {part: variable for variable in splits for part in parts(variable)}
-    joined = tuple(dict.fromkeys(whole.get(one, one) for one in variables))
-    torn = [one for one in joined if one in splits and not set(parts(one)) <= set(variables)]
+    joined = tuple(dict.fromkeys(whole.get(variable, variable) for variable in variables))
+    torn = [
+        variable for variable in joined if variable in splits and not set(parts(variable)) <= set(variables)
+    ]
     if torn:
         raise ValueError(f"{' and '.join(parts(torn[0]))} do not go together in {','.join(variables)}")
     return joined

@@ -107,13 +107,13 @@ def of_type(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[
     Raises:
         InputError: naming the first value that is none of it.
     """
-    found = {}
+    typed = {}
     for name, tensor in tensors.items():
         try:
-            found[name] = replace(tensor, values=rounded_to(value_type, tensor.values))
+            typed[name] = replace(tensor, values=rounded_to(value_type, tensor.values))
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
-    return found
+    return typed
 
 
 def stops_below(levels: Sequence[Level]) -> Flags:

@@ -47,7 +47,7 @@ def stream_counts(report: Report) -> Iterator[StreamCount]:
 def streams_table(report: Report) -> Table:
     """All of them as a table."""
     table = Table("Streams", ("stream", "data", "stops", "empties", "dones", "idle cycles"))
-    for one in stream_counts(report):
-        counts = (one.data, one.stops, one.empties, one.dones, max(0, one.idle))
-        table.add(f"{one.block} {one.output}", *(f"{count:,}" for count in counts))
+    for stream in stream_counts(report):
+        counts = (stream.data, stream.stops, stream.empties, stream.dones, max(0, stream.idle))
+        table.add(f"{stream.block} {stream.output}", *(f"{count:,}" for count in counts))
     return table

@@ -36,18 +36,20 @@ def of_machine(machine: GraphMachine) -> Transcript:
 def watched(kernel: Kernel, channels: Mapping[str, Channel]) -> tuple[Transcript, Transcript]:
     """Run a machine to its end; gives what is taken of channels, and what is given to them."""
     taken: dict[str, list[Taken]] = {name: [] for name in channels}
-    given: dict[str, list[Taken]] = {name: [] for name in channels}
+    sent: dict[str, list[Taken]] = {name: [] for name in channels}
     running = True
     while running:
-        before = {name: (one.pops, one.pushes, one.token(0)) for name, one in channels.items()}
+        before = {
+            name: (channel.pops, channel.pushes, channel.token(0)) for name, channel in channels.items()
+        }
         running = kernel.step()
         for name, channel in channels.items():
             pops, pushes, head = before[name]
             if channel.pops > pops:
                 taken[name].append(_taken(kernel.cycle, *head))
             for place in range(channel.occupancy - (channel.pushes - pushes), channel.occupancy):
-                given[name].append(_taken(kernel.cycle, *channel.token(place)))
-    return taken, given
+                sent[name].append(_taken(kernel.cycle, *channel.token(place)))
+    return taken, sent
 
 
 def _taken(cycle: int, kind: int, payload: int, _reference: int, value: float) -> Taken:
@@ -78,7 +80,7 @@ def of_module(
     backend.words.drive({stream.wire("ready"): 1 for stream in exits.values()})
     begun = {label: ROOT for label in ports if label.endswith("_root")}
     offered = {ports[label]: list(tokens) for label, tokens in {**begun, **(offers or {})}.items()}
-    found: dict[str, list[Taken]] = {name: [] for name in (*sorted(own), *exits)}
+    transcript: dict[str, list[Taken]] = {name: [] for name in (*sorted(own), *exits)}
     stored: Stores = {stream.label: {} for stream in stores}
     for cycle in range(cycles):
         for stream, left in offered.items():
@@ -93,13 +95,13 @@ def of_module(
             stored[stream.label][control, address] = word or value
         for end, stream in exits.items():
             if stream.moves(wires):
-                found[end].append(_taken(cycle, *stream.decode(wires)))
+                transcript[end].append(_taken(cycle, *stream.decode(wires)))
         sample = backend.sample()
         for name, stream in inputs:
             within = {wire.name: sample[places[net]] for wire, net in nets[f"{name}.{stream.label}"]}
             if stream.moves(within):
-                found[f"{name}.{stream.label}"].append(_taken(cycle, *stream.decode(within)))
-    return found, stored
+                transcript[f"{name}.{stream.label}"].append(_taken(cycle, *stream.decode(within)))
+    return transcript, stored
 
 
 def _inputs(graph: GraphVerilog, name: str) -> list[Stream]:
@@ -116,7 +118,7 @@ def _nets(graph: GraphVerilog, name: str, stream: Stream) -> list[tuple[Wire, st
     )
     part, _, label = source.partition(".")
     streams = graph.composition.parts[part].interface.streams
-    named = next(one for one in streams if one.label == label)
+    named = next(module_stream for module_stream in streams if module_stream.label == label)
     pairs = zip(stream.wires(), named.wires(), strict=True)
     return [(wire, f"{part}_{there.name}") for wire, there in pairs]
 

@@ -93,8 +93,8 @@ class Sizes:
             **(carried_as(self._values, self.value) if twin is merge_rtl.BLOCK else {}),
             **twin.instance(block),
         }
-        known = sizes.keys() & {one.name for one in fields(twin.parameters)}
-        return Part(twin, twin.parameters(**{name: sizes[name] for name in known}))
+        names = sizes.keys() & {field.name for field in fields(twin.parameters)}
+        return Part(twin, twin.parameters(**{name: sizes[name] for name in names}))
 
     @property
     def _values(self) -> str:
@@ -149,7 +149,7 @@ class GraphVerilog:
     def _words(self) -> Iterator[str]:
         streams = {stream.label: stream for stream in self.composition.interface().streams}
         for port, tokens in self.loads.items():
-            field = next((one for one in streams[port].fields.values() if one.part == "value"), None)
+            field = next((wire for wire in streams[port].fields.values() if wire.part == "value"), None)
             for token in tokens:
                 word = token.reference or (_word(field, token.value) if field else 0)
                 yield f"{port},{token.control},{token.coordinate},{word}"
@@ -256,7 +256,7 @@ class Hardware:
                 points[id(block.table)] = name
             if isinstance(block, FiberSums) or type(block) is MergedPoints:
                 stores[id(block.table)] = name
-        ways = {name: id(one.table) for name, one in self.blocks.items() if isinstance(one, FiberWays)}
+        ways = {name: id(block.table) for name, block in self.blocks.items() if isinstance(block, FiberWays)}
         return [
             wire
             for name, table in ways.items()
@@ -294,13 +294,13 @@ def _pipeline(
 ) -> None:
     """Put the channel behind an ALU of floats into it, if there is one alone, so that its latency is used."""
     for name, part in parts.items():
-        given, behind = part.parameters, readers.get(f"{name}.out_val", ())
-        if not isinstance(given, AluParameters) or given.values == INTEGER or len(behind) != 1:
+        parameters, behind = part.parameters, readers.get(f"{name}.out_val", ())
+        if not isinstance(parameters, AluParameters) or parameters.values == INTEGER or len(behind) != 1:
             continue
         capacity, latency = channels[behind[0]]
         if latency > 1:
-            made = PipelineParameters(**asdict(given), capacity=capacity, latency=latency)
-            parts[name] = Part(PIPELINE, made)
+            pipeline = PipelineParameters(**asdict(parameters), capacity=capacity, latency=latency)
+            parts[name] = Part(PIPELINE, pipeline)
             channels[behind[0]] = (0, 1)
 
 
@@ -313,18 +313,20 @@ def _stream_at(name: str, part: Part, end: End) -> str:
 @cache
 def _twins() -> Mapping[type[Component], RtlBlock]:
     """The twins of stream blocks by their event classes."""
-    modules = [one.name for one in iter_modules(stream_blocks.__path__) if one.name.endswith("_rtl")]
-    made = [
-        one for name in modules for one in vars(import_module(f"{stream_blocks.__name__}.{name}")).values()
+    modules = [module.name for module in iter_modules(stream_blocks.__path__) if module.name.endswith("_rtl")]
+    blocks = [
+        block
+        for name in modules
+        for block in vars(import_module(f"{stream_blocks.__name__}.{name}")).values()
     ]
-    made.append(merge_rtl.BLOCK)
-    return {kind: one for one in made if isinstance(one, RtlBlock) for kind in one.kinds}
+    blocks.append(merge_rtl.BLOCK)
+    return {kind: block for block in blocks if isinstance(block, RtlBlock) for kind in block.kinds}
 
 
-def write_verilog(made: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:
+def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path, Path]:
     """Write a module and the words that fill its memories; gives both files."""
     files = folder / f"{name}.v", folder / f"{name}_words.csv"
-    for file, text in zip(files, (made.text, made.words), strict=True):
+    for file, text in zip(files, (hardware.text, hardware.words), strict=True):
         write_text(file, text)
     return files
 

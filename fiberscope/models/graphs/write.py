@@ -28,12 +28,14 @@ def gv_text(graph: Graph) -> str:
     """The text of a graph file; reading it gives the same graph."""
     lines = ["digraph SAM {"]
     if graph.formats:
-        formats = ",".join(f"{tensor}={one}" for tensor, one in graph.formats.items())
+        formats = ",".join(f"{tensor}={stored_format}" for tensor, stored_format in graph.formats.items())
         lines.append(f'    comment="{formats}"')
     if graph.counted:
         lines.append(f'    counted="{",".join(map(str, graph.counted))}"')
     if graph.splits:
-        lines.append(f'    split="{",".join(f"{one}:{chunk}" for one, chunk in graph.splits.items())}"')
+        lines.append(
+            f'    split="{",".join(f"{variable}:{chunk}" for variable, chunk in graph.splits.items())}"'
+        )
     lines += [f"    {_node(node)}" for node in graph.nodes.values()]
     lines += [f"    {line}" for line in _edges(graph)]
     return "\n".join([*lines, "}", ""])
@@ -41,14 +43,14 @@ def gv_text(graph: Graph) -> str:
 
 def _node(node: Node) -> str:
     own = {"type": node.type, **node.attributes}
-    told = {
+    attributes = {
         "comment": ",".join(f"{key}={value}" for key, value in own.items()),
         "label": _label(node),
         "color": node.primitive.colour,
         "shape": "box",
         "style": "filled",
     }
-    return f"{_word(node.name)} [{_attributes({**told, **own})}]"
+    return f"{_word(node.name)} [{_attributes({**attributes, **own})}]"
 
 
 def _label(node: Node) -> str:
@@ -74,9 +76,9 @@ def _word(name: str) -> str:
 def _edges(graph: Graph) -> Iterator[str]:
     """The lines of the streams; where type and comment do not tell the ports, with the ports."""
     edges = [_edge(graph, stream) for stream in graph.streams]
-    told = _told_edges(graph, edges)
-    for stream, edge, known in zip(graph.streams, edges, told, strict=True):
-        ports = {} if known else {"from": stream.output, "to": stream.input}
+    clear_ports = _told_edges(graph, edges)
+    for stream, edge, is_port_clear in zip(graph.streams, edges, clear_ports, strict=True):
+        ports = {} if is_port_clear else {"from": stream.output, "to": stream.input}
         comment = {"comment": edge.said_last} if edge.said_last else {}
         label = f"{stream.kind}_{edge.said_last}" if edge.said_last else stream.kind
         style = {"style": STYLES[stream.kind]} if stream.kind in STYLES else {}
@@ -87,15 +89,19 @@ def _edges(graph: Graph) -> Iterator[str]:
 def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
     """Of each edge whether its ports are told; operands of a joiner are numbered together or not at all."""
     finder = PortFinder(graph, edges)
-    told = [_told(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)]
+    clear_ports = [
+        _is_port_clear(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)
+    ]
     ends = [(stream.source, stream.target) for stream in graph.streams]
     joiners = {name for name, node in graph.nodes.items() if node.primitive.paired}
-    untold = joiners & {target for known, (_source, target) in zip(told, ends, strict=True) if not known}
+    untold = joiners & {
+        target for is_clear, (_source, target) in zip(clear_ports, ends, strict=True) if not is_clear
+    }
     untold |= {name for name, node in graph.nodes.items() if not node.primitive.named}
-    return [known and untold.isdisjoint(both) for known, both in zip(told, ends, strict=True)]
+    return [is_clear and untold.isdisjoint(both) for is_clear, both in zip(clear_ports, ends, strict=True)]
 
 
-def _told(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
+def _is_port_clear(finder: PortFinder, edge: Edge, stream: Stream) -> bool:
     try:
         return finder.ports(edge) == (stream.output, stream.input)
     except (ValueError, StopIteration):

@@ -56,7 +56,7 @@ class Blocks:
             return self._every(variable, before)
         pairs = _pairs_of_words(iteration, variable)
         alone = [part for part in iteration.parts if not any(part in pair for pair in pairs)]
-        sides = [self._by_words(one.operand, other.operand, variable) for one, other in pairs]
+        sides = [self._by_words(left.operand, other.operand, variable) for left, other in pairs]
         sides += [self.joined(part, variable, before) for part in alone]
         return self._threaded(iteration, variable, sides) if len(sides) > 1 else sides[0]
 
@@ -67,15 +67,15 @@ class Blocks:
             node = self.add("bvexpand", words, index=variable)
         return Wire(node, "crd"), {operand: Wire(node, "ref")}
 
-    def _by_words(self, one: Operand, other: Operand, variable: str) -> Joined:
+    def _by_words(self, first: Operand, other: Operand, variable: str) -> Joined:
         """Two bit vectors intersect by words; zeros stay, as a word's place says which coordinates it has."""
         inputs: dict[str, Wire | None] = {}
-        for number, operand in enumerate((one, other)):
+        for number, operand in enumerate((first, other)):
             node = self._scanner_of(operand, variable)
             inputs |= {f"bv[{number}]": Wire(node, "crd"), f"ref[{number}]": Wire(node, "ref")}
         joiner = self.add("bvintersect", inputs, index=variable, emit_zeros=True)
         expander = self.add("bvexpand", {"bv": Wire(joiner, "bv")}, index=variable)
-        return Wire(expander, "crd"), {one: Wire(joiner, "ref[0]"), other: Wire(joiner, "ref[1]")}
+        return Wire(expander, "crd"), {first: Wire(joiner, "ref[0]"), other: Wire(joiner, "ref[1]")}
 
     def _scanner_of(self, operand: Operand, variable: str) -> Node:
         tensor, dimension = operand.access.tensor, operand.dimension(variable)

@@ -128,17 +128,19 @@ class _Reader:
 
 def _in_phases(graphs: list[Graph]) -> Graph:
     """Graphs that run one after the other as one graph; formats begin with the last result."""
-    made = Graph({name: one for graph in reversed(graphs) for name, one in graph.formats.items()})
+    joined = Graph(
+        {name: stored_format for graph in reversed(graphs) for name, stored_format in graph.formats.items()}
+    )
     phases = 0
     for graph in graphs:
-        first, before = len(made.nodes), phases
+        first, before = len(joined.nodes), phases
         names = {name: str(first + number) for number, name in enumerate(graph.nodes)}
         for name, node in graph.nodes.items():
             phases = max(phases, before + node.phase)
             attributes = {**node.attributes, "phase": str(before + node.phase)}
-            made.nodes[names[name]] = replace(node, name=names[name], attributes=attributes)
-        made.streams += [_renamed(stream, names) for stream in graph.streams]
-    return made
+            joined.nodes[names[name]] = replace(node, name=names[name], attributes=attributes)
+        joined.streams += [_renamed(stream, names) for stream in graph.streams]
+    return joined
 
 
 def _renamed(stream: Stream, names: Mapping[str, str]) -> Stream:
@@ -160,7 +162,9 @@ def additions_of(report: Report) -> int:
     """Additions of a run's reducers and accumulators: values that are not the first of their result."""
     counters = [component.counters for component in report.components.values()]
     summed = sum(
-        one["reductions"] - one["zeros"] - one["nonzeros"] for one in counters if "reductions" in one
+        counter["reductions"] - counter["zeros"] - counter["nonzeros"]
+        for counter in counters
+        if "reductions" in counter
     )
-    merged = sum(one["points"] - one["elements"] for one in counters if "points" in one)
+    merged = sum(counter["points"] - counter["elements"] for counter in counters if "points" in counter)
     return summed + merged + report.operations.get("add", 0)

@@ -39,18 +39,21 @@ def complete_formats(assignment: Assignment, formats: Mapping[str, Format]) -> d
     Raises:
         InputError: a format is of another tensor, or of another number of levels.
     """
-    found = {a.tensor: dense(len(a.variables)) for a in (assignment.result, *accesses(assignment.expression))}
+    stored_formats = {
+        a.tensor: dense(len(a.variables)) for a in (assignment.result, *accesses(assignment.expression))
+    }
     for tensor, stored in formats.items():
-        if tensor not in found:
+        if tensor not in stored_formats:
             raise InputError(
-                f"format {tensor}:{stored.letters}: the expression has no {tensor}; {nearest(tensor, found)}"
+                f"format {tensor}:{stored.letters}: the expression has no {tensor}; "
+                f"{nearest(tensor, stored_formats)}"
             )
-        levels = len(found[tensor].letters)
+        levels = len(stored_formats[tensor].letters)
         if len(stored.letters) != levels:
             raise InputError(
                 f"format {tensor}:{stored.letters}: {tensor} has {_variables(levels)}, and so as many letters"
             )
-    return {tensor: formats.get(tensor, stored) for tensor, stored in found.items()}
+    return {tensor: formats.get(tensor, stored) for tensor, stored in stored_formats.items()}
 
 
 def _check_twice(access: Access) -> None:

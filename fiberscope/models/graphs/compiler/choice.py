@@ -72,28 +72,30 @@ def candidates(
     Raises:
         InputError: no order has a graph and an estimate; with the reason of the last one.
     """
-    known: dict[tuple[str, Format], TensorStatistics] = {}
-    found, reason = [], "it has no loops"
-    variables = {one.tensor: one.variables for one in accesses(assignment.expression)}
-    cut = {name: cut_tensor(one, variables[name], splits) for name, one in tensors.items()}
+    stored_statistics: dict[tuple[str, Format], TensorStatistics] = {}
+    results, reason = [], "it has no loops"
+    variables = {access.tensor: access.variables for access in accesses(assignment.expression)}
+    cut = {name: cut_tensor(operand, variables[name], splits) for name, operand in tensors.items()}
     for order, stored in _orders(assignment, formats, restored, splits):
         try:
             notation = notation_of(assignment, stored, order, splits=splits)
             graph = lower([notation.assignment], notation.formats, order)
             graph.splits = dict(splits)
-            statistics = {name: _statistics(name, notation.formats[name], cut, known) for name in cut}
-            found.append(Candidate(order, stored, graph, estimate(graph, statistics)))
+            statistics = {
+                name: _statistics(name, notation.formats[name], cut, stored_statistics) for name in cut
+            }
+            results.append(Candidate(order, stored, graph, estimate(graph, statistics)))
         except (InputError, Inestimable) as error:
             reason = str(error)
-    if not found:
+    if not results:
         raise InputError(f"{assignment}: no order of its loops can be estimated: {reason}")
-    return sorted(found, key=lambda one: one.expected.cycles)
+    return sorted(results, key=lambda candidate: candidate.expected.cycles)
 
 
 def candidates_of_text(
     text: str,
     formats: Iterable[str],
-    given: Mapping[str, object],
+    operands: Mapping[str, object],
     splits: Splits = NOT_SPLIT,
     *,
     exact: bool = False,
@@ -107,20 +109,20 @@ def candidates_of_text(
     """
     texts = list(formats)
     notation = notation_of_text(text, texts)
-    ready = prepare(lower([notation.assignment], notation.formats, notation.order), given, exact=exact)
+    ready = prepare(lower([notation.assignment], notation.formats, notation.order), operands, exact=exact)
     tensors = {name: operand.entries() for name, operand in ready.operands.items()}
-    entries = (entry for one in texts for entry in one.split(","))
+    entries = (entry for part in texts for entry in part.split(","))
     free = {entry.partition(":")[0].strip() for entry in entries if entry.count(":") == 1}
     return candidates(notation.assignment, notation.formats, tensors, free & tensors.keys(), splits)
 
 
-def candidates_table(found: Sequence[Candidate]) -> Table:
+def candidates_table(results: Sequence[Candidate]) -> Table:
     """What each order is expected to cost."""
     table = Table("Orders", ("order", "formats", "tokens", "cycles"))
-    for one in found:
-        formats = ",".join(f"{name}={stored}" for name, stored in one.formats.items())
-        costs = (one.expected.tokens, one.expected.cycles)
-        table.add(",".join(one.order), formats, *(f"{cost:,.0f}" for cost in costs))
+    for candidate in results:
+        formats = ",".join(f"{name}={stored}" for name, stored in candidate.formats.items())
+        costs = (candidate.expected.tokens, candidate.expected.cycles)
+        table.add(",".join(candidate.order), formats, *(f"{cost:,.0f}" for cost in costs))
     return table
 
 
@@ -134,9 +136,15 @@ def _orders(
         yield from ((order, notation.formats) for order in orders.legal())
         return
     operands = accesses(assignment.expression)
-    moved = [one for one in operands if one.tensor in restored and not splits.keys() & set(one.variables)]
+    moved = [
+        operand
+        for operand in operands
+        if operand.tensor in restored and not splits.keys() & set(operand.variables)
+    ]
     for order in permutations(cut_variables(notation.order, splits)):
-        followed = {one.tensor: _followed(one, notation.formats[one.tensor], order) for one in moved}
+        followed = {
+            operand.tensor: _followed(operand, notation.formats[operand.tensor], order) for operand in moved
+        }
         yield order, {**notation.formats, **followed}
 
 
@@ -151,8 +159,8 @@ def _statistics(
     name: str,
     stored: Format,
     tensors: Mapping[str, SparseTensor],
-    known: dict[tuple[str, Format], TensorStatistics],
+    stored_statistics: dict[tuple[str, Format], TensorStatistics],
 ) -> TensorStatistics:
-    if (name, stored) not in known:
-        known[name, stored] = statistics_of(store(tensors[name], stored))
-    return known[name, stored]
+    if (name, stored) not in stored_statistics:
+        stored_statistics[name, stored] = statistics_of(store(tensors[name], stored))
+    return stored_statistics[name, stored]

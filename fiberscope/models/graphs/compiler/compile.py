@@ -95,7 +95,9 @@ def compile_expression(
     else:
         notations = [notation_of(assignment, stored, order, reorder, splits)]
         loops = notations[0].order
-    tensors = {name: one for notation in notations for name, one in notation.formats.items()}
+    tensors = {
+        name: stored_format for notation in notations for name, stored_format in notation.formats.items()
+    }
     graph = lower([notation.assignment for notation in notations], tensors, loops)
     graph.splits = splits
     graph = rewritten(graph, rewrites_named(optimise) if optimise else [])
@@ -105,6 +107,10 @@ def compile_expression(
     return Compiled(loops, tuple(notations), graph)
 
 
-def _variables(given: str | Sequence[str], argument: str) -> Sequence[str]:
+def _variables(variables: str | Sequence[str], argument: str) -> Sequence[str]:
     """Variables of a text with commas between them, or of letters that are one each."""
-    return parse_variables(given, argument) if isinstance(given, str) and "," in given else tuple(given)
+    return (
+        parse_variables(variables, argument)
+        if isinstance(variables, str) and "," in variables
+        else tuple(variables)
+    )

@@ -30,7 +30,7 @@ def primitive_counts(notation: Notation) -> dict[str, int]:
         "union": in_all[UNION],
         "alu": sum(isinstance(part, Call) for part in parts),
         "reduce": sum(len(part.variables) for part in parts if isinstance(part, Sum)),
-        "drop": _droppers(notation, {v for v, found in joiners.items() if found[INTERSECT]}),
+        "drop": _droppers(notation, {v for v, counts in joiners.items() if counts[INTERSECT]}),
         "write": len(notation.result.variables) + 1,
         "array": len(notation.operands),
     }
@@ -49,14 +49,14 @@ def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
     if isinstance(expression, Access):
         return (SCAN if variable in expression.variables else NOTHING), Counter()
     if isinstance(expression, Sum):
-        outermost, found = _joiners(expression.operand, variable)
-        return (NOTHING if variable in expression.variables else outermost), found
+        outermost, counts = _joiners(expression.operand, variable)
+        return (NOTHING if variable in expression.variables else outermost), counts
     operands = expression.operands if isinstance(expression, Call) else ()
     below = [_joiners(operand, variable) for operand in operands]
-    found = sum((inner for _, inner in below), Counter[str]())
+    counts = sum((inner for _, inner in below), Counter[str]())
     carriers = [outermost for outermost, _ in below if outermost != NOTHING]
     if len(carriers) < 2:
-        return (*carriers, NOTHING)[0], found
+        return (*carriers, NOTHING)[0], counts
     kind = UNION if is_addition(expression) else INTERSECT
-    found[kind] += 1 - carriers.count(kind)  # what is joined alike is one joiner
-    return kind, found
+    counts[kind] += 1 - carriers.count(kind)  # what is joined alike is one joiner
+    return kind, counts

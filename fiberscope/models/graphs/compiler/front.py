@@ -78,7 +78,7 @@ def cascade_of(
     placed, stored = _placed(assignment, formats)
     loops = _loops(placed, stored, order, reorder, splits, factor=True)
     statements, every = factored(placed, stored, joined_variables(loops, splits))
-    return loops, [_notation(one, every, splits, loops) for one in statements]
+    return loops, [_notation(statement, every, splits, loops) for statement in statements]
 
 
 def _placed(assignment: Assignment, formats: Stored | None) -> tuple[Assignment, Stored]:
@@ -99,11 +99,11 @@ def _loops(
 ) -> tuple[str, ...]:
     """The loops of an assignment; without an order those of a chunk and of the place in it are neighbours."""
     check_splits(placed, splits)
-    made = cut_assignment(placed, splits)
+    assignment = cut_assignment(placed, splits)
     if not order:
         order = cut_variables(_orders(placed, stored, factor=factor).default(), splits)
     loops = reordered(order, reorder)
-    _orders(made, cut_formats(placed, stored, splits, loops), factor=factor).check(loops)
+    _orders(assignment, cut_formats(placed, stored, splits, loops), factor=factor).check(loops)
     return loops
 
 
@@ -118,7 +118,7 @@ def _notation(whole: Assignment, formats: Stored, splits: Splits, loops: Sequenc
     """The nest of a statement, with those of the loops that are its own."""
     placed, stored = cut_assignment(whole, splits), cut_formats(whole, formats, splits, loops)
     access = placed.result
-    every = {v for one in (access, *accesses(placed.expression)) for v in one.variables}
+    every = {v for part in (access, *accesses(placed.expression)) for v in part.variables}
     own = tuple(variable for variable in loops if variable in every)
     scope = tuple(variable for variable in own if variable in access.variables)
     result = TensorPath(access, stored[access.tensor], scope)

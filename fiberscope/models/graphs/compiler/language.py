@@ -22,7 +22,7 @@ from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_
 
 __all__ = ["MOST_OPERANDS", "OPERATORS", "computed", "parse", "refuse_at"]
 
-OPERATORS = {one.sign: one.name for one in FUNCTIONS.values() if one.sign}
+OPERATORS = {function.sign: function.name for function in FUNCTIONS.values() if function.sign}
 
 MOST_OPERANDS = 64  # blocks grow with them; the expressions of the literature have up to five
 
@@ -58,7 +58,7 @@ def computed(expression: Expression, access: Callable[[Access], Access]) -> Expr
     if isinstance(expression, Call | Scalar):
         raise InputError(f"{_named(expression)}: no graph computes it; write the Einsum of tensors alone")
     assert isinstance(expression, Operation | Take)  # what is read has nothing else
-    operands = [computed(one, access) for one in expression.operands]
+    operands = [computed(operand, access) for operand in expression.operands]
     if isinstance(expression, Take):
         operands.append(operands.pop(expression.selected))
         return _folded("take", operands)
@@ -69,7 +69,7 @@ def _folded(function: str, operands: list[Expression]) -> Expression:
     """A function of two operands for one of several, from left to right."""
     if len(operands) == 1:
         return Call(function, tuple(operands))
-    return reduce(lambda one, other: Call(function, (one, other)), operands)
+    return reduce(lambda left, other: Call(function, (left, other)), operands)
 
 
 def _named(expression: Call | Scalar) -> str:

@@ -154,10 +154,10 @@ class _Statement:
     def _value(self, term: Term, loops: Sequence[Loop]) -> Wire:
         """The values of a term within these loops."""
 
-        def known(one: Operand | Summed) -> Wire | None:
-            return self._summed(one, loops) if isinstance(one, Summed) else None
+        def sum_of(operand: Operand | Summed) -> Wire | None:
+            return self._summed(operand, loops) if isinstance(operand, Summed) else None
 
-        return value_of(self._blocks, term, known)
+        return value_of(self._blocks, term, sum_of)
 
     def _summed(self, term: Summed, loops: Sequence[Loop]) -> Wire:
         """A sum within the expression: its loops are within all others."""
@@ -210,32 +210,34 @@ def go_through(blocks: Blocks, term: Term, iteration: Iteration, variable: str, 
     return Loop(variable, coordinates, intersects, filled)
 
 
-def value_of(blocks: Blocks, term: Term, known: Callable[[Operand | Summed], Wire | None]) -> Wire:
+def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | Summed], Wire | None]) -> Wire:
     """The values of a term: of an operand those that its references name, unless they are known otherwise."""
     if not isinstance(term, Function):
-        found = known(term)
-        if found is None:
+        wire = wire_of(term)
+        if wire is None:
             assert isinstance(term, Operand)  # what a sum is, who has its loops knows
             node = blocks.add("arrayvals", {"ref": term.references}, tensor=term.access.tensor)
-            found = Wire(node, "val")
-        return found
-    operands = [value_of(blocks, one, known) for one in term.terms]
+            wire = Wire(node, "val")
+        return wire
+    operands = [value_of(blocks, operand, wire_of) for operand in term.terms]
     return blocks.value("add" if term.adds else term.name, *operands, **_attributes(term))
 
 
 def _attributes(term: Function) -> dict[str, object]:
     """Of the ALU of an operator."""
-    found: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
+    attributes: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
     if term.constant is not None:
-        found["const0" if term.constant_first else "in2"] = repr(term.constant)
-    return found
+        attributes["const0" if term.constant_first else "in2"] = repr(term.constant)
+    return attributes
 
 
 def sized(term: Term) -> dict[str, tuple[str, int]]:
     """Of each variable the first operand that has it, and which of its dimensions."""
     return {
         variable: next(
-            (one.access.tensor, one.dimension(variable)) for one in operands_in(term) if one.has(variable)
+            (operand.access.tensor, operand.dimension(variable))
+            for operand in operands_in(term)
+            if operand.has(variable)
         )
         for variable in variables_in(term)
     }

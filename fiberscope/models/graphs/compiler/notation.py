@@ -98,9 +98,9 @@ def _nest(target: str, expression: Expression, loops: tuple[str, ...], names: It
     within = INDENT * len(own)
     yield f"{within}{target} {'+=' if isinstance(expression, Sum) else '='} {written}"
     inside = tuple(variable for variable in loops if variable not in own)
-    for name, one in sums.items():
+    for name, term in sums.items():
         yield f"{within}where"
-        yield from (f"{within}{INDENT}{line}" for line in _nest(name, one, inside, names))
+        yield from (f"{within}{INDENT}{line}" for line in _nest(name, term, inside, names))
 
 
 def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -> Expression:
@@ -110,7 +110,7 @@ def _named(expression: Expression, sums: dict[str, Sum], names: Iterator[str]) -
         sums[name] = expression
         return Access.at(name, ())
     if isinstance(expression, Call):
-        return expression.of_each(lambda one: _named(one, sums, names))
+        return expression.of_each(lambda term: _named(term, sums, names))
     return expression
 
 

@@ -100,9 +100,9 @@ class Orders:
         order = _forest_order(self.variables, kept)
         assert order is not None  # what is kept has no cycle
         against = _against(order, every)
-        told = "; ".join([_reason(against[0]), *self._remedies(against, order)])
+        reasons = "; ".join([_reason(against[0]), *self._remedies(against, order)])
         loops = ",".join(order)
-        return f"no order of the loops will do: against {loops}, {told}, in the order {loops}"
+        return f"no order of the loops will do: against {loops}, {reasons}, in the order {loops}"
 
     def _remedies(self, against: Sequence[_Step], order: Sequence[str]) -> list[str]:
         """What makes an order legal, if one thing does: a cascade, or all tensors stored as it goes."""
@@ -169,10 +169,10 @@ def _forest_order(variables: Sequence[str], steps: Sequence[_Step]) -> tuple[str
             parent = min(before[variable], key=deepest_first.index)
             parents[variable] = parent
             before[parent].update(dict.fromkeys(other for other in before[variable] if other != parent))
-    found = sorted(variable for variable in before if variable not in parents)
-    for variable in found:  # which grows
-        found += [child for child in before if parents.get(child) == variable]
-    return tuple(found)
+    order = sorted(variable for variable in before if variable not in parents)
+    for variable in order:  # which grows
+        order += [child for child in before if parents.get(child) == variable]
+    return tuple(order)
 
 
 def _completed(order: tuple[str, ...], before: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...]]:

@@ -133,8 +133,8 @@ class Result:
             order=len(self._levels) - kept,
             **named,
         )
-        found = {variable: Wire(node, port) for variable, port in zip(self._levels, ports, strict=True)}
-        return found, Wire(node, "val")
+        levels = {variable: Wire(node, port) for variable, port in zip(self._levels, ports, strict=True)}
+        return levels, Wire(node, "val")
 
     def _held(self, blocks: Blocks, coordinates: dict[str, Wire], nest: Sequence[str]) -> Wire:
         """The coordinates of the first of these loops, one for each value within the last."""

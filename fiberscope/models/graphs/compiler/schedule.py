@@ -58,15 +58,15 @@ def parse_splits(text: str) -> dict[str, int]:
     Raises:
         InputError: it is not written so, or a variable stands there twice.
     """
-    found: dict[str, int] = {}
+    splits: dict[str, int] = {}
     for entry in text.split(","):
         variable, _colon, number = (part.strip() for part in entry.partition(":"))
         if not variable or not number.isdecimal() or not 1 <= int(number) <= LARGEST_CHUNK:
             raise InputError(f"split {text!r}: write variables and the coordinates of a chunk, as in i:4,k:8")
-        if variable in found:
+        if variable in splits:
             raise InputError(f"split {text!r}: {variable} stands there twice; a variable is split once")
-        found[variable] = int(number)
-    return found
+        splits[variable] = int(number)
+    return splits
 
 
 def parse_copies(text: str) -> tuple[str, int]:
@@ -107,11 +107,11 @@ def check_splits(assignment: Assignment, splits: Splits) -> None:
 
 def _check_alike(before: Access, access: Access, splits: Splits) -> None:
     """Refuse a tensor that would have to be stored in two ways."""
-    for one, other in zip(before.variables, access.variables, strict=True):
-        if splits.get(one) != splits.get(other):
+    for variable, other in zip(before.variables, access.variables, strict=True):
+        if splits.get(variable) != splits.get(other):
             raise InputError(
                 f"split: {before.tensor} is read as {before} and as {access}; "
-                f"split {one} and {other} alike, or none of them"
+                f"split {variable} and {other} alike, or none of them"
             )
 
 
@@ -138,7 +138,7 @@ def _cut(expression: Expression, splits: Splits) -> Expression:
         variables = cut_variables(expression.variables, splits)
         return Access.at(expression.tensor, variables, (tensor, *both) if places else ())
     if isinstance(expression, Call):
-        return expression.of_each(lambda one: _cut(one, splits))
+        return expression.of_each(lambda term: _cut(term, splits))
     if isinstance(expression, Sum):
         return Sum(cut_variables(expression.variables, splits), _cut(expression.operand, splits))
     return expression
@@ -155,8 +155,8 @@ def cut_formats(
         splits: of a variable the coordinates of a chunk.
         loops: all of them, in parts.
     """
-    every = {one.tensor: one for one in (assignment.result, *accesses(assignment.expression))}
-    return {tensor: _cut_format(one, formats[tensor], splits, loops) for tensor, one in every.items()}
+    every = {access.tensor: access for access in (assignment.result, *accesses(assignment.expression))}
+    return {tensor: _cut_format(access, formats[tensor], splits, loops) for tensor, access in every.items()}
 
 
 def _cut_format(access: Access, stored: Format, splits: Splits, loops: Sequence[str]) -> Format:

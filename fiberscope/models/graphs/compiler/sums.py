@@ -24,7 +24,7 @@ def variables_of(expression: Expression) -> list[str]:
     if isinstance(expression, Access):
         return list(dict.fromkeys(expression.variables))
     if isinstance(expression, Call):
-        return list(dict.fromkeys(v for one in expression.operands for v in variables_of(one)))
+        return list(dict.fromkeys(v for term in expression.operands for v in variables_of(term)))
     if isinstance(expression, Sum):
         return [v for v in variables_of(expression.operand) if v not in expression.variables]
     return []
@@ -56,7 +56,7 @@ def _placed(expression: Expression, variable: str) -> Expression:
         return _around(expression.variables, _summed(expression.operand, variable))
     if is_addition(expression):
         return expression.of_each(lambda term: _summed(term, variable))
-    carriers = [one for one in _factors(expression) if variable in variables_of(one)]
+    carriers = [factor for factor in _factors(expression) if variable in variables_of(factor)]
     if isinstance(expression, Call) and len(carriers) == 1 and is_addition(carriers[0]):
         return expression.of_each(lambda factor: _placed(factor, variable))
     if not any(_in_all_terms(carrier, variable) for carrier in carriers):
@@ -102,7 +102,7 @@ def _in_all_terms(expression: Expression, variable: str) -> bool:
 
 
 def _refuse_torn(carriers: list[Expression], variable: str) -> NoReturn:
-    last = [access for one in carriers for access in accesses(one) if variable in access.variables][-1]
+    last = [access for factor in carriers for access in accesses(factor) if variable in access.variables][-1]
     refuse_at(
         last,
         1 + last.variables.index(variable),

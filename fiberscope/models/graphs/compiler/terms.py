@@ -72,7 +72,9 @@ class Operand:
     def has_no_empty_fiber(self, variable: str) -> bool:
         """Whether its fibers of a variable are sure to have an element, as those below a compressed level."""
         level = self.format.level_of(self.dimension(variable))
-        return level > 0 and not any(one.full for one in self.format.levels[level - 1 : level + 1])
+        return level > 0 and not any(
+            stored_level.full for stored_level in self.format.levels[level - 1 : level + 1]
+        )
 
     def level(self, variable: str) -> LevelFormat:
         """The format of its level of a variable."""
@@ -151,9 +153,9 @@ def _term(expression: Expression, formats: Mapping[str, Format]) -> Term | float
         return _summed(expression.variables, term_of(expression.operand, formats))
     assert isinstance(expression, Call)  # a graph has nothing else
     if not expression.meaning.lowered:
-        known = ", ".join(name for name, one in FUNCTIONS.items() if one.lowered)
-        raise InputError(f"there is no function {expression.function}; it is one of {known}")
-    return _function(expression.function, [_term(one, formats) for one in expression.operands])
+        names = ", ".join(name for name, function in FUNCTIONS.items() if function.lowered)
+        raise InputError(f"there is no function {expression.function}; it is one of {names}")
+    return _function(expression.function, [_term(operand, formats) for operand in expression.operands])
 
 
 def _summed(variables: tuple[str, ...], term: Term) -> Summed:
@@ -164,8 +166,8 @@ def _summed(variables: tuple[str, ...], term: Term) -> Summed:
 
 
 def _function(name: str, operands: list[Term | float]) -> Term | float:
-    terms = [one for one in operands if not isinstance(one, float)]
-    numbers = [one for one in operands if isinstance(one, float)]
+    terms = [operand for operand in operands if not isinstance(operand, float)]
+    numbers = [operand for operand in operands if isinstance(operand, float)]
     if not terms:
         return _folded(name, numbers)
     if not numbers:
@@ -209,7 +211,7 @@ def iteration_of(term: Term, variable: str) -> Iteration | None:
         return Scan(term) if term.has(variable) else None
     if isinstance(term, Summed):
         return iteration_of(term.term, variable)
-    parts = [iteration_of(one, variable) for one in term.terms]
+    parts = [iteration_of(operand, variable) for operand in term.terms]
     if not term.adds:
         present = [part for part in parts if part is not None]
         return _joined("intersect", present) if present else None

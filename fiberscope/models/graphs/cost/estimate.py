@@ -84,11 +84,11 @@ class Walk:
             for stream in self.graph.streams_into(node)
             if stream.input != "skip"
         }
-        made = node.primitive.estimate(self, node, fed)
-        self.streams.update({(node.name, output): one for output, one in made.items()})
-        most = max(one.tokens for one in (*made.values(), *fed.values()))
+        outputs = node.primitive.estimate(self, node, fed)
+        self.streams.update({(node.name, output): stream for output, stream in outputs.items()})
+        most = max(stream.tokens for stream in (*outputs.values(), *fed.values()))
         self.work[node.name] = max(most, self.work.get(node.name, 0.0))
-        sent_behind = node.primitive.sent_behind(node, made)
+        sent_behind = node.primitive.sent_behind(node, outputs)
         self.ends[node.name] = max(self.work[node.name], self._fed_until(node) + 1 + sent_behind)
 
     def _fed_until(self, node: Node) -> float:
@@ -101,8 +101,10 @@ class Walk:
             form = self.graph.formats.get(tensor)
             levels = {int(n["mode"]): n for n in writers if n["tensor"] == tensor and not n.writes_values}
             if form is not None and sorted(levels) == sorted(form.order):
-                made = tuple(self._written(levels, form.order[: 1 + level]) for level in range(len(levels)))
-                self.statistics[tensor] = TensorStatistics(form, made)
+                level_statistics = tuple(
+                    self._written(levels, form.order[: 1 + level]) for level in range(len(levels))
+                )
+                self.statistics[tensor] = TensorStatistics(form, level_statistics)
 
     def _written(self, writers: Mapping[int, Node], dimensions: Sequence[int]) -> LevelStatistics:
         """The level of the last of these dimensions, from the stream of its coordinates."""
@@ -132,18 +134,18 @@ class Walk:
         raise Inestimable(f"{node} makes a stream that cannot be estimated")
 
 
-def cost_line(graph: Graph, found: Estimate) -> str:
+def cost_line(graph: Graph, expected: Estimate) -> str:
     """What is expected in all, and of which block the most."""
     return (
-        f"Expected: {found.tokens:,.0f} tokens, about {found.cycles:,.0f} cycles, most of them of "
-        f"{graph.nodes[found.busiest]} (a guess from statistics, not a run)"
+        f"Expected: {expected.tokens:,.0f} tokens, about {expected.cycles:,.0f} cycles, most of them of "
+        f"{graph.nodes[expected.busiest]} (a guess from statistics, not a run)"
     )
 
 
-def cost_table(graph: Graph, found: Estimate) -> Table:
+def cost_table(graph: Graph, expected: Estimate) -> Table:
     """Of each stream the tokens that are expected."""
     table = Table("Expected tokens", ("stream", "data", "stops", "empties"))
-    for (name, output), stream in found.streams.items():
+    for (name, output), stream in expected.streams.items():
         counts = (stream.count, stream.stops, stream.missing)
         table.add(f"{graph.nodes[name].label} {output}", *(f"{count:,.0f}" for count in counts))
     return table

@@ -99,7 +99,9 @@ def ratio(numbers: Values, others: Values) -> Values:
 
 def scaled(spread: Spread, count: float) -> Spread:
     """A spread of other counts, alike."""
-    return {name: one * (count / total if (total := one.sum()) else 0.0) for name, one in spread.items()}
+    return {
+        name: counts * (count / total if (total := counts.sum()) else 0.0) for name, counts in spread.items()
+    }
 
 
 def intersected(ways: Sequence[Expected], variable: str) -> Expected:
@@ -175,7 +177,7 @@ def distinct(points: Expected, names: Sequence[str]) -> float:
     if not throws.count:
         return 0.0
     hits, cells = np.ones(1), np.ones(1)
-    for name in (one for one in names if one != inner):
+    for name in (name for name in names if name != inner):
         shares, sizes = bucketed(throws.spread[name] / throws.count)
         hits, cells = np.outer(hits, shares).ravel(), np.outer(cells, sizes).ravel()
     chances, sizes = bucketed(points.spread[inner] / throws.count)
@@ -262,8 +264,8 @@ def _dimension_of(walk: Walk, node: Node, variable: str) -> int | None:
     output = walk.graph.feeding(node, "ref")
     while output is not None:
         source = walk.graph.nodes[output.source]
-        found = source.primitive.positions == output.output and source["tensor"] == node["tensor"]
-        if found and source["index"] == variable:
+        is_inner = source.primitive.positions == output.output and source["tensor"] == node["tensor"]
+        if is_inner and source["index"] == variable:
             return int(source["mode"])
         inner = output.output if output.output.startswith("ref[") else "ref"
         inner = "base" if output.output == "located" else inner
@@ -277,9 +279,9 @@ def words(fibers: Expected, size: int) -> Expected:
     return Expected(count, scaled(fibers.spread, count), fibers, fibers.count, fibers.spread)
 
 
-def by_bit(made: Expected, words: Expected, variable: str) -> float:
+def by_bit(output: Expected, words: Expected, variable: str) -> float:
     """Cycles for all bits of words, of which those without any take one too, if bits are spread evenly."""
-    size = len(made.spread[variable])
+    size = len(output.spread[variable])
     wide = size / words_of(size)
-    full = min(1.0, made.count / (words.count * wide)) if words.count * wide else 0.0
-    return made.tokens + words.count * float((1 - full) ** wide)
+    full = min(1.0, output.count / (words.count * wide)) if words.count * wide else 0.0
+    return output.tokens + words.count * float((1 - full) ** wide)

@@ -17,8 +17,10 @@ from fiberscope.models.graphs.levels.level import LevelFormat
 __all__ = ["BY_LETTER", "BY_NAME"]
 
 BY_NAME: Mapping[str, LevelFormat] = {
-    made.name: made
+    level.name: level
     for module in iter_modules(__path__, f"{__name__}.")
-    if (made := getattr(import_module(module.name), "MADE", None)) is not None
+    if (level := getattr(import_module(module.name), "MADE", None)) is not None
 }
-BY_LETTER: Mapping[str, LevelFormat] = {letter: made for made in BY_NAME.values() for letter in made.letters}
+BY_LETTER: Mapping[str, LevelFormat] = {
+    letter: level for level in BY_NAME.values() for letter in level.letters
+}

@@ -113,8 +113,8 @@ class _BitVectors(WrittenFormat):
     def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
         from fiberscope.models.graphs.cost.expected import scanned, words
 
-        walk.bits[node.name] = made = scanned(walk, node, references)
-        held = words(references, len(made.spread[node["index"]]))
+        walk.bits[node.name] = coordinates = scanned(walk, node, references)
+        held = words(references, len(coordinates.spread[node["index"]]))
         return held, held
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:

@@ -84,8 +84,8 @@ class _Compressed(WrittenFormat):
     def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
         from fiberscope.models.graphs.cost.expected import scanned
 
-        made = scanned(walk, node, references)
-        return made, made
+        coordinates = scanned(walk, node, references)
+        return coordinates, coordinates
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """Where a fiber begins and ends."""

@@ -78,8 +78,8 @@ class _Dense(LevelFormat):
     def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
         from fiberscope.models.graphs.cost.expected import whole
 
-        made = whole(walk, node, references)
-        return made, made
+        coordinates = whole(walk, node, references)
+        return coordinates, coordinates
 
 
 MADE = _Dense()

@@ -17,9 +17,9 @@ from fiberscope.models.graphs.primitives.primitive import Primitive
 __all__ = ["PRIMITIVES"]
 
 
-def _made() -> Iterator[Primitive]:
+def _primitives() -> Iterator[Primitive]:
     for module in iter_modules(__path__, f"{__name__}."):
         yield from getattr(import_module(module.name), "MADE", ())
 
 
-PRIMITIVES: Mapping[str, Primitive] = {one.type: one for one in _made()}
+PRIMITIVES: Mapping[str, Primitive] = {primitive.type: primitive for primitive in _primitives()}

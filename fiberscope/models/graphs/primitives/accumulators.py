@@ -52,19 +52,19 @@ class _Accumulator(Primitive):
         from fiberscope.models.graphs.cost.expected import ROOT, Expected, distinct, scaled
 
         values, names = fed[VAL], accumulated(node)
-        made, level = {}, ROOT
+        outputs, level = {}, ROOT
         for number, output in enumerate(self.outputs_of(node), start=1):
             kept = names[:number]
             count = min(distinct(values, kept), values.count)
             spread = scaled({name: values.spread[name] for name in kept}, count)
             level = Expected(count, spread, level, level.count, level.spread)
-            made[output] = level
+            outputs[output] = level
         taken, sent = values.count, level.tokens
         walk.work[node.name] = taken + sent if _collects_all(node) else max(taken, sent)
-        return {**made, VAL: level}
+        return {**outputs, VAL: level}
 
-    def sent_behind(self, node: Node, made: Mapping[str, Expected]) -> float:
-        return made[VAL].tokens if _collects_all(node) else 0.0
+    def sent_behind(self, node: Node, outputs: Mapping[str, Expected]) -> float:
+        return outputs[VAL].tokens if _collects_all(node) else 0.0
 
     def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
         coordinates = len(accumulated(node))

@@ -41,9 +41,9 @@ class _Intersection(Joiner):
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import intersected, united, with_missing
 
-        made = intersected(walk.ways(node), node["index"])
+        coordinates = intersected(walk.ways(node), node["index"])
         walk.work[node.name] = united(walk.ways(node), node["index"]).tokens
-        return {CRD: made, **{name: with_missing(fed[name], made) for name in _references(fed)}}
+        return {CRD: coordinates, **{name: with_missing(fed[name], coordinates) for name in _references(fed)}}
 
     def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
         return (context.graph.arity(node),)
@@ -56,8 +56,8 @@ class _Union(Joiner):
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import united, within
 
-        made = united(walk.ways(node), node["index"])
-        return {CRD: made, **{name: within(fed[name], made) for name in _references(fed)}}
+        coordinates = united(walk.ways(node), node["index"])
+        return {CRD: coordinates, **{name: within(fed[name], coordinates) for name in _references(fed)}}
 
     def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
         return (context.graph.arity(node),)

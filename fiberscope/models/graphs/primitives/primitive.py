@@ -233,7 +233,7 @@ class Primitive:
         """
         return walk.refuse(node)
 
-    def sent_behind(self, node: Node, made: Mapping[str, Expected]) -> float:
+    def sent_behind(self, node: Node, outputs: Mapping[str, Expected]) -> float:
         """Tokens that it sends when all that it takes has come."""
         return 0.0
 
@@ -244,10 +244,10 @@ class Primitive:
             InputError: the tensor that it reads is not stored as it would be read.
         """
         module, _, kind = self.unit.partition(".")
-        made: StreamBlock = getattr(import_module(f"fiberscope.hw.streams.{module}"), kind)(
+        block: StreamBlock = getattr(import_module(f"fiberscope.hw.streams.{module}"), kind)(
             name, *self.arguments(node, context), quirks=context.quirks
         )
-        return made
+        return block
 
     def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
         """What its unit is made with between its name and its quirks."""

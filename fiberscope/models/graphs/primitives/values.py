@@ -137,12 +137,12 @@ class _Reducer(Primitive):
         from fiberscope.hw.streams.reduce import FiberReduce, ScalarReduce
 
         if context.graph.feeding(node, CRD) is not None:
-            made: ScalarReduce = FiberReduce(name, context.quirks)
+            reducer: ScalarReduce = FiberReduce(name, context.quirks)
         else:
             drops = drops_empty(context.graph, context.nests, node)
-            made = ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
-        made.marks = node["empty"] == "mark"
-        return made
+            reducer = ScalarReduce(name, drop_empty=drops, quirks=context.quirks)
+        reducer.marks = node["empty"] == "mark"
+        return reducer
 
 
 _PORTS = (Port("val[]", (VAL,)),), (Port("val", (VAL,)),)

@@ -58,9 +58,9 @@ class _Expander(_OfWords):
 
         words = walk.graph.feeding(node, BV)
         assert words is not None
-        made = walk.bits[words.source]
-        walk.work[node.name] = by_bit(made, fed[BV], node["index"])
-        return {CRD: made, REF: made}
+        elements = walk.bits[words.source]
+        walk.work[node.name] = by_bit(elements, fed[BV], node["index"])
+        return {CRD: elements, REF: elements}
 
 
 class _Intersection(_OfWords):
@@ -76,10 +76,10 @@ class _Intersection(_OfWords):
         from fiberscope.models.graphs.cost.expected import by_bit, intersected
 
         sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
-        made = intersected([walk.bits[source] for source in sources], node["index"])
-        walk.bits[node.name] = made
-        walk.work[node.name] = by_bit(made, fed["bv[0]"], node["index"])
-        return {BV: fed["bv[0]"], "ref[0]": made, "ref[1]": made}
+        elements = intersected([walk.bits[source] for source in sources], node["index"])
+        walk.bits[node.name] = elements
+        walk.work[node.name] = by_bit(elements, fed["bv[0]"], node["index"])
+        return {BV: fed["bv[0]"], "ref[0]": elements, "ref[1]": elements}
 
     def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
         return (node["emit_zeros"] == "true",)

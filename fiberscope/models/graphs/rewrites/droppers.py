@@ -89,7 +89,7 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
     None if some of their fibers may be empty: those that are written, those of the outermost level (of a
     tensor without any entry), or of a level below a dense one.
     """
-    if scanner["tensor"] in {one["tensor"] for one in graph.writers}:
+    if scanner["tensor"] in {writer["tensor"] for writer in graph.writers}:
         return None
     output = fed_by(graph, scanner, "ref")
     while output is not None and _passes_on(graph.nodes[output[0]]):

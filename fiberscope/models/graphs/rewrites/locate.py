@@ -32,8 +32,8 @@ def locate(graph: Graph) -> Graph:
     """
     graph = copy_of(graph)
     for joiner in joiners_of(graph):
-        while joiner.name in graph.nodes and (found := _dense_way(graph, joiner)) is not None:
-            _locate(graph, joiner, found)
+        while joiner.name in graph.nodes and (dense_way := _dense_way(graph, joiner)) is not None:
+            _locate(graph, joiner, dense_way)
     return graph
 
 
