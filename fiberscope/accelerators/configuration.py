@@ -35,6 +35,7 @@ __all__ = [
     "Picoseconds",
     "digest",
     "header",
+    "integer_field",
     "layers",
     "leaf_fields",
     "leaf_keys",
@@ -43,7 +44,6 @@ __all__ = [
     "parse_settings",
     "validated",
     "values",
-    "within",
     "written",
 ]
 
@@ -66,7 +66,7 @@ class Configuration(BaseModel):
         return value
 
 
-def within(limits: tuple[int, int]) -> Any:  # noqa: ANN401 - what pydantic's Field gives
+def integer_field(limits: tuple[int, int]) -> Any:  # noqa: ANN401 - what pydantic's Field gives
     """A field that takes a whole number within the limits that a block of ``hw`` has for it."""
     return Field(ge=limits[0], le=limits[1])
 

@@ -48,8 +48,8 @@ def ablate(
 
     a, b = a_and_b(operands)
     check_outputs({"--json": json}, matrices(a, b))
-    given, parts = parse_settings(settings or []), parse_parts(part or [])
-    outcomes = study.ablate(accelerator, a, b, settings=given, parts=parts, tell=tell)
+    values, parts = parse_settings(settings or []), parse_parts(part or [])
+    outcomes = study.ablate(accelerator, a, b, settings=values, parts=parts, tell=tell)
     if json is not None:
         write_json(json, [asdict(outcome) for outcome in outcomes])
     if json != STANDARD_OUTPUT:
@@ -58,8 +58,14 @@ def ablate(
 
 def table(title: str, outcomes: Sequence[Outcome]) -> Table:
     """A line for each run."""
-    made = Table(title, ("What it tells", "Changed", "Cycles", "Saved", "Share"), labels=2)
-    for one in outcomes:
-        saved = f"{one.saved:,}" if one.tells else ""
-        made.add(one.tells, one.name, f"{one.cycles:,}", saved, percent(one.share) if one.tells else "")
-    return made
+    ablations = Table(title, ("What it tells", "Changed", "Cycles", "Saved", "Share"), labels=2)
+    for ablation in outcomes:
+        saved = f"{ablation.saved:,}" if ablation.tells else ""
+        ablations.add(
+            ablation.tells,
+            ablation.name,
+            f"{ablation.cycles:,}",
+            saved,
+            percent(ablation.share) if ablation.tells else "",
+        )
+    return ablations

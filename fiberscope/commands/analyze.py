@@ -47,7 +47,7 @@ def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None
     words = shlex.join(map(str, inputs))
     with delivering(asked.json, asked.quiet) as deliver:
         run = Analysis(words, settings=asked.entries(), config=asked.config, exact=asked.exact)
-        report, found = run.analyzed
+        report, analysis = run.analyzed
     deliver(report)
     if asked.quiet or asked.json == STANDARD_OUTPUT or report.analytical is None:
         return
@@ -56,10 +56,10 @@ def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None
     for note in report.analytical.notes:
         print(f"note: {note}")
     if profile:
-        print(_steps(found.seconds))
+        print(_steps(analysis.seconds))
 
 
 def _steps(seconds: Sequence[float]) -> str:
     """How long each step took."""
-    told = zip(("dataflow", "sparse", "micro-architecture"), seconds, strict=True)
-    return "; ".join(f"{name} {1e3 * one:.2f} ms" for name, one in told)
+    steps = zip(("dataflow", "sparse", "micro-architecture"), seconds, strict=True)
+    return "; ".join(f"{name} {1e3 * seconds_:.2f} ms" for name, seconds_ in steps)

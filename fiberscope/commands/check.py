@@ -56,13 +56,13 @@ def check(
     factors, tensors = operands_of(operands)
     check_factors(factors)
     check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
-    given = parse_settings(settings or [])
+    parsed = parse_settings(settings or [])
     with watched(quiet) as tell:
         done = checked(
             accelerator,
             *factors,
             tensors=tensors,
-            settings=given,
+            settings=parsed,
             exact=exact,
             explain=explain,
             progress=tell,
@@ -101,13 +101,13 @@ def _bound(done: Check) -> str:
     return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace{share}"
 
 
-def _analytical(found: Analytical, cycles: int) -> list[str]:
+def _analytical(analysis: Analytical, cycles: int) -> list[str]:
     """The analytical model's cycles over the event's, and what no nest of it says."""
-    if not found.phases:
-        return [f"no cycles by the analytical model: {reason}" for reason in found.without]
-    share = f", {found.cycles / cycles:.2f} of the event's" if cycles else ""
-    told = f"{found.cycles:,} cycles by the analytical model{share}; bound by {found.limits}"
-    return [told, *(f"the analytical model leaves out: {reason}" for reason in found.without)]
+    if not analysis.phases:
+        return [f"no cycles by the analytical model: {reason}" for reason in analysis.without]
+    share = f", {analysis.cycles / cycles:.2f} of the event's" if cycles else ""
+    summary = f"{analysis.cycles:,} cycles by the analytical model{share}; bound by {analysis.limits}"
+    return [summary, *(f"the analytical model leaves out: {reason}" for reason in analysis.without)]
 
 
 def _wrong(done: Check) -> str:

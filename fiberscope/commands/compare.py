@@ -81,14 +81,14 @@ def compare(
         "surrogates": surrogates,
         "tell": tell,
     }
-    rows, found = _study(accelerator)(matrices or [], options)
-    text = "\n" + "\n".join(table.markdown() for table in found)
+    rows, comparison_tables = _study(accelerator)(matrices or [], options)
+    text = "\n" + "\n".join(table.markdown() for table in comparison_tables)
     if json is not None:
         write_json(json, rows)
     if write is not None:
         write_text(write, replace_between(write, marker, text + "\n"))
     if json != STANDARD_OUTPUT:
-        show(found, markdown=markdown)
+        show(comparison_tables, markdown=markdown)
 
 
 def _study(name: str) -> Study:
@@ -136,13 +136,13 @@ def _designs(
     """The same of designs beside one another."""
     from fiberscope.explore import speedups
 
-    given = dict(options)
-    if given.pop("surrogates"):
+    remaining = dict(options)
+    if remaining.pop("surrogates"):
         raise InputError(
             "--surrogates: tails of stand-ins for graphs were chosen to bring published speed-ups about; "
             "none is compared with them"
         )
-    runs = speedups.speedups(kind, workloads, **given)
+    runs = speedups.speedups(kind, workloads, **remaining)
     return [asdict(run) for run in runs], design_tables(runs, speedups.designs(kind))
 
 
@@ -175,15 +175,15 @@ def _traffic(runs: Sequence[Run]) -> Table:
     columns = ("Matrix", "Memory", "Tensor", "Traffic", "Reported", "TeAAL", "Error, of all")
     table = Table("Traffic in bytes; errors are parts of all reported traffic", columns, labels=3)
     for run in runs:
-        for one in run.traffic:
+        for tensor_traffic in run.traffic:
             table.add(
                 _name(run),
                 run.model,
-                one.tensor,
-                f"{one.ours:,}",
-                _number(one.reported),
-                _number(one.teaal),
-                _share(one.difference),
+                tensor_traffic.tensor,
+                f"{tensor_traffic.ours:,}",
+                _number(tensor_traffic.reported),
+                _number(tensor_traffic.teaal),
+                _share(tensor_traffic.difference),
             )
     return table
 

@@ -77,5 +77,5 @@ def _in_the_loop(
         if getattr(asked, option):
             raise InputError(f"{flag(option)}: not with --rtl, which compares two runs")
     settings = [*(asked.settings or []), *(f"{key}={value}" for key, value in wanted.items())]
-    given = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
-    return compared(ordered(given, asked.waveform()), simulator, output)
+    order = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
+    return compared(ordered(order, asked.waveform()), simulator, output)

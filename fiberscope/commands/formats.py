@@ -54,32 +54,32 @@ def formats(
     check_width(bits)
     forms = [format_called(name) for name in chosen or ()]
     check_outputs({"--json": json}, {"the tensor": file_of(tensor)})
-    found = load_tensor(tensor, exact=exact)
-    if found.notice:
-        tell(f"fiberscope: {found.notice}")
-    document = _document(found, forms or _all_that_hold(found), bits)
+    loaded = load_tensor(tensor, exact=exact)
+    if loaded.notice:
+        tell(f"fiberscope: {loaded.notice}")
+    document = _document(loaded, forms or _all_that_hold(loaded), bits)
     if json is not None:
         write_json(json, document)
     if json != STANDARD_OUTPUT:
         show([_table(document)], markdown=markdown)
 
 
-def _all_that_hold(found: NamedTensor) -> list[Format]:
+def _all_that_hold(loaded: NamedTensor) -> list[Format]:
     from fiberscope.workloads.formats import FORMATS
 
-    return [form for form in FORMATS.values() if form.holds(found.tensor.shape)]
+    return [form for form in FORMATS.values() if form.holds(loaded.tensor.shape)]
 
 
-def _document(found: NamedTensor, forms: Sequence[Format], bits: int) -> dict[str, Any]:
-    tensor = found.tensor.without_zeros()
+def _document(loaded: NamedTensor, forms: Sequence[Format], bits: int) -> dict[str, Any]:
+    tensor = loaded.tensor.without_zeros()
     layouts = {form.name: (form, form.layout_of(tensor, bits)) for form in forms}
     sizes = {name: int(sum(span.bits for span in layout)) for name, (_, layout) in layouts.items()}
     return {
         "schema": "fiberscope-formats-1",
         "workload": {
-            "name": found.name,
-            "source": found.source,
-            "notice": found.notice,
+            "name": loaded.name,
+            "source": loaded.source,
+            "notice": loaded.notice,
             "shape": tensor.shape,
             "nonzeros": tensor.nonzeros,
         },

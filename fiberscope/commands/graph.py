@@ -86,12 +86,12 @@ def run(
     """
     from fiberscope.run.request import GraphRun
 
-    given = tensors_by_name(tensors)
+    operands = tensors_by_name(tensors)
 
     def make(**asked_for: Any) -> GraphRun:  # noqa: ANN401  (settings and the like)
-        return GraphRun(graph_of(source, formats, order, given), tensors=given, **asked_for)
+        return GraphRun(graph_of(source, formats, order, operands), tensors=operands, **asked_for)
 
-    report = asked.simulate(make, {"the graph": file_of_graph(source), **_files(given)})
+    report = asked.simulate(make, {"the graph": file_of_graph(source), **_files(operands)})
     _show_streams(report if streams and asked.json != STANDARD_OUTPUT else None)
     return asked.ended(report)
 
@@ -115,7 +115,7 @@ def check(file: _File) -> None:
     read = read_gv(file)
     check_graph(read)
     try:
-        meant = [str(one) for one in expressions_of(read)]
+        meant = [str(assignment) for assignment in expressions_of(read)]
     except Unreadable as error:
         meant = [f"no expression can be read: {error}"]
     print("\n".join([*meant, *split_lines(read.splits)]))
@@ -137,10 +137,10 @@ def draw(source: Source, formats: Formats = None, order: Order = "", output: _Ou
     from fiberscope.models.graphs.draw import svg_text
     from fiberscope.results.report.files import write_text
 
-    name, made = named_graph(source, formats, order)
+    name, graph_read = named_graph(source, formats, order)
     path = output or Path(f"{name}.svg")
     check_outputs({"the picture": path}, {"the graph": file_of_graph(source)})
-    write_text(path, svg_text(made, name))
+    write_text(path, svg_text(graph_read, name))
     print(f"Picture: {path}")
 
 
@@ -169,9 +169,9 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
     check_outputs({"the graph rewritten": path}, {"the graph": file})
     read = read_gv(file)
     check_graph(read)
-    made = rewritten(read, names)
-    write_gv(made, path)
-    print(f"Blocks: {len(read.nodes)} before, {len(made.nodes)} behind {', '.join(names)}")
+    result = rewritten(read, names)
+    write_gv(result, path)
+    print(f"Blocks: {len(read.nodes)} before, {len(result.nodes)} behind {', '.join(names)}")
     print(f"Written: {path}")
 
 
@@ -197,11 +197,11 @@ def cost(
     from fiberscope.models.graphs.cost.estimate import cost_line, cost_table
     from fiberscope.models.graphs.execution import prepare
 
-    given = tensors_by_name(tensors)
-    ready = prepare(graph_of(source, formats, order, given), given, exact=exact)
-    found = estimated(ready)
-    print(cost_line(ready.graph, found))
-    show([cost_table(ready.graph, found)] if streams else [], markdown=False)
+    operands = tensors_by_name(tensors)
+    ready = prepare(graph_of(source, formats, order, operands), operands, exact=exact)
+    estimate = estimated(ready)
+    print(cost_line(ready.graph, estimate))
+    show([cost_table(ready.graph, estimate)] if streams else [], markdown=False)
 
 
 def _show_streams(report: Report | None) -> None:
@@ -211,14 +211,14 @@ def _show_streams(report: Report | None) -> None:
     show([streams_table(report)] if report else [], markdown=False)
 
 
-def _files(given: dict[str, str]) -> dict[str, Path | None]:
+def _files(operands: dict[str, str]) -> dict[str, Path | None]:
     """The files of the operands, which no output may overwrite, by what they are called in a message."""
     from fiberscope.models.graphs.published import is_published
     from fiberscope.workloads import file_of
 
     return {
         f"the tensor {name}": None if is_published(text) or text == "ones" else file_of(text)
-        for name, text in given.items()
+        for name, text in operands.items()
     }
 
 

@@ -76,11 +76,11 @@ def compile_(
     from fiberscope.models.graphs.write import write_gv
 
     check_outputs({"the graph": output, "the file of --json": json}, {})
-    given = tensors_by_name(tensors)
-    if given and order != AUTO:
+    operands = tensors_by_name(tensors)
+    if operands and order != AUTO:
         raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
-    formats, order = chosen(expression, formats, order, given, split)
-    made = compiled(
+    formats, order = chosen(expression, formats, order, operands, split)
+    graph = compiled(
         expression,
         formats,
         order,
@@ -91,25 +91,25 @@ def compile_(
         parallelize=parallelize,
     )
     if output is not None:
-        write_gv(made.graph, output)
+        write_gv(graph.graph, output)
     if json is not None:
-        write_json(json, made.document())
+        write_json(json, graph.document())
     if STANDARD_OUTPUT not in (json, output):
-        print("\n".join(_summary(made, shown or [], output)))
+        print("\n".join(_summary(graph, shown or [], output)))
 
 
-def _summary(made: Compiled, shown: list[_Shown], output: Path | None) -> list[str]:
+def _summary(graph: Compiled, shown: list[_Shown], output: Path | None) -> list[str]:
     from fiberscope.models.graphs.splits import split_lines
 
     lines: list[str] = []
     if _Shown.CIN in shown:
-        lines += map(str, made.notations)
+        lines += map(str, graph.notations)
     if _Shown.GRAPH in shown:
-        lines += map(str, made.graph.nodes.values())
-        lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in made.graph.streams]
-    lines += split_lines(made.graph.splits)
-    lines += [f"Order: {','.join(made.order) or 'no loops'}", f"Primitives: {_listed(made.counts)}"]
-    lines.append(f"Blocks: {_listed(dict(sorted(made.graph.counts().items())))}")
+        lines += map(str, graph.graph.nodes.values())
+        lines += [f"{s.source}.{s.output} -> {s.target}.{s.input}" for s in graph.graph.streams]
+    lines += split_lines(graph.graph.splits)
+    lines += [f"Order: {','.join(graph.order) or 'no loops'}", f"Primitives: {_listed(graph.counts)}"]
+    lines.append(f"Blocks: {_listed(dict(sorted(graph.graph.counts().items())))}")
     return [*lines, f"Written: {output}"] if output is not None else lines
 
 

@@ -39,9 +39,9 @@ def orders(
     from fiberscope.commands.output import show
     from fiberscope.models.graphs.compiler.choice import candidates_of_text, candidates_table
 
-    found = candidates_of_text(expression, formats or [], tensors_by_name(tensors), exact=exact)
-    show([candidates_table(found)], markdown=False)
-    print(f"Choice: {','.join(found[0].order)} (a guess from statistics, not a run)")
+    orders_by_cost = candidates_of_text(expression, formats or [], tensors_by_name(tensors), exact=exact)
+    show([candidates_table(orders_by_cost)], markdown=False)
+    print(f"Choice: {','.join(orders_by_cost[0].order)} (a guess from statistics, not a run)")
 
 
 def cascade(specification: _Specification, settings: Settings = None, output: _Output = None) -> None:
@@ -60,10 +60,10 @@ def cascade(specification: _Specification, settings: Settings = None, output: _O
 
     path = output or Path(f"{Path(specification).stem}.gv")
     check_outputs({"the graph": path}, {})
-    made = graph_of_cascade(specified(specification, parse_settings(settings or [])))
-    write_gv(made.graph, path)
-    for name, order in made.orders.items():
+    graph = graph_of_cascade(specified(specification, parse_settings(settings or [])))
+    write_gv(graph.graph, path)
+    for name, order in graph.orders.items():
         print(f"{name}: loops {','.join(order)}")
-    for sentence in made.left_out:
+    for sentence in graph.left_out:
         print(f"Left out: {sentence}")
     print(f"Written: {path}")

@@ -57,7 +57,7 @@ Tensors = Annotated[
 
 
 def graph_of(
-    source: str, formats: list[str] | None, order: str, given: Mapping[str, object] | None = None
+    source: str, formats: list[str] | None, order: str, operands: Mapping[str, object] | None = None
 ) -> Graph | Path:
     """A graph that was compiled, or the file of one; ``given`` are the operands, for the order ``auto``.
 
@@ -66,7 +66,7 @@ def graph_of(
     """
     path = file_of_graph(source)
     if path is None:
-        return compiled(source, *chosen(source, formats, order, given)).graph
+        return compiled(source, *chosen(source, formats, order, operands)).graph
     if formats or order:
         raise InputError(f"{path}: --format and --order are of an expression; a graph says its own")
     return path
@@ -81,15 +81,15 @@ def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str
     from fiberscope.models.graphs.netlist import Graph
     from fiberscope.models.graphs.read import read_gv
 
-    made, file = graph_of(source, formats, order), file_of_graph(source)
-    return "graph" if file is None else file.stem, made if isinstance(made, Graph) else read_gv(made)
+    graph, file = graph_of(source, formats, order), file_of_graph(source)
+    return "graph" if file is None else file.stem, graph if isinstance(graph, Graph) else read_gv(graph)
 
 
 def chosen(
     expression: str,
     formats: list[str] | None,
     order: str,
-    given: Mapping[str, object] | None,
+    operands: Mapping[str, object] | None,
     split: str = "",
 ) -> tuple[list[str] | None, str]:
     """Formats and the order; ``auto`` becomes the one that is expected to take the fewest cycles.
@@ -99,13 +99,13 @@ def chosen(
     """
     if order != AUTO:
         return formats, order
-    if not given:
+    if not operands:
         raise InputError("--order auto goes by statistics of the tensors; give them, as in B=wiki-Vote")
     from fiberscope.models.graphs.compiler.choice import candidates_of_text
     from fiberscope.models.graphs.compiler.schedule import parse_splits
 
     splits = parse_splits(split) if split else {}
-    best = candidates_of_text(expression, formats or [], given, splits)[0]
+    best = candidates_of_text(expression, formats or [], operands, splits)[0]
     return best.format_texts, ",".join(best.order)
 
 

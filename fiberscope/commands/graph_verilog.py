@@ -48,9 +48,9 @@ def export(
     parameters = configured(parse_settings(settings or []), config)
     name, graph = named_graph(source, formats, order)
     machine = machine_of(prepare(graph, tensors_by_name(tensors), exact=exact), parameters)
-    made = verilog_of(machine, module_name(name), value_bits, points)
+    hardware = verilog_of(machine, module_name(name), value_bits, points)
     make_folder(output)
-    for path in write_verilog(made, name, output):
+    for path in write_verilog(hardware, name, output):
         print(f"Written: {path}")
 
 
@@ -87,11 +87,11 @@ def rtl(
     from fiberscope.models.graphs.drawn import drawn
     from fiberscope.models.graphs.execution import configured
 
-    asked = {name: one.value for name, one in parse_settings(settings or []).items()}
+    asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     sizes = {"value_bits": value_bits, "points": points}
-    given = tensors_by_name(tensors) or drawn(graph, whole=not configured(asked).value_type.floats)
+    operands = tensors_by_name(tensors) or drawn(graph, whole=not configured(asked).value_type.floats)
     try:
-        done = cosimulated(name, graph, given, asked, **sizes, simulator=simulator, folder=output)
+        done = cosimulated(name, graph, operands, asked, **sizes, simulator=simulator, folder=output)
         tables = [area_table(done.verilog)] if area else []
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)

@@ -22,8 +22,8 @@ LEFT_OF_HELP = 4  # columns: a command is indented by two, and two stand before 
 class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (click's own, or typer's)
         if not ctx.resilient_parsing:
-            _values, _rest, given = self.make_parser(ctx).parse_args(list(args))
-            for option, count in Counter(map(_once, given)).items():
+            _values, _rest, options = self.make_parser(ctx).parse_args(list(args))
+            for option, count in Counter(map(_once, options)).items():
                 if option and count > 1:
                     ctx.fail(f"{option} is given {'twice' if count == 2 else f'{count} times'}; give it once")
         return super().parse_args(ctx, args)
@@ -68,22 +68,28 @@ class _Commands(Mapping[str, Any]):
 def _command(name: str) -> Any:  # noqa: ANN401  (as above)
     """The command that a module of ``fiberscope.commands`` is of."""
     module = importlib.import_module(f"fiberscope.commands.{name}")
-    made = getattr(module, name, None) or getattr(module, f"{name}_")  # where Python has the name already
-    if isinstance(made, Group):
-        command = _group(made)
+    attribute = getattr(module, name, None) or getattr(
+        module, f"{name}_"
+    )  # where Python has the name already
+    if isinstance(attribute, Group):
+        command = _group(attribute)
     else:
         alone = Group()
-        alone.command(name)(made)
+        alone.command(name)(attribute)
         command = typer.main.get_command(alone)
     command.name = name
     return command
 
 
-def _group(made: Group) -> Any:  # noqa: ANN401
+def _group(subcommands: Group) -> Any:  # noqa: ANN401
     """The command of a group, without its commands; typer would make all of them."""
-    within = {one.name or one.callback.__name__: one for one in made.registered_commands if one.callback}
-    made.registered_commands = []
-    group: Any = typer.main.get_command(made)
+    within = {
+        registered.name or registered.callback.__name__: registered
+        for registered in subcommands.registered_commands
+        if registered.callback
+    }
+    subcommands.registered_commands = []
+    group: Any = typer.main.get_command(subcommands)
     make = partial(typer.main.get_command_from_info, pretty_exceptions_short=False, rich_markup_mode=None)
     group.commands = _Commands(list(within), cache(lambda name: make(within[name])))
     return group

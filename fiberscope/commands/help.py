@@ -71,15 +71,17 @@ class _Part:
 def _look_up(folder: Path, words: Sequence[str]) -> None:
     """Show the part whose heading has the words; of several the one with no other, or name all."""
     asked = " ".join(words)
-    found = [part for part in _parts(folder) if all(word in part.heading.lower().split() for word in words)]
-    exact = [part for part in found if part.heading.lower() == asked]
-    if not found:
+    sections = [
+        part for part in _parts(folder) if all(word in part.heading.lower().split() for word in words)
+    ]
+    exact = [part for part in sections if part.heading.lower() == asked]
+    if not sections:
         pages = [page.stem for page in folder.glob("*.md")]
         raise InputError(f"no page is called {asked!r}, and no heading has it; {nearest(asked, pages)}")
-    if len(exact or found) == 1:
-        _show((exact or found)[0].text)
+    if len(exact or sections) == 1:
+        _show((exact or sections)[0].text)
     else:
-        _choose(exact or found)
+        _choose(exact or sections)
 
 
 def _choose(parts: Sequence[_Part]) -> None:

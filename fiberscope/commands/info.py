@@ -71,8 +71,8 @@ def info(
       fiberscope info gamma --draw -o gamma.svg
     """
     strange = {"a parameter": parameter, "--json": json} if draw else {"--output": output, "--set": settings}
-    for what, given in strange.items():
-        if given:
+    for what, options in strange.items():
+        if options:
             raise InputError(f"{what} goes {'without' if draw else 'with'} --draw")
     if draw:
         _draw(name, output, settings or [])
@@ -135,11 +135,13 @@ class _Machine:
 
         self._machine, self._header = machine, header(machine.shipped)
         self._ranges = ranges(machine.configuration)
-        every = [one for file in (machine.shipped, *machine.defaults) for one in parameters(file)]
-        self._shown = [given for given in every if key is None or f"{given.key}.".startswith(f"{key}.")]
-        self._single = key is not None and [given.key for given in self._shown] == [key]
+        every = [parameter for file in (machine.shipped, *machine.defaults) for parameter in parameters(file)]
+        self._shown = [
+            parameter for parameter in every if key is None or f"{parameter.key}.".startswith(f"{key}.")
+        ]
+        self._single = key is not None and [parameter.key for parameter in self._shown] == [key]
         if not self._shown:
-            hint = nearest(str(key), [given.key for given in every])
+            hint = nearest(str(key), [parameter.key for parameter in every])
             raise InputError(f"{machine.name} has no parameter {key}; {hint}")
 
     def document(self) -> dict[str, object]:
@@ -148,12 +150,12 @@ class _Machine:
 
         shown = [
             {
-                "key": given.key,
-                "default": given.value,
-                **asdict(self._ranges[given.key]),
-                "meaning": given.comment,
+                "key": parameter.key,
+                "default": parameter.value,
+                **asdict(self._ranges[parameter.key]),
+                "meaning": parameter.comment,
             }
-            for given in self._shown
+            for parameter in self._shown
         ]
         return {
             "schema": "fiberscope-info-1",
@@ -168,7 +170,7 @@ class _Machine:
 
         room = width()
         sources = Text(("\n" if room >= max(map(len, self._header)) else " ").join(self._header))
-        rows = [self._row(given) for given in self._shown]
+        rows = [self._row(parameter) for parameter in self._shown]
         if self._single:
             lay(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
         elif room < WIDE:
@@ -179,10 +181,10 @@ class _Machine:
                 table.add_row(*map(Text, row))
             lay(sources, "", table)
 
-    def _row(self, given: Parameter) -> tuple[str, str, str, str]:
+    def _row(self, parameter: Parameter) -> tuple[str, str, str, str]:
         from fiberscope.accelerators.configuration import written
 
-        return given.key, written(given.value), str(self._ranges[given.key]), given.comment
+        return parameter.key, written(parameter.value), str(self._ranges[parameter.key]), parameter.comment
 
 
 def _paragraph(row: tuple[str, str, str, str]) -> tuple[RenderableType, RenderableType]:
@@ -247,20 +249,20 @@ def _registered(entry: Entry) -> dict[str, str]:
     return rows
 
 
-def _counted(found: Character) -> dict[str, str]:
-    sizes = " x ".join(f"{size:,}" for size in found.shape)
-    square = found.multiplies is not None
-    full = f"{found.density:.2g} of all places; {found.diagonal:,} on the diagonal"
+def _counted(character: Character) -> dict[str, str]:
+    sizes = " x ".join(f"{size:,}" for size in character.shape)
+    square = character.multiplies is not None
+    full = f"{character.density:.2g} of all places; {character.diagonal:,} on the diagonal"
     return {
-        "Read": f"{found.origin}, {found.source}",
+        "Read": f"{character.origin}, {character.source}",
         "Shape": sizes,
-        "Nonzeros": f"{found.nonzeros:,}, {full}",
-        "Values": "whole numbers" if found.whole else "real numbers",
-        "Rows": _spread(found.rows),
-        "Columns": _spread(found.columns),
-        "Pattern": ("symmetric" if found.symmetric else "not symmetric") if square else "",
-        "A times A": f"{found.multiplies:,} multiplications" if square else "",
-        "Digest": found.digest,
+        "Nonzeros": f"{character.nonzeros:,}, {full}",
+        "Values": "whole numbers" if character.whole else "real numbers",
+        "Rows": _spread(character.rows),
+        "Columns": _spread(character.columns),
+        "Pattern": ("symmetric" if character.symmetric else "not symmetric") if square else "",
+        "A times A": f"{character.multiplies:,} multiplications" if square else "",
+        "Digest": character.digest,
     }
 
 

@@ -34,8 +34,8 @@ def list_(json: _Json = None) -> None:
 
     names = [*accelerators.names(), *accelerators.installed()]
     machines = {name: _summary(name) for name in names}
-    found = (entry for entry in workloads.entries() if entry.is_matrix)
-    matrices = sorted(found, key=lambda entry: entry.name.lower())
+    entries = (entry for entry in workloads.entries() if entry.is_matrix)
+    matrices = sorted(entries, key=lambda entry: entry.name.lower())
     if json is not None:
         check_writable(json)
         write_json(json, _document(machines, matrices))

@@ -79,7 +79,10 @@ def map_(
     from fiberscope.models.analytic.mapper.api import find
     from fiberscope.models.analytic.mapper.search import Limits
 
-    check_outputs({"the report": json, "the mapping": output}, {f"the input {one}": one for one in inputs})
+    check_outputs(
+        {"the report": json, "the mapping": output},
+        {f"the input {input_file}": input_file for input_file in inputs},
+    )
     options: dict[str, Any] = {
         "search": search,
         "metrics": metrics or ["edp"],
@@ -102,22 +105,22 @@ def map_(
 def _teller(progress: Progress | None, points: int) -> Callable[[Found], None]:
     """What tells how far the search is, and the best so far."""
 
-    def tell(found: Found) -> None:
+    def tell(best: Found) -> None:
         if progress is not None:
-            cost = f"best {found.costs[0]:.4g}" if found.best else "none yet"
-            progress(f"mappings, {cost}", found.evaluated, points)
+            cost = f"best {best.costs[0]:.4g}" if best.best else "none yet"
+            progress(f"mappings, {cost}", best.evaluated, points)
 
     return tell
 
 
 def _show(best: Best, mapping: bool) -> None:
     """What was looked at, what could not be had and why, and how the best was reached."""
-    found = best.found
-    print(f"Looked at {found.evaluated:,} mappings, {found.valid:,} of which can be had; {found.ended}.")
-    for reason, count in found.rejected.most_common():
+    search = best.found
+    print(f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.ended}.")
+    for reason, count in search.rejected.most_common():
         print(f"  {count:>10,}  {reason}")
     print(f"Better ones, and what they cost by {best.metrics[0]}:")
-    for evaluated, cost in found.improvements:
+    for evaluated, cost in search.improvements:
         print(f"  {evaluated:>10,}  {cost:.6g}")
     if mapping:
         print(best.mapping())

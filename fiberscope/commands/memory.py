@@ -97,16 +97,16 @@ def _requests(trace: Path) -> list[Request]:
     from fiberscope.hw.dram.replay import read_trace
 
     try:
-        found = read_trace(trace)
+        requests = read_trace(trace)
     except OSError as error:
         raise InputError(f"{trace}: cannot be read: {error.strerror or error}") from error
     except (EOFError, zlib.error) as error:
         raise InputError(f"{trace}: cannot be read: {error}") from error
     except ValueError as error:
         raise InputError(str(error)) from error
-    if not found:
+    if not requests:
         raise InputError(f"{trace}: has no requests; a line is 'cycle R|W hexadecimal-address'")
-    return found
+    return requests
 
 
 def _table(results: Sequence[ReplayResult]) -> Table:
@@ -156,5 +156,5 @@ def _total(results: Sequence[ReplayResult]) -> ReplayResult:
         last_completion_cycle=last,
         mean_read_latency=latency / reads if reads else 0.0,
         bytes_per_second=moved / last if last else 0.0,
-        counters={name: sum(one.counters[name] for one in results) for name in results[0].counters},
+        counters={name: sum(result.counters[name] for result in results) for name in results[0].counters},
     )

@@ -67,7 +67,7 @@ def model(
     _check_show(show, asked.json, output)
     asked.check({"--output": output}, _files(specification, factors, tensors))
     run = Modelling(specification, factors, tensors, asked.entries(), asked.config, asked.exact)
-    if show is not None and _shown(show, specification, run.given):
+    if show is not None and _shown(show, specification, run.all_settings):
         return 0
     if show == "spacetime":
         _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), run)
@@ -117,7 +117,7 @@ def _draw(path: Path, run: Modelling) -> None:
     from fiberscope.results.report.pictures import save_figure
 
     ready = run.prepared()
-    names = " and ".join(dict.fromkeys(one.workload.name for one in ready.operands.values()))
+    names = " and ".join(dict.fromkeys(operand.workload.name for operand in ready.operands.values()))
     stamps = ready.stamps()
     if not stamps:
         raise InputError(f"{run.machine} places no Einsum in space and time; see mapping: spacetime:")

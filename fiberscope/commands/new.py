@@ -45,8 +45,8 @@ def machine(
     """
     from fiberscope.template.new import new_machine
 
-    made = new_machine(name, folder)
-    for file in sorted(made.iterdir()):
+    folder_ = new_machine(name, folder)
+    for file in sorted(folder_.iterdir()):
         print(file)
-    shown = made if made.is_absolute() else f"./{made}"
+    shown = folder_ if folder_.is_absolute() else f"./{folder_}"
     print(f"Run it: fiberscope sim {shown} uniform:rows=300,cols=300,nonzeros=3000")

@@ -60,7 +60,7 @@ def page(
     first = results[0]
     study = not first.endswith(".json") if address_of(first) else Path(first).is_dir()
     target = output or _beside(first)
-    files = [] if study else [Path(one) for one in results]
+    files = [] if study else [Path(result) for result in results]
     inputs = {f"the report {file}": file for file in files}
     check_outputs({"--output": target}, {**inputs, "the timeline": timeline})
     if study and len(results) > 1:

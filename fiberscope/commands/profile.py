@@ -36,22 +36,22 @@ def profile(matrix: Matrix, json: _Json = None) -> None:
 
     check_outputs({"--json": json}, matrices(matrix, None))
     workload = load(matrix)
-    found = profile_of(workload.matrix, workload.name, f"{workload.origin}, by `fiberscope profile`")
+    matrix_profile = profile_of(workload.matrix, workload.name, f"{workload.origin}, by `fiberscope profile`")
     if json is not None:
-        write_text(json, found.model_dump_json() + "\n")
+        write_text(json, matrix_profile.model_dump_json() + "\n")
     if json != STANDARD_OUTPUT:
-        print(_summary(found))
+        print(_summary(matrix_profile))
 
 
-def _summary(found: Profile) -> str:
-    rows, columns = found.shape
-    kind = "symmetric" if found.symmetric else "square" if found.square else "rectangular"
-    diagonal = sum(one.diagonal for one in found.classes)
-    top = max(found.classes, key=lambda one: max(max(group[1:]) for group in one.degrees))
+def _summary(matrix_profile: Profile) -> str:
+    rows, columns = matrix_profile.shape
+    kind = "symmetric" if matrix_profile.symmetric else "square" if matrix_profile.square else "rectangular"
+    diagonal = sum(class_.diagonal for class_ in matrix_profile.classes)
+    top = max(matrix_profile.classes, key=lambda class_: max(max(group[1:]) for group in class_.degrees))
     highest = max(max(group[1:]) for group in top.degrees)
     return (
-        f"{found.name}: {rows:,} x {columns:,}, {kind}, {found.nonzeros:,} nonzeros, "
+        f"{matrix_profile.name}: {rows:,} x {columns:,}, {kind}, {matrix_profile.nonzeros:,} nonzeros, "
         f"{diagonal:,} on the diagonal\n"
-        f"{len(found.classes)} classes of like degree; the highest degree is {highest:,}\n"
-        f"locality {found.locality:.3g} (1: neighbours lie anywhere)"
+        f"{len(matrix_profile.classes)} classes of like degree; the highest degree is {highest:,}\n"
+        f"locality {matrix_profile.locality:.3g} (1: neighbours lie anywhere)"
     )

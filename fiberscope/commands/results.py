@@ -75,21 +75,23 @@ def results(
     order = [f"ORDER BY {', '.join(by)}"] if by else []
     limit = [f"WHERE {where}"] if where else []
     query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
-    found = store.table(query if sql is None else sql)
+    rows = store.table(query if sql is None else sql)
     if csv is not None:
-        write_text(csv, _as_csv(found))
+        write_text(csv, _as_csv(rows))
     if json is not None:
-        write_text(json, dumps(_plain(found.to_pylist()), indent=2, default=str) + "\n")
+        write_text(json, dumps(_plain(rows.to_pylist()), indent=2, default=str) + "\n")
     if not whole:
-        _show(found)
+        _show(rows)
     if not (whole or sources or sql):
         _tell_sources(store)
 
 
 def _tell_sources(store: Store) -> None:
     """Say that rows are of several sources, where they are."""
-    told = store.table("SELECT count(DISTINCT source) AS count FROM runs GROUP BY command, accelerator")
-    most = max((row["count"] for row in told.to_pylist()), default=0)
+    rows_by_command = store.table(
+        "SELECT count(DISTINCT source) AS count FROM runs GROUP BY command, accelerator"
+    )
+    most = max((row["count"] for row in rows_by_command.to_pylist()), default=0)
     if most > 1:
         print(f"Rows of a machine are of up to {most:,} sources; --sources tells them apart")
 
@@ -111,13 +113,13 @@ def _telling(store: Store) -> str:
     )
 
 
-def _as_csv(found: pa.Table) -> str:
+def _as_csv(rows: pa.Table) -> str:
     import pyarrow as pa
     from pyarrow.csv import write_csv
 
     sink = pa.BufferOutputStream()
     try:
-        write_csv(found, sink)
+        write_csv(rows, sink)
     except pa.ArrowInvalid as error:
         raise InputError(
             f"as CSV: {' '.join(str(error).split())}; --json has lists and structures"
@@ -128,27 +130,27 @@ def _as_csv(found: pa.Table) -> str:
 def _plain(value: object) -> object:
     """What JSON can say: no number is null there, and a sum of DuckDB's is a decimal."""
     if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _show(found: pa.Table) -> None:
+def _show(result_table: pa.Table) -> None:
     from rich.text import Text
 
     from fiberscope.commands.output import lay
     from fiberscope.results.report.table import ruled
 
-    rows = found.slice(0, MOST_ROWS)
-    numbers = [field.name for field in found.schema if field.type not in ("string", "bool")]
-    table = ruled(*found.column_names, numbers=numbers)
+    rows = result_table.slice(0, MOST_ROWS)
+    numbers = [field.name for field in result_table.schema if field.type not in ("string", "bool")]
+    table = ruled(*result_table.column_names, numbers=numbers)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         table.add_row(*(Text(_text(value)) for value in row))
     lay(table)
-    rest = found.num_rows - rows.num_rows
+    rest = result_table.num_rows - rows.num_rows
     if rest > 0:
         print(f"and {rest:,} more; --csv FILE has all of them")
 

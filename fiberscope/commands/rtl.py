@@ -271,9 +271,9 @@ def area(
 
     with one_line():
         measured = [
-            (one, parameters)
-            for one in chosen
-            for parameters in combinations(one.name, one.parameters, settings or [])
+            (element, parameters)
+            for element in chosen
+            for parameters in combinations(element.name, element.parameters, settings or [])
         ]
     show(measured, json, liberty)
 
@@ -330,27 +330,27 @@ def compared(order: Loop, simulator: str, output: Path) -> int:
     return _said(outcome)
 
 
-def ordered(given: Mapping[str, Any], waveform: Waveform | None) -> Loop:
+def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
-    names = tuple(dict.fromkeys(given["blocks"].split(",")))
+    names = tuple(dict.fromkeys(options["blocks"].split(",")))
     from fiberscope.rtl.order import Loop, verilog_of
     from fiberscope.rtl.places import ALL, MACHINE
 
     for name in names:
         if name not in (ALL, MACHINE):
-            named(name, given["accelerator"])
+            named(name, options["accelerator"])
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of
 
     asked = Loop(
         names,
-        given["accelerator"],
-        *a_and_b(given["operands"]),
-        settings=tuple(given["settings"] or ()),
-        at=tuple(given.get("at") or ()),
-        sources=tuple(given.get("verilog") or ()) or verilog_of(given["accelerator"], names),
-        module=given.get("module"),
-        lock_step=given.get("lock_step", False),
+        options["accelerator"],
+        *a_and_b(options["operands"]),
+        settings=tuple(options["settings"] or ()),
+        at=tuple(options.get("at") or ()),
+        sources=tuple(options.get("verilog") or ()) or verilog_of(options["accelerator"], names),
+        module=options.get("module"),
+        lock_step=options.get("lock_step", False),
         waveform=waveform,
     )
     if waveform is not None:

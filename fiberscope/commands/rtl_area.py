@@ -23,13 +23,13 @@ def area_of_machine(
     from fiberscope.rtl.machine_area import measured, parts_of, said, told
 
     check_outputs({"the areas": output}, {})
-    found = parts_of(machine, matrix, settings, wanted)
-    rows = measured(found, tell)
+    parts = parts_of(machine, matrix, settings, wanted)
+    rows = measured(parts, tell)
     if output is not None:
-        write_json(output, told(found, rows))
+        write_json(output, told(parts, rows))
     if output == STANDARD_OUTPUT:
         return
-    lay(*said(found, rows), *_published(machine))
+    lay(*said(parts, rows), *_published(machine))
 
 
 def _published(machine: str) -> Iterator[str]:

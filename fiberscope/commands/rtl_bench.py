@@ -46,11 +46,11 @@ def bench(
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.rtl.own import try_bench, try_machine
 
-    given = settings or []
+    texts = settings or []
     if _is_machine(block, dut, matrix):
-        attempt = partial(try_machine, file, dut, given, str(matrix))
+        attempt = partial(try_machine, file, dut, texts, str(matrix))
     else:
-        attempt = partial(try_bench, file, *_parsed(block, given), dut)
+        attempt = partial(try_bench, file, *_parsed(block, texts), dut)
     try:
         outcome = attempt(simulator, output)
     except FailedBenchError as failed:

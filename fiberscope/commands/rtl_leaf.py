@@ -39,10 +39,10 @@ def export_leaf(
     from fiberscope.rtl.leaf import PYRTL, LeafOrder, check, drawn, export
 
     make_folder(folder)
-    asked = {name: one.value for name, one in parse_settings(settings or []).items()}
+    asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     whole = asked.get("value", AUTO) in (AUTO, INTEGER)
-    given = tensors_by_name(tensors) or drawn(specification, folder, whole=whole)
-    order = LeafOrder(specification, level, given, asked, value_bits, points)
+    operands = tensors_by_name(tensors) or drawn(specification, folder, whole=whole)
+    order = LeafOrder(specification, level, operands, asked, value_bits, points)
     order.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
     try:
         simulator = choose(simulator, (PYRTL,))

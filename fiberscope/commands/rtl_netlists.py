@@ -38,19 +38,19 @@ def netlists(machines: _Machines, settings: Settings = None, write: _Write = Non
     from fiberscope.results.costs.netlists import own_table
     from fiberscope.results.costs.prices import calls
     from fiberscope.rtl.choice import known
-    from fiberscope.run.configure import settled
+    from fiberscope.run.configure import resolve_run
     from fiberscope.run.find_machine import find
 
     known()
     from fiberscope.rtl.netlists import called, remake
 
-    found: list[str] = []
+    modules_called: list[str] = []
     for machine in machines:
         kind = find(machine)
         if not kind.costs_file.is_file():
             raise InputError(f"{machine}: it has no {kind.costs_file}, which says what is measured")
-        configured = settled(kind, parse_settings(settings or []), None).configured
-        found += calls(read_book(kind.costs_file), values(configured))
-    modules = [called(call) for call in dict.fromkeys(found)]
+        configured = resolve_run(kind, parse_settings(settings or []), None).configured
+        modules_called += calls(read_book(kind.costs_file), values(configured))
+    modules = [called(call) for call in dict.fromkeys(modules_called)]
     for row in remake(modules, write or own_table(), tell):
         print(f"{row.um2:>14,.0f} um2  {row.call}")

@@ -97,9 +97,9 @@ def power(
             _of_machine(block, matrices, settings or (), simulator, json, output)
         else:
             _refuse({"--json": json}, block, "a machine")
-            made = named(block)
+            element = named(block)
             order = _order(block, accelerator, operands or (), settings or (), at)
-            _of_block(made, order, settings or (), liberty, simulator, table, output)
+            _of_block(element, order, settings or (), liberty, simulator, table, output)
     except DifferentNetlistError as error:
         print(f"fiberscope: {error}", file=sys.stderr)
         return MACHINE_WRONG
@@ -110,7 +110,7 @@ def power(
 
 def _refuse(options: Mapping[str, object], name: str, whose: str) -> None:
     """Options that are for others."""
-    for option in (option for option, given in options.items() if given):
+    for option in (option for option, is_set in options.items() if is_set):
         raise InputError(f"{name}: {option} is for {whose}")
 
 
@@ -157,11 +157,11 @@ def _of_machine(
     order = Loop((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
     check_outputs({"the powers": json}, order.inputs)
     with watched(quiet=False) as tell:
-        found = measure_machine(order, simulator, output, tell or nobody)
+        measured = measure_machine(order, simulator, output, tell or nobody)
     if json is not None:
-        write_json(json, told(found))
+        write_json(json, told(measured))
     if json != STANDARD_OUTPUT:
-        lay(*said_of_machine(found))
+        lay(*said_of_machine(measured))
 
 
 def _order(

@@ -93,17 +93,17 @@ def _ranked(
 
     allowing = system_called(system)
     allowed = allowing.choices() or all_choices(asked)
-    kept = [one for one in allowed if _is_asked(one, asked, mcf_a, mcf_b)]
+    kept = [choice for choice in allowed if _is_asked(choice, asked, mcf_a, mcf_b)]
     return rank(asked, parameters, kept, allowing.converter)
 
 
-def _is_asked(one: Choice, asked: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
+def _is_asked(choice: Choice, asked: Problem, mcf_a: str | None, mcf_b: str | None) -> bool:
     from fiberscope.workloads.errors import WorkloadError, nearest
 
-    for wanted, known in zip((mcf_a, mcf_b), asked.mcfs, strict=True):
-        if wanted is not None and wanted not in known:
-            raise WorkloadError(f"SAGE has no format {wanted!r} in memory here", fix=nearest(wanted, known))
-    return mcf_a in (None, one.mcf_a) and mcf_b in (None, one.mcf_b)
+    for wanted, formats in zip((mcf_a, mcf_b), asked.mcfs, strict=True):
+        if wanted is not None and wanted not in formats:
+            raise WorkloadError(f"SAGE has no format {wanted!r} in memory here", fix=nearest(wanted, formats))
+    return mcf_a in (None, choice.mcf_a) and mcf_b in (None, choice.mcf_b)
 
 
 def _document(asked: Problem, parameters: object, system: str, ranked: Sequence[Prediction]) -> object:
@@ -117,36 +117,36 @@ def _document(asked: Problem, parameters: object, system: str, ranked: Sequence[
         "parameters": parameters,
         "best": ranked[0].document(),
         "why": [asdict(reason) for reason in reasons(ranked)],
-        "pairs": [one.document() for one in ranked],
+        "pairs": [prediction.document() for prediction in ranked],
     }
 
 
-def _operand(one: Statistics) -> dict[str, object]:
+def _operand(operand: Statistics) -> dict[str, object]:
     return {
-        "name": one.name,
-        "shape": one.shape,
-        "nonzeros": one.nonzeros,
-        "density": one.density,
-        "counted": one.tensor is not None,
+        "name": operand.name,
+        "shape": operand.shape,
+        "nonzeros": operand.nonzeros,
+        "density": operand.density,
+        "counted": operand.tensor is not None,
     }
 
 
 def _table(asked: Problem, ranked: Sequence[Prediction], top: int) -> Table:
-    shapes = [" x ".join(f"{size:,}" for size in one.shape) for one in (asked.streamed, asked.held)]
-    density = [f"{one.density:.3g}" for one in (asked.streamed, asked.held)]
+    shapes = [" x ".join(f"{size:,}" for size in operand.shape) for operand in (asked.streamed, asked.held)]
+    density = [f"{operand.density:.3g}" for operand in (asked.streamed, asked.held)]
     title = f"{asked.kernel}: A {shapes[0]}, density {density[0]}; B {shapes[1]}, density {density[1]}"
     columns = ("MCF A-B", "ACF A-B", "Cycles", "DRAM", "Conversion", "Computing", "uJ", "EDP")
     table = Table(title, columns, labels=2)
-    for one in ranked[:top]:
+    for prediction in ranked[:top]:
         table.add(
-            f"{one.choice.mcf_a}-{one.choice.mcf_b}",
-            f"{one.choice.acf_a}-{one.choice.acf_b}",
-            f"{one.cycles:,.0f}",
-            f"{one.dram_cycles + one.output_cycles:,.0f}",
-            f"{one.streaming_cycles + one.two_pass_cycles:,.0f}",
-            f"{one.compute_cycles:,.0f}",
-            f"{one.picojoules / 1e6:,.2f}",
-            percent(one.product / ranked[0].product - 1) if ranked[0].product else "",
+            f"{prediction.choice.mcf_a}-{prediction.choice.mcf_b}",
+            f"{prediction.choice.acf_a}-{prediction.choice.acf_b}",
+            f"{prediction.cycles:,.0f}",
+            f"{prediction.dram_cycles + prediction.output_cycles:,.0f}",
+            f"{prediction.streaming_cycles + prediction.two_pass_cycles:,.0f}",
+            f"{prediction.compute_cycles:,.0f}",
+            f"{prediction.picojoules / 1e6:,.2f}",
+            percent(prediction.product / ranked[0].product - 1) if ranked[0].product else "",
         )
     return table
 
@@ -157,6 +157,11 @@ def _why(ranked: Sequence[Prediction]) -> Table:
     table = Table(
         "Why: the best pair without each of its formats", ("Instead of", "The best", "EDP", "As"), 2
     )
-    for one in reasons(ranked):
-        table.add(f"{one.what}: {one.chosen}", str(one.instead), percent(one.product - 1), one.because)
+    for reason in reasons(ranked):
+        table.add(
+            f"{reason.what}: {reason.chosen}",
+            str(reason.instead),
+            percent(reason.product - 1),
+            reason.because,
+        )
     return table

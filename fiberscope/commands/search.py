@@ -83,20 +83,20 @@ def search(
     if plot is not None:
         check_picture(plot)
     config = str(placed.config) if placed.config else None
-    common = Point(command, accelerator, "", placed.given(), config, placed.exact)
+    common = Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact)
     shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
     limits = [Limit.of(text) for text in subject_to or []]
     space = read_space(over, shared[0])
-    found = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
-    found.run(placed.where(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
+    study = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
+    study.run(placed.where(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
     if plot is not None:
-        save_figure(lambda: drawn(found), plot)
+        save_figure(lambda: drawn(study), plot)
     if not placed.quiet:
-        _show(found)
+        _show(study)
         print(f"Results: {store} (look at them: fiberscope results {store})")
 
 
-def _bytes(given: str | None) -> int | None:
+def _bytes(text: str | None) -> int | None:
     """Bytes of a text with a unit.
 
     Raises:
@@ -105,24 +105,24 @@ def _bytes(given: str | None) -> int | None:
     from fiberscope.accelerators.quantities import SIZE
 
     try:
-        return None if given is None else SIZE.parse(given)
+        return None if text is None else SIZE.parse(text)
     except ValueError as error:
-        raise InputError(f"--memory {given}: {error}") from error
+        raise InputError(f"--memory {text}: {error}") from error
 
 
-def _show(found: Search) -> None:
+def _show(study: Search) -> None:
     """The front; or that no design keeps the limits."""
     from rich.text import Text
 
     from fiberscope.commands.output import lay
     from fiberscope.results.report.table import ruled
 
-    if not found.best():
-        print("No design was done that keeps all limits" if found.limits else "No design was done")
+    if not study.best():
+        print("No design was done that keeps all limits" if study.limits else "No design was done")
         return
-    measures = [goal.measure for goal in found.goals]
-    table = ruled(*found.distributions, *measures, numbers=measures)
-    for values, measured in found.best():
-        told = [str(values[key]) for key in found.distributions]
-        table.add_row(*map(Text, [*told, *(f"{one:,.6g}" for one in measured)]))
+    measures = [goal.measure for goal in study.goals]
+    table = ruled(*study.distributions, *measures, numbers=measures)
+    for values, measured in study.best():
+        cells = [str(values[key]) for key in study.distributions]
+        table.add_row(*map(Text, [*cells, *(f"{measure:,.6g}" for measure in measured)]))
     lay(table)

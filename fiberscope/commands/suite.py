@@ -71,16 +71,19 @@ def suite(
 
     if plot is not None:
         check_picture(plot)
-    given = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers", "quiet")}
-    study: dict[str, object] = {"settings": placed.given(), "config": placed.config and str(placed.config)}
+    options = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers", "quiet")}
+    study: dict[str, object] = {
+        "settings": placed.settings_by_key(),
+        "config": placed.config and str(placed.config),
+    }
     study |= {"timeout": placed.timeout, "memory": placed.memory, "exact": placed.exact or None}
     study = {key: value for key, value in study.items() if value}
-    found = run_suite(machines, workloads, against=against, store=store, retry=retry, **given, **study)
+    outcome = run_suite(machines, workloads, against=against, store=store, retry=retry, **options, **study)
     if csv is not None:
-        write_text(csv, found.frame().to_csv(index=False))
+        write_text(csv, outcome.frame().to_csv(index=False))
     if plot is not None:
-        save_figure(lambda: drawn(found), plot)
-    show([table(found)], markdown=markdown)
-    for line in failures(found):
+        save_figure(lambda: drawn(outcome), plot)
+    show([table(outcome)], markdown=markdown)
+    for line in failures(outcome):
         print(line)
-    return POINTS_FAILED if any(not one.done for one in found.runs.values()) else 0
+    return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0

@@ -81,7 +81,7 @@ class Placed(Options):
 
         return Where(self.scheduler, self.slurm, self.pbs, self.workers)
 
-    def given(self) -> dict[str, object]:
+    def settings_by_key(self) -> dict[str, object]:
         """The settings by dotted key."""
         from fiberscope.accelerators.configuration import parse_settings
 
@@ -114,7 +114,7 @@ def sweep(
     """
     from fiberscope.explore.sweeps.api import run_study
 
-    study = _study(context.params, placed.given())
+    study = _study(context.params, placed.settings_by_key())
     address = study.store or STORE
     done = run_study(study, address, placed.where(), retry=retry, quiet=placed.quiet)
     if not placed.quiet:
@@ -122,22 +122,22 @@ def sweep(
     return POINTS_FAILED if done.failed else 0
 
 
-def _study(given: Mapping[str, Any], settings: Mapping[str, object]) -> Study:
+def _study(options: Mapping[str, Any], settings: Mapping[str, object]) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
     from fiberscope.explore.sweeps.api import made_study
 
-    keys = {name: given[name] for name in ("command", "timeout", "memory")}
-    keys["exact"] = given["exact"] or None
-    keys |= {"config": given["config"] and str(given["config"]), "store": given["store"]}
-    keys |= {"grid": _grid(given["grid"] or []), "settings": settings}
+    keys = {name: options[name] for name in ("command", "timeout", "memory")}
+    keys["exact"] = options["exact"] or None
+    keys |= {"config": options["config"] and str(options["config"]), "store": options["store"]}
+    keys |= {"grid": _grid(options["grid"] or []), "settings": settings}
     return made_study(
-        given["swept"],
-        given["workloads"] or [],
+        options["swept"],
+        options["workloads"] or [],
         {key: value for key, value in keys.items() if value not in (None, {})},
     )
 
 
-def _grid(given: Sequence[str]) -> dict[str, list[object]]:
+def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
     """Values by parameter.
 
     Raises:
@@ -146,7 +146,7 @@ def _grid(given: Sequence[str]) -> dict[str, list[object]]:
     from fiberscope.accelerators.yaml_layer import read_scalar
 
     read: dict[str, list[object]] = {}
-    for text in given:
+    for text in texts:
         key, _, values = text.partition("=")
         if not key.strip() or not values:
             raise InputError(f"--grid {text}: write it as KEY=V1,V2,..., for example pe.count=8,16,32")

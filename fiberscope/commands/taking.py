@@ -15,10 +15,10 @@ Code = TypeVar("Code")
 
 
 class Needs(NamedTuple):
-    """Says of an option that it is nothing without ``option``, a field of its group; ``told`` in words."""
+    """Says of an option that it is nothing without ``option``, a field of its group; ``text`` in words."""
 
     option: str
-    told: str
+    text: str
 
 
 class Options:
@@ -48,35 +48,39 @@ def taking(**cannot: str) -> Callable[[Callable[..., Code]], Callable[..., Code]
         cannot: options that the command refuses, by field, and why.
     """
 
-    def made(command: Callable[..., Code]) -> Callable[..., Code]:
+    def decorate(command: Callable[..., Code]) -> Callable[..., Code]:
         own = inspect.signature(command, eval_str=True)
-        groups = {name: one.annotation for name, one in own.parameters.items() if _is_group(one.annotation)}
+        groups = {
+            name: parameter.annotation
+            for name, parameter in own.parameters.items()
+            if _is_group(parameter.annotation)
+        }
 
         @wraps(command)
-        def taken(**given: Any) -> Code:  # noqa: ANN401  (what typer makes of the words)
+        def taken(**arguments: Any) -> Code:  # noqa: ANN401  (what typer makes of the words)
             for name, group in groups.items():
-                values = {option: given.pop(option) for option in declared(group)}
+                values = {option: arguments.pop(option) for option in declared(group)}
                 _check(declared(group), values, cannot)
-                given[name] = group(values)
-            return command(**given)
+                arguments[name] = group(values)
+            return command(**arguments)
 
-        parameters = [option for one in own.parameters.values() for option in _options(one)]
-        taken.__annotations__ = {one.name: one.annotation for one in parameters}
+        parameters = [option for parameter in own.parameters.values() for option in _options(parameter)]
+        taken.__annotations__ = {option.name: option.annotation for option in parameters}
         vars(taken).update(__signature__=own.replace(parameters=parameters), groups=groups, cannot=cannot)
         return taken
 
-    return made
+    return decorate
 
 
 def _is_group(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Options)
 
 
-def _options(given: inspect.Parameter) -> Iterator[inspect.Parameter]:
+def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
     """A parameter of a command, or what stands in a group's place; all by keyword, in any order."""
-    keyword, group = inspect.Parameter.KEYWORD_ONLY, given.annotation
+    keyword, group = inspect.Parameter.KEYWORD_ONLY, parameter.annotation
     if not _is_group(group):
-        yield given.replace(kind=keyword)
+        yield parameter.replace(kind=keyword)
         return
     for name, annotation in declared(group).items():
         yield inspect.Parameter(name, keyword, default=getattr(group, name), annotation=annotation)
@@ -93,4 +97,4 @@ def _check(hints: Mapping[str, Any], values: Mapping[str, object], cannot: Mappi
             raise InputError(f"{flag(name)}: {cannot[name]}")
         for need in getattr(hints[name], "__metadata__", ()):
             if isinstance(need, Needs) and values[need.option] is None:
-                raise InputError(f"{flag(name)} needs {need.told}")
+                raise InputError(f"{flag(name)} needs {need.text}")

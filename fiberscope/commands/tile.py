@@ -101,8 +101,10 @@ def tile(
     methods = Methods(names, scan, swiftiles, microtile, panel)
     words = _words(asked, buffer, capacity)
     tensors = load_operands(asked, operands, transpose_b=transpose_b, exact=exact)
-    known = None if statistics is None else _known(statistics, asked)
-    _deliver(plan(asked, tensors, words, options, methods, known), measure, json, plot, markdown)
+    statistics_of_tiles = None if statistics is None else _known(statistics, asked)
+    _deliver(
+        plan(asked, tensors, words, options, methods, statistics_of_tiles), measure, json, plot, markdown
+    )
 
 
 def _files(operands: list[str]) -> dict[str, Path | None]:
@@ -131,7 +133,7 @@ def _known(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
     return read_statistics(path, kernel)
 
 
-def _deliver(made: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
+def _deliver(made_plan: Plan, measure: bool, json: Path | None, plot: Path | None, markdown: bool) -> None:
     """Write what was asked for, then show it."""
     from fiberscope.commands.output import show
     from fiberscope.models.tiles.pictures import drawing
@@ -139,9 +141,9 @@ def _deliver(made: Plan, measure: bool, json: Path | None, plot: Path | None, ma
     from fiberscope.results.report.pictures import save_figure
 
     if json is not None:
-        write_json(json, document(made, measured=measure))
+        write_json(json, document(made_plan, measured=measure))
     if plot is not None:
-        save_figure(lambda: drawing(made), plot)
+        save_figure(lambda: drawing(made_plan), plot)
     if json != STANDARD_OUTPUT:
-        show(tables(made, measured=measure), markdown=markdown)
-        print(f"\n{why(made)}")
+        show(tables(made_plan, measured=measure), markdown=markdown)
+        print(f"\n{why(made_plan)}")

@@ -69,7 +69,7 @@ def latency(block: str, output: str, parameters: MintParameters, shape: Sequence
     bits = max(WORD_BITS, index_bits(math.prod(shape)))
     scan = prefix_sum.depth(parameters.scan_form, lanes.scan)
     levels = (lanes.chunk - 1).bit_length()
-    known = {
+    cycles = {
         "scan": scan + 1,  # with the channel behind
         "scan_counts": scan + 1,
         "offsets": 1 + scan + 1 + 1,  # with the counters' read and write
@@ -80,4 +80,4 @@ def latency(block: str, output: str, parameters: MintParameters, shape: Sequence
         "count": 2,  # read-modify-write of the counters
         "tally": 2 if output == "counts" else 1,
     }
-    return known.get(name, 1)
+    return cycles.get(name, 1)

@@ -76,7 +76,7 @@ def conversion_cost(
     Raises:
         WorkloadError: there is no recipe.
     """
-    start, end = (format_called(one) if isinstance(one, str) else one for one in (source, target))
+    start, end = (format_called(form) if isinstance(form, str) else form for form in (source, target))
     chosen = parameters or shipped_parameters()
     way = recipe(start.name, end.name, len(shape), chosen.lanes.chunk)
     if start == end:
@@ -199,7 +199,7 @@ class _Cost:
         if block == READ:
             return 0
         name, lanes = kind_of(block), self.parameters.lanes
-        known = {
+        beats = {
             **dict.fromkeys(("steps", "increment"), min(lanes.scan, lanes.words)),
             **dict.fromkeys(("bits", "scan", "compare", "offsets"), lanes.scan),
             **dict.fromkeys(("gather", "scan_counts", "collect_counts"), lanes.scan),
@@ -208,16 +208,16 @@ class _Cost:
             **dict.fromkeys(("split", "multiply", "join"), max(1, lanes.multiply // self.rounds)),
         }
         chunked = lanes.chunk if name in KEYS else lanes.words
-        return _beats(self._items(block), known.get(name, chunked))
+        return _beats(self._items(block), beats.get(name, chunked))
 
     def _operations(self) -> dict[str, int]:
         """By name, over all blocks; what two passes decode is decoded twice."""
-        found: dict[str, int] = {}
+        operations: dict[str, int] = {}
         for block in self.way.blocks:
             twice = 2 if self._is_turned() and self._is_front(block) else 1
             for name, number in self._done(kind_of(block), block).items():
-                found[name] = found.get(name, 0) + twice * math.ceil(number)
-        return found
+                operations[name] = operations.get(name, 0) + twice * math.ceil(number)
+        return operations
 
     def _done(self, name: str, block: str) -> Mapping[str, float]:
         """Operations of a block."""
@@ -228,7 +228,7 @@ class _Cost:
         if name == "sort":
             levels = (lanes.chunk - 1).bit_length()
             return {"compare_exchange": lanes.chunk // 2 * levels * (levels + 1) // 2 * self._beats(block)}
-        known: Mapping[str, tuple[str, float]] = {
+        operations: Mapping[str, tuple[str, float]] = {
             "divide": ("divide", items),
             "divide_blocks": ("divide", 2 * items),
             "multiply": ("multiply", items),
@@ -238,7 +238,7 @@ class _Cost:
             "tally": ("count", items),
             "scatter": ("scatter", items),
         }
-        return dict([known[name]]) if name in known else {}
+        return dict([operations[name]]) if name in operations else {}
 
 
 def _beats(items: float, lanes: int) -> int:

@@ -43,10 +43,10 @@ class Counters(Line):
 
     def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
         """Lanes of the rows that leave a block by a port."""
-        given = self.job.parameters.lanes
+        lanes = self.job.parameters.lanes
         if block == "scatter" or output == "slots":
-            return given.scatter
-        return given.scan if block in ("count", "offsets") else given.chunk
+            return lanes.scatter
+        return lanes.scan if block in ("count", "offsets") else lanes.chunk
 
     def room(self, block: str) -> int:
         """Tokens that a block may push into a channel of items in a cycle."""
@@ -105,10 +105,10 @@ class Counters(Line):
     @property
     def program(self) -> list[tuple[int, int]]:
         """The commands; counters are read back for the pointers, and to be 0 for the next range."""
-        job, told = self.job, []
+        job, instructions = self.job, []
         for first in range(0, job.keys, job.window):
             count = min(job.window, job.keys - first)
             last = first + count == job.keys
-            told += [(COUNT, 0), (SCAN, count), (FETCH, 0)]
-            told += [(READ, count)] if self.points or not last else []
-        return told
+            instructions += [(COUNT, 0), (SCAN, count), (FETCH, 0)]
+            instructions += [(READ, count)] if self.points or not last else []
+        return instructions

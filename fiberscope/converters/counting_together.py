@@ -91,10 +91,10 @@ class CountingTogether(Together):
 
     def counters(self) -> dict[str, int]:
         """Rows summed up, cycles in which a row waited for a bank, and what the units before count."""
-        found = {"rows": self.rows, "conflicts": self.conflicts}
+        counters = {"rows": self.rows, "conflicts": self.conflicts}
         if self.comparators:
-            found |= {"clusters": self.clusters, "compare_exchanges": self.chunks * self.comparators}
-        return found
+            counters |= {"clusters": self.clusters, "compare_exchanges": self.chunks * self.comparators}
+        return counters
 
     def _range(self) -> int:  # C: noexcept
         """Keys of the range."""
@@ -241,11 +241,11 @@ class CountingTogether(Together):
 
     def _due(self, now: int) -> int:
         """The next cycle in which anything goes on; 0 if nothing does by itself."""
-        found = Together._due(self, now)
+        due_together = Together._due(self, now)
         for due in (self.free, self.ends, self.stops):
-            if due > now and (found == 0 or due < found):
-                found = due
-        return found
+            if due > now and (due_together == 0 or due < due_together):
+                due_together = due
+        return due_together
 
     def _wait(self, now: int) -> int:
         full = rows.first_full(self.stored)

@@ -120,18 +120,18 @@ class Line:
 
     def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
         """Lanes of the rows that leave a block, or of those that come to the last."""
-        given, kind = self.job.parameters.lanes, kind_of(block)
+        lanes, kind = self.job.parameters.lanes, kind_of(block)
         if kind in ("divide", "peel"):
-            return self.job.lanes_of(given.divide)
+            return self.job.lanes_of(lanes.divide)
         if kind in ("split", "multiply", "join"):
-            return self.job.lanes_of(given.multiply)
+            return self.job.lanes_of(lanes.multiply)
         place = self.blocks.index(block)
         if place == len(self.blocks) - 1:
             return self.lanes(self.blocks[place - 1])
         if kind == "pack":
             behind = self.blocks[place + 1]
-            return self.lanes(behind) if kind_of(behind) == "divide" else given.words
-        return given.scan
+            return self.lanes(behind) if kind_of(behind) == "divide" else lanes.words
+        return lanes.scan
 
     def room(self, block: str) -> int:
         """Tokens that a block may push into a channel of items in a cycle."""
@@ -200,14 +200,14 @@ class Line:
     def _moves(self, block: str) -> tuple[int, int]:
         """What a unit does to rows, and its stages, or the lanes of the rows that it packs."""
         job, kind, lanes = self.job, kind_of(block), self.lanes(block)
-        known = {
+        moves = {
             **dict.fromkeys(SUMS, (PIPE, prefix_sum.depth(job.parameters.scan_form, lanes))),
             "compare": (PASS, 0),
             "pack": (PACK, lanes),
             "divide": (PIPE, divider.depth(job.position_bits, job.division_bits)),
             "multiply": (PIPE, position_multiplier.DEPTH - 1),
         }
-        return known[kind]
+        return moves[kind]
 
     def _collected(self) -> list[int]:
         """Where in an item's word coordinate, reference and rests lie, the last rest first."""
@@ -222,7 +222,7 @@ def lines(recipe: Recipe, job: Job) -> Iterator[Line]:
     behind = {edge.block: edge.to for edge in recipe.edges if is_row(edge)}
     for block in recipe.blocks:
         if kind_of(block) in FORMERS:
-            found = [block]
-            while found[-1] in behind:
-                found.append(behind[found[-1]])
-            yield Line(job, tuple(found))
+            line = [block]
+            while line[-1] in behind:
+                line.append(behind[line[-1]])
+            yield Line(job, tuple(line))

@@ -180,7 +180,7 @@ class Mint(Composition[MintParameters]):
         """Rows that may be on their way behind a block, each of which may have rests that go past them."""
         line = next(line for line in self.lines if block in line.blocks)
         behind = line.blocks[line.blocks.index(block) :]
-        cycles = [latency(one, "results", self.parameters, self.source.shape) for one in behind]
+        cycles = [latency(unit, "results", self.parameters, self.source.shape) for unit in behind]
         return sum(cycles) + ROWS * len(behind) + 1
 
     def _stage(self, block: str) -> Component:
@@ -215,17 +215,17 @@ class Mint(Composition[MintParameters]):
 
     def operations(self) -> Mapping[str, int]:
         """Words written, and what the blocks did: compares, adds, divisions ..."""
-        found = {"write": count("words_taken", self.writer)}
+        operations = {"write": count("words_taken", self.writer)}
         for counter, name in OPERATIONS.items():
             parts = [stage for stage in self.stages.values() if counter in stage.counters()]
             if parts:
-                found[name] = found.get(name, 0) + count(counter, *parts)
+                operations[name] = operations.get(name, 0) + count(counter, *parts)
         sums = [self._stage(block) for block in self.recipe.blocks if kind_of(block) in SUMS]
         if sums:
-            found["add"] = self.job.adders * count("rows", *sums)
+            operations["add"] = self.job.adders * count("rows", *sums)
         if self.recipe.is_two_pass:
-            found["count"] = found.get("cluster", found["scatter"])
-        return found
+            operations["count"] = operations.get("cluster", operations["scatter"])
+        return operations
 
     def layouts(self) -> Sequence[Place]:
         """The arrays of the source, and those of the target with what is written."""

@@ -78,7 +78,7 @@ class Conversion(Problem):
     def check(self, answer: Encoded) -> Comparison:
         """Compare bit by bit."""
         wrong = self.expected.difference(answer)
-        lengths = [sum(len(field.items) for field in one.fields) for one in (self.expected, answer)]
+        lengths = [sum(len(field.items) for field in form.fields) for form in (self.expected, answer)]
         missing, extra = max(0, lengths[0] - lengths[1]), max(0, lengths[1] - lengths[0])
         return Comparison(0.0 if wrong is None else float("inf"), missing, extra, 0.0)
 

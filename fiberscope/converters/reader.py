@@ -227,14 +227,14 @@ class Reader(Component):
 
     def _next_field(self) -> int:
         """Of the arrays of the lowest turn that want a line, the one of which the least part came; or -1."""
-        found, turn = -1, 0  # C: turn=long
+        latest, turn = -1, 0  # C: turn=long
         for number in range(len(self.fields)):
             owner, field = self.owners[number], self.fields[number]  # C: field=StreamField, owner=ItemStream
             if not owner.active() or not field.wants():
                 continue
-            if found < 0 or owner.turn < turn or (owner.turn == turn and field.lags(self.fields[found])):
-                found, turn = number, owner.turn
-        return found
+            if latest < 0 or owner.turn < turn or (owner.turn == turn and field.lags(self.fields[latest])):
+                latest, turn = number, owner.turn
+        return latest
 
     def _send(self, number: int) -> bool:
         """Send the items of a stream that are there, and the stop behind the last."""

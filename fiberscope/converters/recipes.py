@@ -118,8 +118,8 @@ def sources() -> list[str]:
 
 def targets(source: str) -> list[str]:
     """Families that a format can be converted to; itself, by a copy, among them."""
-    found = [target for start, target in _table() if start == family(source)]
-    return [*found, family(source)]
+    families = [target for start, target in _table() if start == family(source)]
+    return [*families, family(source)]
 
 
 def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
@@ -142,8 +142,8 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
         raise NoRecipeError(f"no recipe converts {source} to {target}", fix=f"{source} goes to {legal}")
     lines = tuple(line for template in lines for line in _rounds(template, order))
     lines = tuple(line for template in lines for line in _levels(template, order))
-    found = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
-    return found.without("sort", "cluster") if chunk == 1 and "sort" in found.blocks else found
+    whole = Recipe(start, end, lines, tuple(edge for line in lines for edge in _edges(line)))
+    return whole.without("sort", "cluster") if chunk == 1 and "sort" in whole.blocks else whole
 
 
 def _rounds(line: str, order: int) -> list[str]:

@@ -105,14 +105,14 @@ class Together(Component):
 
     def counters(self) -> dict[str, int]:
         """Rows formed, and what the units did by now to the items in them."""
-        found = {"rows": self.rows}
+        counters = {"rows": self.rows}
         if self.drops:
-            found["compares"] = self.numbers
+            counters["compares"] = self.numbers
         if self.divisor:
-            found["divide"] = self.kept
+            counters["divide"] = self.kept
         if self.factor:
-            found["multiply"] = self.numbers
-        return found
+            counters["multiply"] = self.numbers
+        return counters
 
     def tick(self, now: int) -> int:
         """Move each row that moves in this cycle."""
@@ -140,17 +140,17 @@ class Together(Component):
 
     def _due(self, now: int) -> int:
         """The next cycle in which a row comes to an end of a unit or a channel; 0 if none does."""
-        found = 0
+        earliest = 0
         for unit in range(len(self.wires)):
             if unit < self.units and self._pipeline(unit).filled > 0:
                 due = self._pipeline(unit).due()
-                if due > now and (found == 0 or due < found):
-                    found = due
+                if due > now and (earliest == 0 or due < earliest):
+                    earliest = due
             if self.filled[unit] > 0:
                 arrival = self.arrivals[unit * self.deepest + self.oldest[unit]]
-                if arrival > now and (found == 0 or arrival < found):
-                    found = arrival
-        return found
+                if arrival > now and (earliest == 0 or arrival < earliest):
+                    earliest = arrival
+        return earliest
 
     def _pipeline(self, unit: int) -> Pipeline:
         return self.pipelines[unit]
@@ -263,8 +263,8 @@ class Together(Component):
 
     def _compute_ones(self, bits: Bits) -> None:
         """The same of bits, all of which count and of which the ones go on."""
-        for one in range(bits.ones):
-            self._keep(self.total + bits.coordinates[one], 0, 0.0)
+        for bit in range(bits.ones):
+            self._keep(self.total + bits.coordinates[bit], 0, 0.0)
         bits.ones = 0
         self.total += bits.held
 

@@ -62,7 +62,7 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
     """
     needed = [_needed(*pair) for pair in conversions]
     separate: Counter[str] = sum(needed, Counter())
-    shared = {kind: max(one[kind] for one in needed) for kind in separate}
+    shared = {kind: max(counts[kind] for counts in needed) for kind in separate}
     own = {kind: number for kind, number in shared.items() if kind not in BORROWED}
     return {"mint_b": dict(separate), "mint_m": shared, "mint_mr": own}[variant]
 

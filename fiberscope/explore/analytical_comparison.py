@@ -53,13 +53,13 @@ class Analytical:
     @property
     def cycles(self) -> int:
         """Of all phases."""
-        return sum(one.cycles for one in self.phases)
+        return sum(phase.cycles for phase in self.phases)
 
     @property
     def limits(self) -> str:
         """What limits each phase."""
         alone = len(self.phases) == 1
-        return ", ".join(one.limit if alone else f"{one.limit} in {one.name}" for one in self.phases)
+        return ", ".join(phase.limit if alone else f"{phase.limit} in {phase.name}" for phase in self.phases)
 
 
 def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Analytical | None:
@@ -78,13 +78,13 @@ def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Anal
     if not path.is_file():
         return None
     operands = event.workload.operands
-    if not all(one.nonzeros for one in operands):
+    if not all(operand.nonzeros for operand in operands):
         return Analytical((), ("an operand has no nonzeros",))
     if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # bounds are a little larger
         return Analytical((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
     symbols = trace.config["symbols"]
-    known = {**leaves(trace.config), **symbols, **_problem(event, symbols)}
-    phases = read_phases(path, f"{machine}/{FILE}", known)
+    values = {**leaves(trace.config), **symbols, **_problem(event, symbols)}
+    phases = read_phases(path, f"{machine}/{FILE}", values)
     try:
         return Analytical(tuple(_phase(name, *cases) for name, cases in phases.cases.items()), phases.without)
     except InputError as fault:
@@ -98,13 +98,13 @@ def _phase(name: str, case: Case, *others: Case) -> Phase:
         InputError: none can be.
     """
     try:
-        found = evaluated(case)
+        evaluation = evaluated(case)
     except InputError:
         if others:
             return _phase(name, *others)
         raise
-    computes = round(float(found.counts.computes.actual[0]))
-    return Phase(name, math.ceil(float(found.cycles[0])), computes, next(iter(limits(found))))
+    computes = round(float(evaluation.counts.computes.actual[0]))
+    return Phase(name, math.ceil(float(evaluation.cycles[0])), computes, next(iter(limits(evaluation))))
 
 
 def _problem(event: Report, tiles: Mapping[str, int]) -> dict[str, object]:

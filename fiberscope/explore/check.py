@@ -14,7 +14,7 @@ from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
 from fiberscope.explore import tables
 from fiberscope.explore.analytical_comparison import Analytical, analytical
-from fiberscope.explore.stall_attribution import Group, meanwhile
+from fiberscope.explore.stall_attribution import Group, attribute_stalls
 from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
@@ -127,7 +127,7 @@ class Check:
 
     def document(self) -> dict[str, object]:
         """What was compared and where the cycles go, as plain data; times are in seconds."""
-        told = self.analytical
+        comparison = self.analytical
         return {
             "accelerator": self.event.accelerator,
             "right": self.right,
@@ -137,7 +137,8 @@ class Check:
             "beyond": dict(self.beyond),
             "counts": [asdict(row) for row in self.counts],
             "traffic_bytes": [asdict(row) for row in self.traffic],
-            "analytical": told and {**asdict(told), "cycles": told.cycles, "limits": told.limits},
+            "analytical": comparison
+            and {**asdict(comparison), "cycles": comparison.cycles, "limits": comparison.limits},
             "parts": dict(self.parts),
         }
 
@@ -166,17 +167,19 @@ def check(
     kind, built = find(accelerator), specification_of(accelerator)
     rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
     specification = built or _specification(accelerator, kind, rules, settings or {})
-    given: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
-    event = tables.run(accelerator, a, b, **given)
-    factors = [one for one in (a, b) if one is not None]
+    options: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
+    event = tables.run(accelerator, a, b, **options)
+    factors = [factor for factor in (a, b) if factor is not None]
     of_trace = {
-        key: one for key, one in (settings or {}).items() if not (built and is_own(key, kind.configuration))
+        key: value
+        for key, value in (settings or {}).items()
+        if not (built and is_own(key, kind.configuration))
     }
-    trace = finished(model(specification, *factors, **{**given, "settings": of_trace}))
+    trace = finished(model(specification, *factors, **{**options, "settings": of_trace}))
     beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
 
     def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
-        of_run = {**given, "settings": {**(settings or {}), **changed}, "timeline": states}
+        of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states}
         return tables.run(accelerator, a, b, **of_run)
 
     phases = rules.phases or ((kind.workers,),)
@@ -204,9 +207,11 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
         "Buffet": "it is beside the block that it serves, an element a cycle",
     }
     read = specified(specification, settings)
-    parts = [part for one in read.configurations.values() for part in one.components.values()]
-    found = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
-    return found | dict.fromkeys(shared(read), "an instance has one for each of an Einsum's operations")
+    parts = [
+        part for configuration in read.configurations.values() for part in configuration.components.values()
+    ]
+    steps = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
+    return steps | dict.fromkeys(shared(read), "an instance has one for each of an Einsum's operations")
 
 
 def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
@@ -249,12 +254,12 @@ def _parts(
     for phase in phases:
         worker = max(_named(phase, last.components), key=lambda name: last.components[name].busy)
         family, most = family_name(worker), last.components[worker].busy
-        found = members(family, last.components)
-        mean = sum(one.busy for one in found) // len(found)
+        components = members(family, last.components)
+        mean = sum(component.busy for component in components) // len(components)
         parts[f"{family} works, on average"] = mean
         parts[f"and the busiest {family} longer: imbalance"] = most - mean
         workers.append(worker)
-    parts |= meanwhile(seen, workers, groups)
+    parts |= attribute_stalls(seen, workers, groups)
     return {**parts, UNEXPLAINED: last.cycles - sum(parts.values())}
 
 
@@ -270,8 +275,10 @@ def _specification(
         return accelerator
     design = str(getattr(configure(kind, None, settings)[0], "design", ""))
     if design not in rules.designs:
-        known = " and ".join(rules.designs)
-        raise InputError(f"{kind.name} has no specification of the design {design}; it has those of {known}")
+        designs = " and ".join(rules.designs)
+        raise InputError(
+            f"{kind.name} has no specification of the design {design}; it has those of {designs}"
+        )
     return rules.designs[design]
 
 
@@ -281,9 +288,9 @@ def _bound(trace: Report, beyond: Container[str]) -> float:
     seconds, einsums = 0.0, trace.teaal.by_einsum
     for block in trace.teaal.metrics["blocks"]:
         times: dict[str, float] = {}
-        for component, told in [item for name in block for item in einsums[name].items()]:
+        for component, metrics in [item for name in block for item in einsums[name].items()]:
             if component not in beyond:
-                times[component] = times.get(component, 0.0) + told["time"]
+                times[component] = times.get(component, 0.0) + metrics["time"]
         seconds += max(times.values(), default=0.0)
     return seconds
 
@@ -306,7 +313,7 @@ def _counts(trace: Report) -> dict[str, int]:
     """Operations by name, elements by Einsum, bodies by Einsum and loop, and rounds."""
     assert trace.teaal is not None
     bodies: Mapping[str, Mapping[str, Any]] = trace.teaal.bodies
-    of_loops = {f"{name}.{rank}": count for name, told in bodies.items() for rank, count in told.items()}
+    of_loops = {f"{name}.{rank}": count for name, counts in bodies.items() for rank, count in counts.items()}
     return {**trace.operations, **trace.teaal.elements, **of_loops, "rounds": trace.teaal.rounds}
 
 

@@ -187,29 +187,29 @@ def compare(
     """
     check_types(locals())
     kind = find(accelerator) if isinstance(accelerator, str) else accelerator
-    known = published(kind)
+    publication = published(kind)
     for name in matrices:
-        if name not in known.matrices:
-            raise InputError(f"nothing was published of {kind.name} on {name}, but on {known.listed}")
+        if name not in publication.matrices:
+            raise InputError(f"nothing was published of {kind.name} on {name}, but on {publication.listed}")
     runs = []
-    for name in matrices or known.matrices:
-        texts = known.draws[name].workloads if name in known.draws else [name]
-        found = [
+    for name in matrices or publication.matrices:
+        texts = publication.draws[name].workloads if name in publication.draws else [name]
+        workloads = [
             text if is_gemm(text) else found_workload(text, surrogates, bool(matrices), tell)
             for text in texts
         ]
-        for model, chosen in known.runs(name).items() if all(found) else ():
+        for model, chosen in publication.runs(name).items() if all(workloads) else ():
             if models and model not in models:
                 continue
             tell(f"{name}, {model} memory")
             options = {"settings": {**chosen, **(settings or {})}, "parts": parts}
-            reports = [run(kind, workload, **options) for workload in found]
-            runs.append(_beside(known, name, model, reports))
+            reports = [run(kind, workload, **options) for workload in workloads]
+            runs.append(_beside(publication, name, model, reports))
     return runs
 
 
-def _beside(known: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
-    reported, teaal = known.find(name, "reported"), known.find(name, "TeAAL")
+def _beside(publication: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
+    reported, teaal = publication.find(name, "reported"), publication.find(name, "TeAAL")
     cycles = [report.cycles for report in reports]
     ours = round(sum(cycles) / len(cycles))
     theirs, modelled = (figures.cycles if figures else None for figures in (reported, teaal))

@@ -104,17 +104,17 @@ def speedups(
         WorkloadError: a workload asked for by name is not at hand; no surrogate stands in for it, as the
             tails of those of graphs were chosen to bring published means about.
     """
-    table, found = designs(kind), []
+    table, runs = designs(kind), []
     for name in workloads or table.workloads:
         workload = found_workload(name, surrogates=False, demanded=bool(workloads), tell=tell)
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}
             for design, chosen in table.designs.items():
                 tell(f"{name}, {problem}, {design}")
-                given = {**chosen, **table.problems[problem], **(settings or {})}
-                reports[design] = run(kind, workload, settings=given, parts=parts)
-            found.append(_beside(name, problem, reports))
-    return found
+                entries = {**chosen, **table.problems[problem], **(settings or {})}
+                reports[design] = run(kind, workload, settings=entries, parts=parts)
+            runs.append(_beside(name, problem, reports))
+    return runs
 
 
 def _beside(name: str, problem: str, reports: Mapping[str, Report]) -> Beside:

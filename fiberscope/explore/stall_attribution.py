@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.sim.names import family_name
 
-__all__ = ["Group", "meanwhile"]
+__all__ = ["Group", "attribute_stalls"]
 
 Cycles = npt.NDArray[np.int64]  # by interval
 
@@ -31,7 +31,7 @@ class Group(BaseModel):
     families: tuple[str, ...]
 
 
-def meanwhile(seen: StateTimeline, workers: Sequence[str], groups: Sequence[Group]) -> dict[str, int]:
+def attribute_stalls(seen: StateTimeline, workers: Sequence[str], groups: Sequence[Group]) -> dict[str, int]:
     """Cycles by what works in them while none of the workers does; of waits those in which nothing does, too.
 
     Within an interval of several cycles nothing is said to have been at the same time as long as it may have
@@ -47,7 +47,7 @@ def meanwhile(seen: StateTimeline, workers: Sequence[str], groups: Sequence[Grou
         rest = np.maximum(rest - _spent(seen, worker, "busy"), 0)
     others = [name for name in seen.components if name not in workers]
     used = {group.part: np.zeros_like(rest) for group in groups}
-    found: dict[str, int] = {}
+    cycles_by_cause: dict[str, int] = {}
 
     def share_out(cycles: Cycles, names: Sequence[str], when: str) -> Cycles:
         for group in groups:
@@ -55,7 +55,7 @@ def meanwhile(seen: StateTimeline, workers: Sequence[str], groups: Sequence[Grou
             used[group.part] += now
             cycles = cycles - now
             if now.any():
-                found[f"{when}: {group.part}"] = int(now.sum())
+                cycles_by_cause[f"{when}: {group.part}"] = int(now.sum())
         return cycles
 
     for worker in workers:
@@ -63,9 +63,9 @@ def meanwhile(seen: StateTimeline, workers: Sequence[str], groups: Sequence[Grou
         rest -= waits
         near = [name for name in others if not _elsewhere(name, worker)]
         when = f"while that {family_name(worker)} waits"
-        found[f"{when}: unexplained"] = int(share_out(waits, near, when).sum())
+        cycles_by_cause[f"{when}: unexplained"] = int(share_out(waits, near, when).sum())
     share_out(rest, others, "while there is no work for it")
-    return found
+    return cycles_by_cause
 
 
 def _busiest(seen: StateTimeline, names: Sequence[str], group: Group) -> Cycles:
@@ -77,9 +77,9 @@ def _busiest(seen: StateTimeline, names: Sequence[str], group: Group) -> Cycles:
 
 def _elsewhere(name: str, worker: str) -> bool:
     """Whether a component is, or is within, another of several alike than the worker is or is within."""
-    for one, other in zip(name.split("."), worker.split("."), strict=False):
-        if one != other:
-            return family_name(one) == family_name(other)
+    for part, other in zip(name.split("."), worker.split("."), strict=False):
+        if part != other:
+            return family_name(part) == family_name(other)
     return False
 
 
@@ -97,10 +97,10 @@ def _stalled(seen: StateTimeline, name: str) -> Cycles:
 
 def _spent(seen: StateTimeline, name: str, state: str) -> Cycles:
     """Cycles of the first clock in which, or in part of which, a component is in a state, by interval."""
-    one = seen.components[name]
+    component = seen.components[name]
     first = next(iter(seen.clocks.values())).base_ticks
     ticks = (
-        np.array(one.states.get(state, [0] * seen.intervals), dtype=np.int64)
-        * seen.clocks[one.clock].base_ticks
+        np.array(component.states.get(state, [0] * seen.intervals), dtype=np.int64)
+        * seen.clocks[component.clock].base_ticks
     )
     return -(-ticks // first)

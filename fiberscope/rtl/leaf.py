@@ -24,7 +24,7 @@ from fiberscope.models.graphs.transcript import of_module
 from fiberscope.models.graphs.verilog import module_name, write_verilog
 from fiberscope.models.trace.load import draft
 from fiberscope.results.report.files import make_folder, write_text
-from fiberscope.run.configure import settled
+from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find, specification_of
 
 __all__ = ["PYRTL", "Exported", "LeafOrder", "check", "export"]
@@ -69,7 +69,7 @@ class LeafOrder:
             InputError, ConfigurationError, WorkloadError: there is no machine, or no Verilog of it.
         """
         kind = find(self.specification)
-        ready = settled(kind, {**self.settings, "timing.memory": "ideal"})
+        ready = resolve_run(kind, {**self.settings, "timing.memory": "ideal"})
         problem = ready.maker.load(None, None, False, nobody, self.tensors)
         machine = cast(MappedMachine, kind.models[EVENT](ready.configured, *problem.given()))
         return leaf_verilog(machine, self.level, self.module, self.value_bits, self.points)

@@ -33,7 +33,7 @@ from fiberscope.rtl.netlists import Module, module_of, remake
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import ALL, Maker, Place, choose, makers, outermost
 from fiberscope.rtl.runs import simulated
-from fiberscope.run.configure import settled
+from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
@@ -145,7 +145,7 @@ def parts_of(machine: str, matrix: str, settings: Sequence[str], wanted: Sequenc
         raise InputError(f"{machine}: nothing to measure; {said}")
     found = _wanted(machine, found, wanted)
     kind = find(machine)
-    configured = settled(kind, parse_settings(list(settings)), None).configured
+    configured = resolve_run(kind, parse_settings(list(settings)), None).configured
     technology = read_book(kind.costs_file).said["technology"] if kind.costs_file.is_file() else LIBRARY_NM
     by_costs = _by_costs(prices_of(kind, configured), {part.family: part.count for part in found})
     return Parts(machine, found, without, technology, float(str(values(configured)["clock"])), by_costs)

@@ -39,7 +39,7 @@ from fiberscope.rtl.machine_area import CHANNELS, modules
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.power import accesses, check_simulator, tools
 from fiberscope.rtl.whole import composed
-from fiberscope.run.configure import settled
+from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 
@@ -161,7 +161,7 @@ def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = 
         for one in found:
             tell(ADDING, len(rows), len(found))
             rows.append(row_of(one, made[-1], cells, node))
-    configured = settled(kind, parse_settings(list(order.settings)), None).configured
+    configured = resolve_run(kind, parse_settings(list(order.settings)), None).configured
     hertz = float(str(values(configured)["clock"]))
     without = sorted({one.family for one in parts if not one.netlist.registers})
     cycles = made[-1].activity(found[0].instances[0]).cycles

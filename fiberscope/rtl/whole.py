@@ -126,7 +126,7 @@ def export(loop: Loop, folder: Path) -> tuple[Path, ...]:
     """
     kernel, composition = composed(loop)
     try:
-        told = whole_of(loop.accelerator).told(kernel, _product(loop))
+        told = whole_of(loop.accelerator).bench_data(kernel, _product(loop))
     except ValueError as error:
         raise InputError(str(error)) from error
     module = with_axi(composition, AxiParameters(told["bytes"]["line"]))

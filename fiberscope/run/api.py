@@ -19,7 +19,7 @@ from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.parts import Asked
 from fiberscope.run.arguments import check_course, check_types, merged_settings
 from fiberscope.run.chains.chain import Chain
-from fiberscope.run.configure import Settled, settled, solve_converted
+from fiberscope.run.configure import ResolvedRun, resolve_run, solve_converted
 from fiberscope.run.execute import Course
 from fiberscope.run.find_machine import find
 from fiberscope.sim import Component
@@ -73,17 +73,17 @@ def simulate(
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
-    given = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
-    ready = settled(kind, given, config, None if chain is None else Chain.of(chain))
-    files, made = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
-    course = Course(fidelity, cycle_limit, histograms, checked, made, progress or nobody, *files)
+    entries = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
+    ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
+    files, replaced = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
+    course = Course(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
-    asked = _asked(accelerator, operands, bool(named), given_settings(given, config), exact, course, parts)
+    asked = _asked(accelerator, operands, bool(named), given_settings(entries, config), exact, course, parts)
     asked = asked if chain is None else asked.model_copy(update={"chain": chain})
     return _solved(ready, a, b, named, replace(course, asked=asked))
 
 
-def _solved(ready: Settled, a: object, b: object, named: Mapping[str, object], course: Course) -> Report:
+def _solved(ready: ResolvedRun, a: object, b: object, named: Mapping[str, object], course: Course) -> Report:
     """Solve a problem on a machine, or a chain of products."""
     asked = course.asked
     assert asked is not None
@@ -107,10 +107,10 @@ def _machine(
         InputError: operands are given both ways, or in neither.
     """
     kind = find(machine) if isinstance(machine, str) else machine
-    known = {name for problem in kind.solves for name in problem.tensors}
+    operand_names = {name for problem in kind.solves for name in problem.tensors}
     if chain is not None:
-        known = set(Chain.of(chain).operands)
-    named = {**tensors, **{name: keywords.pop(name) for name in known & keywords.keys()}}
+        operand_names = set(Chain.of(chain).operands)
+    named = {**tensors, **{name: keywords.pop(name) for name in operand_names & keywords.keys()}}
     if (a is None) == (not named):
         how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
         raise InputError(f"{kind.name}: {how}")
@@ -129,7 +129,7 @@ def _asked(
     parts: Mapping[str, Callable[..., Component]] | None,
 ) -> Asked:
     """What is asked for, for the report."""
-    named = {name: operand_name(one) for name, one in operands.items()}
+    named = {name: operand_name(operand) for name, operand in operands.items()}
     return Asked(
         command="sim",
         machine=machine if isinstance(machine, str) else machine.name,
@@ -164,8 +164,8 @@ def _checked(
     """The operands; refuses what the accelerator has not, and outputs that cannot be or overwrite one."""
     check_course(kind, course)
     inputs = {
-        f"the matrix {name}": file_of(given) if isinstance(given, str | Path) else None
-        for name, given in operands.items()
+        f"the matrix {name}": file_of(operand) if isinstance(operand, str | Path) else None
+        for name, operand in operands.items()
     }
     if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
         raise InputError("-: standard input can be A or B, not both")

@@ -18,7 +18,7 @@ from fiberscope.workloads.errors import nearest
 __all__ = ["check_course", "check_types", "merged_settings"]
 
 
-def check_types(given: Mapping[str, object], of: str = "") -> None:
+def check_types(arguments: Mapping[str, object], of: str = "") -> None:
     """Refuse an argument that is not of its kind; None is an argument that was not given.
 
     Args:
@@ -28,7 +28,7 @@ def check_types(given: Mapping[str, object], of: str = "") -> None:
     Raises:
         InputError: naming the argument, what it is and what it should be.
     """
-    for name, value in given.items():
+    for name, value in arguments.items():
         fits, wanted = _KINDS[name]
         if not fits(value) and (value is not None or name == _REQUIRED):
             raise InputError(f"{of}{name}={value!r}: it should be {wanted}")
@@ -53,12 +53,12 @@ def _are_names(value: object) -> bool:
     return (
         isinstance(value, Sequence)
         and not isinstance(value, str)
-        and all(isinstance(one, str) for one in value)
+        and all(isinstance(item, str) for item in value)
     )
 
 
 def _is_window(value: Any) -> bool:  # noqa: ANN401
-    return isinstance(value, Sequence) and len(value) == 2 and all(isinstance(one, int) for one in value)
+    return isinstance(value, Sequence) and len(value) == 2 and all(isinstance(item, int) for item in value)
 
 
 def _are_settings(value: object) -> bool:
@@ -117,19 +117,19 @@ def merged_settings(
     Raises:
         InputError: a keyword that is neither a setting nor an argument, or a setting that is given twice.
     """
-    known = {*(key.replace(".", "__") for key in leaf_keys(kind.configuration)), *arguments}
-    given = dict(settings)
+    keys = {*(key.replace(".", "__") for key in leaf_keys(kind.configuration)), *arguments}
+    merged = dict(settings)
     for keyword, value in keywords.items():
         key = keyword.replace("__", ".")
-        if "__" not in keyword and keyword not in known:
-            advice = nearest(keyword, known)
+        if "__" not in keyword and keyword not in keys:
+            advice = nearest(keyword, keys)
             raise InputError(
                 f"{keyword} is no argument of simulate and no parameter of {kind.name}; {advice}"
             )
-        if key in given:
+        if key in merged:
             raise InputError(f"{key} is given twice, in settings and as {keyword}; leave one out")
-        given[key] = value
-    return given
+        merged[key] = value
+    return merged
 
 
 def check_course(kind: Accelerator[Any], course: Course) -> None:

@@ -22,7 +22,7 @@ from fiberscope.run.chains.chain import Chain
 from fiberscope.run.execute import Course, solve
 from fiberscope.workloads import Operand, Problem
 
-__all__ = ["BETWEEN", "DENSE", "PREFIX", "Settled", "converted", "settled", "solve_converted"]
+__all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "converted", "resolve_run", "solve_converted"]
 
 PREFIX = "memory.format."
 BETWEEN = "between"  # of a chain: the format of all products that a later one uses
@@ -52,20 +52,20 @@ def _formats_of(
     return foreign, rest
 
 
-def _text(given: object) -> str:
-    return str(given.value if isinstance(given, Entry) else given)
+def _text(value: object) -> str:
+    return str(value.value if isinstance(value, Entry) else value)
 
 
 def _check(own: Mapping[str, str], machine: str, operand: str, name: str) -> None:
     from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most runs convert nothing)
 
     if operand not in own:
-        known = ", ".join(own) or "none"
-        raise InputError(f"{PREFIX}{operand}: operands of {machine} that can be converted: {known}")
+        names = ", ".join(own) or "none"
+        raise InputError(f"{PREFIX}{operand}: operands of {machine} that can be converted: {names}")
     recipe(name, own[operand])
 
 
-class Settled(NamedTuple):
+class ResolvedRun(NamedTuple):
     """A machine with its parameters, before any operand is there.
 
     Args:
@@ -99,49 +99,49 @@ class Settled(NamedTuple):
         return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
 
 
-def settled(
+def resolve_run(
     kind: Accelerator[Any],
     settings: Mapping[str, object],
     config: str | Path | None = None,
     chain: Chain | None = None,
-) -> Settled:
+) -> ResolvedRun:
     """A machine with its parameters, for a problem or for a chain of products.
 
     Raises:
         ConfigurationError, InputError, WorkloadError: as of ``configure`` and what is checked of formats.
     """
     formats, own = _formats_of(kind, settings, chain)
-    return Settled(kind, *configure(kind, config, own), formats, chain)
+    return ResolvedRun(kind, *configure(kind, config, own), formats, chain)
 
 
-def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
+def solve_converted(ready: ResolvedRun, problem: Problem, course: Course) -> Report:
     """Run a problem on a machine, and before it the conversions of its operands, at the machine's own memory.
 
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
     """
     kind, (formats, configured) = ready.kind, _to_convert(ready, problem)
-    asked, made = course.asked, None
+    asked, provenance = course.asked, None
     if asked is not None:
-        made = source(ready.roots(asked.machine, course.parts.values()), asked)
-    report = solve(kind, configured, problem, course, made)
+        provenance = source(ready.roots(asked.machine, course.parts.values()), asked)
+    report = solve(kind, configured, problem, course, provenance)
     if not formats or not report.complete:
         return report
-    given = problem.operands
+    operands = problem.operands
     try:
-        found = {
+        operand_conversions = {
             operand: converted(
-                configured, given.get(operand, given["A"]), (name, kind.reads[operand]), course
+                configured, operands.get(operand, operands["A"]), (name, kind.reads[operand]), course
             )
             for operand, name in formats.items()
         }
     except KeyboardInterrupt:
         return report.model_copy(update={"complete": False, "ending": "interrupted"})
-    seconds = report.seconds + sum(one.seconds for one in found.values())
+    seconds = report.seconds + sum(conversion.seconds for conversion in operand_conversions.values())
     moved = sum(part.moved_bytes for part in report.traffic.values())
-    more = sum(one.moved_bytes for one in found.values())
+    more = sum(conversion.moved_bytes for conversion in operand_conversions.values())
     conversions = Conversions(
-        operands=found,
+        operands=operand_conversions,
         seconds=seconds,
         seconds_without=report.seconds,
         traffic_bytes=moved + more,
@@ -150,20 +150,20 @@ def solve_converted(ready: Settled, problem: Problem, course: Course) -> Report:
     return report.model_copy(update={"conversions": conversions})
 
 
-def _to_convert(ready: Settled, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
+def _to_convert(ready: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str], Configuration]:
     """The formats that operands are converted from, and the machine's parameters, to read what comes of it.
 
     A full operand may lie dense as the machine reads it.
     """
     if not ready.formats:
         return {}, ready.configured
-    given = dict(zip("AB", problem.given(), strict=False))
+    operands = dict(zip("AB", problem.given(), strict=False))
     formats = {
         operand: name
         for operand, name in ready.formats.items()
-        if not (name.lower() == DENSE and lies_dense(ready.configured, operand, given[operand]))
+        if not (name.lower() == DENSE and lies_dense(ready.configured, operand, operands[operand]))
     }
-    return formats, compressed(ready.configured, {operand: given[operand] for operand in formats})
+    return formats, compressed(ready.configured, {operand: operands[operand] for operand in formats})
 
 
 def converted(

@@ -86,8 +86,8 @@ def solve(
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     if model.parameters != configured:
         prices = prices_of(kind, model.parameters)
-    made = collect.Made(course.fidelity, course.parts, source, prices)
-    report = collect.report(kind, problem, model, run, answer, timing, watch, made)
+    inputs = collect.Made(course.fidelity, course.parts, source, prices)
+    report = collect.report(kind, problem, model, run, answer, timing, watch, inputs)
     _raise(ended, answer, report, problem)
     return report
 
@@ -117,7 +117,7 @@ def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, 
     except BuildError:
         raise
     except ConfigurationError as error:
-        stand_ins = [one.name for one in problem.operands.values() if one.source == "surrogate"]
+        stand_ins = [operand.name for operand in problem.operands.values() if operand.source == "surrogate"]
         if not stand_ins:
             raise
         names = " and ".join(stand_ins)

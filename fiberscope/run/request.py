@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
     from fiberscope.models.analytic.evaluate import Evaluated
     from fiberscope.models.trace.api import Prepared
-    from fiberscope.run.configure import Settled
+    from fiberscope.run.configure import ResolvedRun
 
 __all__ = ["RUNS", "Analysis", "Conversion", "GraphRun", "Modelling", "Run", "Simulation", "conversion"]
 
@@ -53,13 +53,13 @@ class Run:
         return ""
 
     @property
-    def given(self) -> dict[str, object]:
+    def all_settings(self) -> dict[str, object]:
         """The settings over those of the file."""
         return {**(read_yaml(Path(self.config)) if self.config is not None else {}), **self.settings}
 
     def settled(self) -> dict[str, object]:
         """Every parameter as it will be used, by dotted key; refuses what can never be."""
-        return {key: _value(one) for key, one in self.given.items()}
+        return {key: _value(value) for key, value in self.all_settings.items()}
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """Where the sources of what runs begin; ``parts`` are blocks in the place of a machine's own."""
@@ -89,8 +89,8 @@ class Simulation(Run):
         """The machine's descriptor."""
         from fiberscope.run.find_machine import find  # noqa: PLC0415  (each kind of run loads what it runs alone)
 
-        found: Accelerator[Any] = self.machine
-        return find(self.machine) if isinstance(self.machine, str) else found
+        machine: Accelerator[Any] = self.machine
+        return find(self.machine) if isinstance(self.machine, str) else machine
 
     @property
     def called(self) -> str:
@@ -110,7 +110,7 @@ class Simulation(Run):
         if not (self.factors or self.tensors):
             raise InputError(f"{self.called} needs a workload to run on, as in wiki-Vote")
         begin = (SECTION, PREFIX, BETWEEN)
-        beside = {key: _value(one) for key, one in self.settings.items() if key.startswith(begin)}
+        beside = {key: _value(value) for key, value in self.settings.items() if key.startswith(begin)}
         return values(self._ready.configured) | beside
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
@@ -122,27 +122,27 @@ class Simulation(Run):
         if self._ready.chain is not None:
             from fiberscope.run.chains.run import load_operands  # noqa: PLC0415
 
-            found = load_operands(self._ready.chain, self.tensors, self.exact, progress)
-            return [one.digest for one in found.values()]
+            loaded = load_operands(self._ready.chain, self.tensors, self.exact, progress)
+            return [operand.digest for operand in loaded.values()]
         problem = self._ready.maker.load(*self._operands, self.exact, progress, self.tensors)
-        return [one.digest for one in problem.operands.values()]
+        return [operand.digest for operand in problem.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
         """As of ``Run``; the options are those of ``fiberscope.simulate``."""
         from fiberscope.run.api import simulate  # noqa: PLC0415
 
         a, b = self._operands
-        given: dict[str, Any] = {"settings": self.settings, "config": self.config, "exact": self.exact}
-        given["chain"] = self.chain
-        return simulate(self.machine, a, b, tensors=self.tensors, **given, **options)
+        keywords: dict[str, Any] = {"settings": self.settings, "config": self.config, "exact": self.exact}
+        keywords["chain"] = self.chain
+        return simulate(self.machine, a, b, tensors=self.tensors, **keywords, **options)
 
     @cached_property
-    def _ready(self) -> Settled:
+    def _ready(self) -> ResolvedRun:
         from fiberscope.run.chains.chain import Chain  # noqa: PLC0415
-        from fiberscope.run.configure import settled  # noqa: PLC0415
+        from fiberscope.run.configure import resolve_run  # noqa: PLC0415
 
         chain = None if self.chain is None else Chain.of(self.chain)
-        return settled(self.kind, self.settings, self.config, chain)
+        return resolve_run(self.kind, self.settings, self.config, chain)
 
     @property
     def _operands(self) -> tuple[str | None, str | None]:
@@ -163,7 +163,7 @@ class Modelling(Run):
         """As of ``Run``."""
         from fiberscope.models.trace.api import specified  # noqa: PLC0415
 
-        specified(self.machine, self.given)
+        specified(self.machine, self.all_settings)
         return super().settled()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
@@ -171,7 +171,7 @@ class Modelling(Run):
         from fiberscope.models.trace.api import roots_of  # noqa: PLC0415
         from fiberscope.models.trace.source import find  # noqa: PLC0415
 
-        energies = _value(self.given.get("energies"))
+        energies = _value(self.all_settings.get("energies"))
         return roots_of(find(self.machine), str(energies) if energies else None)
 
     def digests(self, progress: Progress) -> list[str]:
@@ -193,7 +193,7 @@ class Modelling(Run):
 
     @property
     def _asked(self) -> dict[str, Any]:
-        return {"tensors": self.tensors, "settings": self.given, "exact": self.exact}
+        return {"tensors": self.tensors, "settings": self.all_settings, "exact": self.exact}
 
 
 class Analysis(Run):
@@ -203,7 +203,7 @@ class Analysis(Run):
         """As of ``Run``."""
         from fiberscope.models.analytic.api import check  # noqa: PLC0415
 
-        check(self._paths, self.given)
+        check(self._paths, self.all_settings)
         return super().settled()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
@@ -214,7 +214,7 @@ class Analysis(Run):
 
     def digests(self, progress: Progress) -> list[str]:
         """As of ``Run``."""
-        return [one.digest for one in self.analyzed[0].workload.operands]
+        return [operand.digest for operand in self.analyzed[0].workload.operands]
 
     def run(self, **_options: Any) -> Report:  # noqa: ANN401
         """As of ``Run``; it is done before there could be any progress."""
@@ -239,10 +239,10 @@ class GraphRun(Run):
         """As of ``Run``; quantities are in base units."""
         from fiberscope.models.graphs.execution import configured  # noqa: PLC0415
 
-        found = values(configured(self.settings, self.config))
+        settings = values(configured(self.settings, self.config))
         if not Path(self.machine).is_file():
             raise InputError(f"{self.machine}: there is no such file; name that of a graph, as in spmv.gv")
-        return found
+        return settings
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """As of ``Run``."""
@@ -255,7 +255,7 @@ class GraphRun(Run):
         from fiberscope.models.graphs.execution import prepare  # noqa: PLC0415
 
         ready = prepare(self.machine, self.tensors, exact=self.exact, progress=progress)
-        return [one.digest for one in ready.operands.values()]
+        return [operand.digest for operand in ready.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
         """As of ``Run``; the options are those of ``fiberscope.models.graphs.run``."""
@@ -270,7 +270,7 @@ def conversion(
     tensors: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
     *asked: Any,  # noqa: ANN401  (what else a ``Run`` has)
-    **given: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401
 ) -> Conversion:
     """A run between formats: ``machine`` is both, as in ``csr csc``.
 
@@ -286,14 +286,14 @@ def conversion(
         raise InputError(f"{machine}: a conversion has two formats, as in 'csr csc'")
     recipe(words[0], words[1])
     formats = {f"{SECTION}{key}": Entry(word, "settings") for key, word in zip(WORDS, words, strict=True)}
-    of_problem = {key: one for key, one in (settings or {}).items() if key.startswith(SECTION)}
-    others = {key: one for key, one in (settings or {}).items() if key not in of_problem}
+    of_problem = {key: value for key, value in (settings or {}).items() if key.startswith(SECTION)}
+    others = {key: value for key, value in (settings or {}).items() if key not in of_problem}
     merged = {**others, **formats, **of_problem, **formats}  # the formats first, and nothing in their place
-    return Conversion(MINT, factors, tensors or {}, merged, *asked, **given)
+    return Conversion(MINT, factors, tensors or {}, merged, *asked, **options)
 
 
-def _value(given: object) -> object:
-    return given.value if isinstance(given, Entry) else given
+def _value(value: object) -> object:
+    return value.value if isinstance(value, Entry) else value
 
 
 RUNS: Mapping[str, Callable[..., Run]] = {

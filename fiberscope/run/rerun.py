@@ -47,7 +47,7 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
     return before, again.run(**options, progress=tell)
 
 
-def _check(path: Path, before: Report, found: Sources, operands: Sequence[str]) -> None:
+def _check(path: Path, before: Report, sources: Sources, operands: Sequence[str]) -> None:
     """Refuse other sources and other operands.
 
     Raises:
@@ -55,13 +55,15 @@ def _check(path: Path, before: Report, found: Sources, operands: Sequence[str]) 
     """
     source = before.source
     assert source is not None  # else there is nothing to run again
-    if found.digest != source.digest:
-        now = {name: digest[:12] for name, digest in found.modules.items()}
-        told = _listed(sorted(name for name, _digest in now.items() ^ source.modules.items()))
-        raise InputError(f"{path}: it was run by other sources: {told}; --anyway runs it by these")
-    were = [one.digest for one in before.workload.operands]
+    if sources.digest != source.digest:
+        now = {name: digest[:12] for name, digest in sources.modules.items()}
+        changed = _listed(sorted(name for name, _digest in now.items() ^ source.modules.items()))
+        raise InputError(f"{path}: it was run by other sources: {changed}; --anyway runs it by these")
+    were = [operand.digest for operand in before.workload.operands]
     if list(dict.fromkeys(operands)) != list(dict.fromkeys(were)):
-        names = ", ".join(one.name for one in before.workload.operands if one.digest not in operands)
+        names = ", ".join(
+            operand.name for operand in before.workload.operands if operand.digest not in operands
+        )
         raise InputError(f"{path}: operands are others than they were: {names}; --anyway runs it on these")
 
 
@@ -84,8 +86,8 @@ def _asked_again(before: Report, asked: Asked) -> tuple[Run, dict[str, Any]]:
     else:
         machine = MINT if asked.machine == MINT.name and asked.command == "sim" else asked.machine
     chain = {} if asked.chain is None else {"chain": asked.chain}
-    given = machine, asked.factors, asked.tensors, asked.settings
-    run = RUNS[asked.command](*given, exact=asked.exact, **chain)
+    request = machine, asked.factors, asked.tensors, asked.settings
+    run = RUNS[asked.command](*request, exact=asked.exact, **chain)
     if isinstance(run, Simulation):
         options["fidelity"] = before.fidelity if before.fidelity in run.kind.models else EVENT
     return run, {name: value for name, value in options.items() if value}

@@ -137,5 +137,5 @@ def plot(report: Report | str | Path, path: str | Path) -> None:
     save(_report(report), Path(path))
 
 
-def _report(given: Report | str | Path) -> Report:
-    return given if isinstance(given, Report) else Report.read(Path(given))
+def _report(report: Report | str | Path) -> Report:
+    return report if isinstance(report, Report) else Report.read(Path(report))

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from fiberscope.accelerators.composition import ElementNetwork
-from fiberscope.accelerators.configuration import Bytes, Configuration, within
+from fiberscope.accelerators.configuration import Bytes, Configuration, integer_field
 from fiberscope.accelerators.full_operands import OperandFormat
 from fiberscope.accelerators.gamma.layout import Sizes
 from fiberscope.accelerators.quantities import SIZE
@@ -23,7 +23,7 @@ class ProcessingElements(Configuration):
     """Number and make of the processing elements."""
 
     count: int = Field(ge=1, le=256)
-    radix: int = within(RADIX)
+    radix: int = integer_field(RADIX)
     task_queue: int = Field(ge=1, le=1024)
     partial_queue: int = Field(ge=0, le=1024)
     row_reads: int = Field(ge=2, le=1024)
@@ -43,14 +43,14 @@ class FiberCache(Configuration):
     """The FiberCache's geometry and latency."""
 
     size: Bytes = Field(ge=1)
-    banks: int = within(LIMITS["banks"])
-    ways: int = within(LIMITS["ways"])
-    line: Bytes = within(LIMITS["line_bytes"])
+    banks: int = integer_field(LIMITS["banks"])
+    ways: int = integer_field(LIMITS["ways"])
+    line: Bytes = integer_field(LIMITS["line_bytes"])
     latency: int = Field(ge=1, le=1000)
-    stages: int = within(LIMITS["stages"])
+    stages: int = integer_field(LIMITS["stages"])
     index: Literal["interleaved", "hashed"]
-    misses: int = within(LIMITS["misses"])
-    targets: int = within(LIMITS["targets"])
+    misses: int = integer_field(LIMITS["misses"])
+    targets: int = integer_field(LIMITS["targets"])
     priority_bits: int = Field(ge=0, le=LIMITS["priority_limit"][1].bit_length())
     reuse_bits: int = Field(ge=1, le=LIMITS["reuse_limit"][1].bit_length())
 

@@ -117,7 +117,7 @@ def _lines(
     }
 
 
-def told(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
+def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
     """What a bench of the module has to know: what fills its memories, what it reads, and its product.
 
     Raises:
@@ -263,4 +263,4 @@ class GammaStandIn(ElementStandIn):
         return {"tasks": self.tasks, **totals}
 
 
-WHOLE = Whole(composition, GammaStandIn, told)
+WHOLE = Whole(composition, GammaStandIn, bench_data)

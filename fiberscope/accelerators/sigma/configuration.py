@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from fiberscope.accelerators.composition import CompositionParameters
-from fiberscope.accelerators.configuration import Bytes, BytesPerSecond, Configuration, within
+from fiberscope.accelerators.configuration import Bytes, BytesPerSecond, Configuration, integer_field
 from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.lanes.adder_network import LEAVES, depth
 from fiberscope.hw.value_type import ValueName
@@ -20,7 +20,7 @@ class FlexDpes(Configuration):
     """Number of the Flex-DPEs, and multipliers of each."""
 
     count: int = Field(ge=1, le=1024)
-    multipliers: int = within(LEAVES)
+    multipliers: int = integer_field(LEAVES)
 
 
 class Slices(Configuration):

@@ -112,8 +112,8 @@ def _match(a: str, b: str, parameters: SageParameters) -> float:
     array = parameters.array
     if a == "dense" or parameters.match_cost == "bus":
         return 0.0
-    found = array.dense_match if b == "dense" else -(-(array.buffer // 2) // array.comparators)
-    return found + (array.row_match if a == "coo" else 0)
+    matches = array.dense_match if b == "dense" else -(-(array.buffer // 2) // array.comparators)
+    return matches + (array.row_match if a == "coo" else 0)
 
 
 def _any_meets(problem: Problem, elements: int) -> float:
@@ -132,10 +132,10 @@ def _work(problem: Problem, a: str, b: str, length: int, parameters: SageParamet
     places = problem.rows * length
     nonzeros = places * problem.streamed.density
     streamed = nonzeros if a != "dense" or parameters.zero_gating else places
-    found = streamed * problem.held.density  # of a column's nonzeros
-    products = streamed if b == "dense" and not parameters.zero_gating else found
+    work = streamed * problem.held.density  # of a column's nonzeros
+    products = streamed if b == "dense" and not parameters.zero_gating else work
     reads, compared = (
-        (streamed, 0.0) if b == "dense" else (found, _compared(problem, a, b, length, parameters))
+        (streamed, 0.0) if b == "dense" else (work, _compared(problem, a, b, length, parameters))
     )
     left = nonzeros if a == "csc" else _fibers(problem, length)  # sums leave as the row changes
     multiplied = _fibers(problem, length) if problem.other else 0.0  # by the factor of the middle rank

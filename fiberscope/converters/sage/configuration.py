@@ -73,8 +73,8 @@ class Energies(Configuration):
         Raises:
             KeyError: an operation that the table does not have.
         """
-        known = self.model_dump()
-        return float(sum(known[name] * number for name, number in operations.items()))
+        energies = self.model_dump()
+        return float(sum(energies[name] * number for name, number in operations.items()))
 
 
 class SageParameters(Configuration):

@@ -29,8 +29,8 @@ def operand(text: str) -> Statistics:
     if registry.known(text) and not _is_there(registry.lookup(text)):
         entry = registry.lookup(text)
         return Statistics(entry.name, entry.shape, entry.nonzeros)
-    found = load_tensor(text)
-    return Statistics.of(found.name, found.tensor)
+    loaded = load_tensor(text)
+    return Statistics.of(loaded.name, loaded.tensor)
 
 
 def _is_there(entry: registry.Entry) -> bool:

@@ -53,7 +53,7 @@ def reasons(ranked: Sequence[Prediction]) -> list[Reason]:
 
 def _reason(name: str, best: Prediction, others: Sequence[Prediction]) -> Iterator[Reason]:
     chosen = getattr(best.choice, name)
-    other = next((one for one in others if getattr(one.choice, name) != chosen), None)
+    other = next((prediction for prediction in others if getattr(prediction.choice, name) != chosen), None)
     if other is not None:
         ratio = other.product / best.product if best.product else 1.0
         yield Reason(WHAT[name], chosen, other.choice, ratio, _because(best, other))

@@ -114,10 +114,13 @@ def rank(
     """
     chosen = list(all_choices(problem) if allowed is None else allowed)
     search = _Search(problem, parameters, converter)
-    found = [search.predict(choice) for choice in chosen if search.is_possible(choice)]
-    if not found:
+    predictions = [search.predict(choice) for choice in chosen if search.is_possible(choice)]
+    if not predictions:
         raise WorkloadError("no pair of formats is left", fix="allow more of them")
-    return sorted(found, key=lambda one: (one.product, one.picojoules, str(one.choice)))
+    return sorted(
+        predictions,
+        key=lambda prediction: (prediction.product, prediction.picojoules, str(prediction.choice)),
+    )
 
 
 def all_choices(problem: Problem) -> Iterator[Choice]:

@@ -39,8 +39,8 @@ class Statistics:
     @classmethod
     def of(cls, name: str, tensor: SparseTensor) -> Statistics:
         """Those of a tensor that is at hand."""
-        found = tensor.without_zeros()
-        return cls(name, found.shape, found.nonzeros, found)
+        entries = tensor.without_zeros()
+        return cls(name, entries.shape, entries.nonzeros, entries)
 
     @property
     def _shape(self) -> str:

@@ -62,14 +62,14 @@ def sweep(
         ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be.
     """
     where = Where(scheduler, _path(slurm), _path(pbs), workers)
-    made = made_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
-    with _address(made.store) as address:
-        swept = run_study(made, address, where, retry=retry, quiet=quiet)
+    study_ = made_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
+    with _address(study_.store) as address:
+        swept = run_study(study_, address, where, retry=retry, quiet=quiet)
         return swept.frame()
 
 
-def _path(given: str | Path | None) -> Path | None:
-    return None if given is None else Path(given)
+def _path(path: str | Path | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
 def made_study(
@@ -80,7 +80,7 @@ def made_study(
     Raises:
         ConfigurationError, InputError: as of ``sweep``.
     """
-    given = dict(keys)
+    entries = dict(keys)
     alone = isinstance(workloads, str) or not isinstance(workloads, Sequence)
     several = [workloads] if alone else list(workloads)
     for workload in several:
@@ -88,11 +88,11 @@ def made_study(
             fix = "save it, as in scipy.sparse.save_npz('a.npz', a), and give the file's name"
             raise InputError(f"a workload of a sweep is a text, not a {type(workload).__name__}; {fix}")
     if several:
-        given["workloads"] = several
+        entries["workloads"] = several
     if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
-        return read_study(Path(accelerator), given)
-    given["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
-    return study_of(given)
+        return read_study(Path(accelerator), entries)
+    entries["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
+    return study_of(entries)
 
 
 def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
@@ -101,10 +101,10 @@ def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
 
 
 @contextmanager
-def _address(given: str | None) -> Iterator[str]:
+def _address(store: str | None) -> Iterator[str]:
     """That of the store that was given, or of a folder that goes again."""
-    if given is not None:
-        yield given
+    if store is not None:
+        yield store
         return
     with tempfile.TemporaryDirectory(prefix="fiberscope-") as folder:
         yield folder
@@ -135,8 +135,8 @@ class Swept:
 
     def failures(self, most: int) -> list[str]:
         """A line for each of the first of its points that failed, now or before."""
-        told = "accelerator, workload, settings, status, reason"
-        rows = self.store.table(f"SELECT digest, {told} FROM runs WHERE status <> '{DONE}'").to_pylist()
+        columns = "accelerator, workload, settings, status, reason"
+        rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
         ours = [row for row in rows if row["digest"] in set(self.digests)]
         lines = [f"{_given(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
         return lines + ([f"and {len(ours) - most:,} more"] if len(ours) > most else [])

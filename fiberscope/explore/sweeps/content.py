@@ -77,9 +77,9 @@ def _digest(text: str) -> str:
 
 def size_of(operand: str) -> float:
     """About how many nonzeros an operand has, before it is loaded."""
-    told = re.search(r"(?:nonzeros|edges)=(\d+)", operand)
-    if told:
-        return float(told[1])
+    match = re.search(r"(?:nonzeros|edges)=(\d+)", operand)
+    if match:
+        return float(match[1])
     if operand in names():
         return float(lookup(operand).nonzeros)
     file = file_of(operand)

@@ -100,15 +100,15 @@ class _Execution:
 
     def _give(self, batch: Sequence[Task]) -> None:
         self._unfinished |= {task.digest: task for task in batch}
-        given = list(map(asdict, batch))
-        future = self._client.submit(run_batch, given, self._limits, self._client.id, pure=False)
+        points = list(map(asdict, batch))
+        future = self._client.submit(run_batch, points, self._limits, self._client.id, pure=False)
         self._at_work[future] = batch
         future.add_done_callback(self._news.put)
 
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
-        told = event[1]
-        if told.get("action") == ENDED:  # others are of the scheduler itself
-            self._news.put((told["digest"], Outcome(*told["outcome"])))
+        message = event[1]
+        if message.get("action") == ENDED:  # others are of the scheduler itself
+            self._news.put((message["digest"], Outcome(*message["outcome"])))
 
     def _hear(self) -> None:
         try:

@@ -119,10 +119,10 @@ def _task(point: Point, settle: Settling) -> Task:
     used = _written(
         settled.parameters
     )  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
-    given = (point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA)
+    identity = (point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA)
     read = {key: in_base_units(value) for key, value in settled.parameters.items()}
     row = {
-        "digest": _digest(json.dumps(given)),
+        "digest": _digest(json.dumps(identity)),
         "command": point.command,
         "accelerator": point.accelerator,
         "workload": point.workload,

@@ -45,8 +45,8 @@ class Point:
 
     def __str__(self) -> str:
         """What tells it from others."""
-        given = ", ".join(f"{key}={value}" for key, value in self.settings.items())
-        return " ".join(filter(None, (self.accelerator, self.workload, given)))
+        text = ", ".join(f"{key}={value}" for key, value in self.settings.items())
+        return " ".join(filter(None, (self.accelerator, self.workload, text)))
 
 
 def operands(workload: str) -> tuple[list[str], dict[str, str]]:

@@ -155,11 +155,11 @@ class _Child:
         from fiberscope.explore.sweeps.task_status import Outcome  # noqa: PLC0415
 
         line = self._answers.readline()
-        told: dict[str, Any] = json.loads(line) if line else {"length": -1}
-        content = self._answers.read(told["length"]) if line else b""
-        if len(content) != told["length"]:
+        answer: dict[str, Any] = json.loads(line) if line else {"length": -1}
+        content = self._answers.read(answer["length"]) if line else b""
+        if len(content) != answer["length"]:
             raise self._died(limits)
-        return Outcome(told["status"], told["seconds"], content)
+        return Outcome(answer["status"], answer["seconds"], content)
 
     def _died(self, limits: Limits) -> _GoneError:
         code = self._process.wait()

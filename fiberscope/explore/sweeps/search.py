@@ -67,8 +67,8 @@ def read_space(path: Path, point: Point) -> dict[str, Span]:
     for key, span in space.items():
         place = document.place((key,))
         for value in (span.low, span.high) if isinstance(span, Range) else span:
-            one = replace(point, settings={**point.settings, key: value}, places={key: place})
-            planned([one], settle)
+            changed = replace(point, settings={**point.settings, key: value}, places={key: place})
+            planned([changed], settle)
         try:
             _distribution(key, span)
         except (InputError, ValueError) as error:
@@ -108,10 +108,10 @@ class Limit:
         Raises:
             InputError: it is none.
         """
-        found = _LIMIT.fullmatch(text)
-        if not found:
+        match = _LIMIT.fullmatch(text)
+        if not match:
             raise InputError(f"{text}: is no limit; write it as 'area_um2 < 40e6'")
-        left, sign, right = found.groups()
+        left, sign, right = match.groups()
         over = f"({left}) - ({right})" if sign[0] == "<" else f"({right}) - ({left})"
         return cls(text, over if sign[1:] else f"CASE WHEN {over} = 0 THEN {LEAST} ELSE {over} END")
 
@@ -188,7 +188,7 @@ class Search:
         """The designs that no other one beats in all measures: what they are and what they measure."""
         front = self._study.best_trials
         unique = {json.dumps(trial.params, sort_keys=True): (trial.params, trial.values) for trial in front}
-        return sorted(unique.values(), key=lambda found: found[1])
+        return sorted(unique.values(), key=lambda measured: measured[1])
 
     def designs(self, *measures: str) -> list[tuple[list[float], bool]]:
         """Of every design that was done other measures, and whether it keeps all limits.
@@ -197,15 +197,15 @@ class Search:
             InputError: a measure that is none.
         """
         goals = [Goal(measure) for measure in measures]
-        done = [(digests, found) for digests, found in self._known.items() if found is not None]
+        done = [(digests, measured) for digests, measured in self._known.items() if measured is not None]
         wanted = {digest for digests, _found in done for digest in digests}
         by_digest = {row["digest"]: row for row in self._rows(f"digest IN ({_literals(wanted)})")}
         return [
             (
                 list(self._measured([by_digest[each] for each in digests], goals).values),
-                all(excess <= 0 for excess in found.excess),
+                all(excess <= 0 for excess in measured.excess),
             )
-            for digests, found in done
+            for digests, measured in done
         ]
 
     def working(self, workers: int) -> None:
@@ -269,8 +269,8 @@ class Search:
     def _rows(self, where: str) -> list[dict[str, Any]]:
         """Rows of the store."""
         asked = f"SELECT * EXCLUDE (report) FROM runs WHERE {where}"
-        found: list[dict[str, Any]] = self.store.table(asked).to_pylist()
-        return found
+        rows: list[dict[str, Any]] = self.store.table(asked).to_pylist()
+        return rows
 
     def _samples(self, space: Mapping[str, Span]) -> Iterator[Point]:
         """Points of all sources that those of the space can have: what runs may depend on a parameter."""
@@ -282,9 +282,9 @@ class Search:
 
     def _trial(self, settings: dict[str, Any], rows: Sequence[Mapping[str, Any]]) -> FrozenTrial | None:
         """The trial that rows of a design are, if it is of this search; it is known from then on."""
-        given = self.points[0].settings
+        base_settings = self.points[0].settings
         base = {key: value for key, value in settings.items() if key not in self.distributions}
-        if base != dict(given) or len(settings) != len(base) + len(self.distributions):
+        if base != dict(base_settings) or len(settings) != len(base) + len(self.distributions):
             return None
         measured = self._outcome(rows)
         try:
@@ -319,16 +319,16 @@ class Search:
             InputError: a measure that is none, or that is not known of what was run.
         """
         asked = [goal.measure for goal in goals] + [limit.excess for limit in limits]
-        found = _asked(rows, asked)
-        told = [goal.measure for goal in goals] + [limit.text for limit in limits]
-        for measure, numbers in zip(told, found, strict=True):
+        measured = _asked(rows, asked)
+        measures = [goal.measure for goal in goals] + [limit.text for limit in limits]
+        for measure, numbers in zip(measures, measured, strict=True):
             if any(number is None or isnan(number) for number in numbers):
                 name = self.points[0].accelerator
                 raise InputError(
                     f"{measure}: is null for {name}, which has no such number; give another measure"
                 )
-        values = [_mean(goal.measure, numbers) for goal, numbers in zip(goals, found, strict=False)]
-        return Measured(values, [max(numbers) for numbers in found[len(goals) :]])
+        values = [_mean(goal.measure, numbers) for goal, numbers in zip(goals, measured, strict=False)]
+        return Measured(values, [max(numbers) for numbers in measured[len(goals) :]])
 
 
 def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[list[float]]:
@@ -341,11 +341,11 @@ def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[l
     with duckdb.connect(":memory:") as connection:
         connection.register("runs", tabulated(Row(row, {}) for row in rows))
         try:
-            found = connection.execute(f"SELECT {asked} FROM runs").fetchall()
+            result_rows = connection.execute(f"SELECT {asked} FROM runs").fetchall()
         except duckdb.Error as error:
             message = " ".join(str(error).split("\n\n")[0].split())
             raise InputError(f"no measures of a run: {asked}: {message}") from error
-    return [list(numbers) for numbers in zip(*found, strict=True)]
+    return [list(numbers) for numbers in zip(*result_rows, strict=True)]
 
 
 def _mean(measure: str, numbers: Sequence[float]) -> float:

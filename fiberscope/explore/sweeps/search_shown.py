@@ -55,10 +55,10 @@ def front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[t
         largest: of each measure whether it is to be large.
     """
     signs = [-1.0 if large else 1.0 for large in largest]
-    found: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     least = float("inf")
-    for first, second in sorted((one * signs[0], other * signs[1]) for one, other in designs):
+    for first, second in sorted((first_ * signs[0], other * signs[1]) for first_, other in designs):
         if second < least:
-            found.append((first * signs[0], second * signs[1]))
+            points.append((first * signs[0], second * signs[1]))
             least = second
-    return found
+    return points

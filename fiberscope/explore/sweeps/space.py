@@ -60,13 +60,13 @@ class Range(_Part):
         step = self.step or (1 if self.whole else 0)
         high = self.high + (step if step else 0)  # the last one is as wide as the others
         if self.scale == "log":
-            found = math.exp(math.log(self.low) + share * (math.log(high) - math.log(self.low)))
+            value = math.exp(math.log(self.low) + share * (math.log(high) - math.log(self.low)))
         else:
-            found = self.low + share * (high - self.low)
+            value = self.low + share * (high - self.low)
         if step:
-            found = self.low + math.floor((found - self.low) / step) * step
-        found = min(max(found, self.low), self.high)  # e to a logarithm may lie just below
-        return int(found) if self.whole else found
+            value = self.low + math.floor((value - self.low) / step) * step
+        value = min(max(value, self.low), self.high)  # e to a logarithm may lie just below
+        return int(value) if self.whole else value
 
 
 def _form(value: object) -> str | None:

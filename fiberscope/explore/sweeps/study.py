@@ -96,18 +96,18 @@ class Study(BaseModel):
         crossed = list(combined(self._grid(), self._lists()))
         for (machine, at), (workload, where) in itertools.product(machines, self._several("workloads")):
             for entries in crossed:
-                given = {**self._entries(self.settings, "settings"), **entries}
-                origins = {key: one.origin for key, one in given.items()}
+                entries_by_key = {**self._entries(self.settings, "settings"), **entries}
+                origins = {key: entry.origin for key, entry in entries_by_key.items()}
                 places = {**whole, "accelerator": at, "workload": where, **origins}
-                settings = {key: one.value for key, one in given.items()}
+                settings = {key: entry.value for key, entry in entries_by_key.items()}
                 yield Point(self.command, machine, workload, settings, self.config, self.exact, places)
 
     def _several(self, key: str) -> list[tuple[str, str]]:
         """Machines or workloads, each with its place."""
-        given = getattr(self, key)
-        if isinstance(given, str):
-            return [(given, self._told.place(key))]
-        named = [(name, self._told.place(key, position)) for position, name in enumerate(given)]
+        value = getattr(self, key)
+        if isinstance(value, str):
+            return [(value, self._told.place(key))]
+        named = [(name, self._told.place(key, position)) for position, name in enumerate(value)]
         return named or ([("", "")] if key == "workloads" else [])
 
     def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
@@ -124,7 +124,7 @@ class Study(BaseModel):
         drawn = (
             [self._entries(point, "sample", "over") for point in self.sample.points()] if self.sample else []
         )
-        return [one for one in (points, drawn) if one]
+        return [points_ for points_ in (points, drawn) if points_]
 
 
 def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
@@ -145,14 +145,14 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     return study
 
 
-def study_of(given: Mapping[str, Any]) -> Study:
+def study_of(document: Mapping[str, Any]) -> Study:
     """The study of arguments.
 
     Raises:
         InputError: one that cannot be.
     """
     try:
-        return Study.model_validate(given)
+        return Study.model_validate(document)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in fault["loc"])

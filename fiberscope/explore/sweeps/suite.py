@@ -63,13 +63,15 @@ class Suite:
     def compared(self) -> list[str]:
         """The workloads that every machine has done, and took time for: means are over these."""
         return [
-            one for one in self.workloads if all(self.runs[one, machine].seconds for machine in self.machines)
+            workload
+            for workload in self.workloads
+            if all(self.runs[workload, machine].seconds for machine in self.machines)
         ]
 
     def mean(self, machine: str) -> float | None:
         """The geometric mean of a machine's speed-ups over the workloads that all have done; None if none."""
-        found = [self.speedup(workload, machine) for workload in self.compared]
-        return geometric_mean([one for one in found if one is not None]) if found else None
+        speedups = [self.speedup(workload, machine) for workload in self.compared]
+        return geometric_mean([speedup for speedup in speedups if speedup is not None]) if speedups else None
 
     def frame(self) -> pd.DataFrame:
         """A row a workload and machine."""
@@ -90,21 +92,21 @@ class Suite:
         return pd.DataFrame(rows)
 
 
-def workloads_of(given: Path) -> list[str]:
+def workloads_of(path: Path) -> list[str]:
     """The workloads of a list, one a line and comments behind ``#``, or of a folder, all its matrices.
 
     Raises:
         InputError: there is no such file or folder, or nothing in it.
     """
-    if given.is_dir():
-        files = sorted(one for one in given.iterdir() if one.name.lower().endswith(SUFFIXES))
-        found = [shlex.quote(str(one)) for one in files]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))
+        texts = [shlex.quote(str(file)) for file in files]
     else:
-        lines = (line.partition(COMMENT)[0].strip() for line in read_text(given).splitlines())
-        found = [line for line in lines if line]
-    if not found:
-        raise InputError(f"{given}: has no workload; a list has one a line, a folder files as a.mtx")
-    return list(dict.fromkeys(found))
+        lines = (line.partition(COMMENT)[0].strip() for line in read_text(path).splitlines())
+        texts = [line for line in lines if line]
+    if not texts:
+        raise InputError(f"{path}: has no workload; a list has one a line, a folder files as a.mtx")
+    return list(dict.fromkeys(texts))
 
 
 def suite(

@@ -19,13 +19,13 @@ WIDTH = 0.8  # of the bars of one workload, of the place between two
 def table(suite: Suite) -> Table:
     """A row a workload: cycles of each machine, and how much faster it is; the means in the last."""
     columns = [cell for machine in suite.machines for cell in (f"{machine}, cycles", "speed-up")]
-    made = Table(f"Speed-up over {suite.against}, by simulated time", ["workload", *columns])
+    speedup_table = Table(f"Speed-up over {suite.against}, by simulated time", ["workload", *columns])
     for workload in suite.workloads:
         cells = [cell for machine in suite.machines for cell in _cells(suite, workload, machine)]
-        made.add(workload, *cells)
+        speedup_table.add(workload, *cells)
     means = [cell for machine in suite.machines for cell in ("", _times(suite.mean(machine)))]
-    made.add(f"geometric mean of {len(suite.compared)}", *means)
-    return made
+    speedup_table.add(f"geometric mean of {len(suite.compared)}", *means)
+    return speedup_table
 
 
 def _cells(suite: Suite, workload: str, machine: str) -> tuple[str, str]:
@@ -57,7 +57,9 @@ def drawn(suite: Suite) -> Figure:
     width, groups = WIDTH / len(suite.machines), [*suite.workloads, "geometric mean"]
     for place, machine in enumerate(suite.machines):
         heights = [suite.speedup(workload, machine) for workload in suite.workloads] + [suite.mean(machine)]
-        bars = [(number + place * width, one) for number, one in enumerate(heights) if one is not None]
+        bars = [
+            (number + place * width, height) for number, height in enumerate(heights) if height is not None
+        ]
         axes.bar([at for at, _height in bars], [height for _at, height in bars], width, label=machine)
     axes.axhline(1.0, color="#555555", linewidth=0.8)
     axes.set_yscale("log")

@@ -23,7 +23,7 @@ def ended(
     status: str,
     reason: str = "",
     seconds: float = 0.0,
-    told: Mapping[str, object] | None = None,
+    measures: Mapping[str, object] | None = None,
 ) -> Outcome:
     """What came of a task.
 
@@ -35,4 +35,6 @@ def ended(
         told: further columns.
     """
     ending = {"status": status, "reason": " ".join(reason.split()), "wall_seconds": seconds}
-    return Outcome(status, seconds, encoded({**task["row"], **(told or {}), **ending}, task["parameters"]))
+    return Outcome(
+        status, seconds, encoded({**task["row"], **(measures or {}), **ending}, task["parameters"])
+    )

@@ -47,8 +47,8 @@ def _listen(lines: queue.SimpleQueue[bytes]) -> None:
 
 
 def _answer(answers: BinaryIO, came: Outcome) -> None:
-    told = {"status": came.status, "seconds": came.seconds, "length": len(came.content)}
-    answers.write(json.dumps(told).encode() + b"\n" + came.content)
+    header = {"status": came.status, "seconds": came.seconds, "length": len(came.content)}
+    answers.write(json.dumps(header).encode() + b"\n" + came.content)
     answers.flush()
 
 

@@ -147,7 +147,7 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
         traffic=_traffic(evaluated, told),
         verification=verification("none", [], 0.0),
         bottleneck=bottleneck(evaluated),
-        **costs.told_energy(_spent(evaluated, told, computes), ENERGY_WITHOUT, seconds),
+        **costs.energy_fields(_spent(evaluated, told, computes), ENERGY_WITHOUT, seconds),
         levels=told,
         analytical=_summary(case, evaluated, told, computes, cycles, energy),
         source=source,

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from fiberscope.accelerators.composition import Network
-from fiberscope.accelerators.configuration import Bytes, Configuration, within
+from fiberscope.accelerators.configuration import Bytes, Configuration, integer_field
 from fiberscope.accelerators.memory import ChannelParameters
 from fiberscope.hw.memory.cache_geometry import LIMITS
 from fiberscope.hw.value_type import ValueName
@@ -37,8 +37,8 @@ class Timing(Configuration):
     ahead: int = Field(ge=1, le=2**10)
     queue: int = Field(ge=2, le=2**10)
     banks: int = Field(ge=0, le=LIMITS["banks"][1])
-    ways: int = within(LIMITS["ways"])
-    cache_stages: int = within(LIMITS["stages"])
+    ways: int = integer_field(LIMITS["ways"])
+    cache_stages: int = integer_field(LIMITS["stages"])
     network_latency: int = Field(ge=1, le=1000)
 
     @property

@@ -68,17 +68,17 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
         of_machine = {key: entry for key, entry in entries.items() if key not in {**declared, **implied}}
         machine, parameters = _machine(source, of_machine)
         values = dict(parameters)
-        given = {}
+        entries_by_symbol = {}
         for symbol, node in implied.items():
-            given[symbol] = entries.get(symbol) or Entry(None, place_of(source.file, node))
+            entries_by_symbol[symbol] = entries.get(symbol) or Entry(None, place_of(source.file, node))
         for symbol, node in declared.items():
-            given[symbol] = entries.get(symbol) or _written(node, source.file, values)
-            has_value = given[symbol].value is not None
-            values[symbol] = _number(symbol, given[symbol]) if has_value else STAND_IN
+            entries_by_symbol[symbol] = entries.get(symbol) or _written(node, source.file, values)
+            has_value = entries_by_symbol[symbol].value is not None
+            values[symbol] = _number(symbol, entries_by_symbol[symbol]) if has_value else STAND_IN
         document = Document.of(source.node, source.file, lambda text, say: resolved(text, values, say))
         schema = checked(SpecificationSchema, document)
-        cascade = read_cascade(schema.einsum, tuple(given), document)
-    return Draft(source, document, schema, cascade, machine, parameters, given, entries)
+        cascade = read_cascade(schema.einsum, tuple(entries_by_symbol), document)
+    return Draft(source, document, schema, cascade, machine, parameters, entries_by_symbol, entries)
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ def _tensors(
             reader.uncompressed(name),
             cascade.empty[name],
             {
-                which: read_format(name, which, given, document)
-                for which, given in schema.format.get(name, {}).items()
+                which: read_format(name, which, mapping, document)
+                for which, mapping in schema.format.get(name, {}).items()
             },
         )
         for name, ranks in cascade.declared.items()

@@ -86,8 +86,8 @@ def report(modelled: Modelled, timing: Timing, source: parts.Source | None = Non
         bottleneck=bottleneck(modelled.metrics),
         teaal=_teaal(modelled),
         source=source,
-        **costs.told_energy(modelled.energy.by_action, modelled.energy.without, seconds),
-        **costs.told_area(*areas_of(specification)),
+        **costs.energy_fields(modelled.energy.by_action, modelled.energy.without, seconds),
+        **costs.area_fields(*areas_of(specification)),
     ).holding(None if modelled.outcome.interrupted else _answer(modelled))
 
 

@@ -39,14 +39,14 @@ class Words:
     place: str
     words: Sequence[str]
 
-    def worked_out(self, known: Mapping[str, object]) -> float:
+    def worked_out(self, parameters: Mapping[str, object]) -> float:
         """What it comes to.
 
         Raises:
             ConfigurationError: a name that is not known, or a division by zero; with its place.
         """
-        found = references.worked_out(self.words, known, self.complaint)
-        return int(found) if found.denominator == 1 else float(found)
+        number = references.worked_out(self.words, parameters, self.complaint)
+        return int(number) if number.denominator == 1 else float(number)
 
     def complaint(self, message: str) -> ConfigurationError:
         """What is wrong there."""
@@ -84,14 +84,14 @@ def read_book(path: Path) -> Book:
 @lru_cache(maxsize=64)
 def _book(path: Path, _written: int) -> Book:
     """A sweep asks for it at every point."""
-    made_of = [str(path).encode(), *(one.read_bytes() for one in (path, ENERGIES, AREAS, *SOURCES))]
+    made_of = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *SOURCES))]
     kept = _kept(hashlib.sha256(b"\0".join(made_of)).hexdigest())
     with suppress(OSError, ValueError, TypeError):
         return Book(**json.loads(kept.read_text(encoding="utf-8")))
-    found = _compiled(path)
+    book = _compiled(path)
     with suppress(OSError):
-        _keep(kept, vars(found))
-    return found
+        _keep(kept, vars(book))
+    return book
 
 
 def _kept(digest: str) -> Path:
@@ -143,7 +143,7 @@ class _Compiler:
 
     def part(self, path: tuple[str, ...], said: dict[str, Any]) -> dict[str, Any]:
         """One part, without its source, which is for readers."""
-        srams = {name: self.expressions((*path, "srams", name), one) for name, one in said["srams"].items()}
+        srams = {name: self.expressions((*path, "srams", name), text) for name, text in said["srams"].items()}
         return {
             "actions": self.expressions((*path, "actions"), said["actions"]),
             "operations": said["operations"],

@@ -65,15 +65,15 @@ class EnergyTable:
             name: of the file.
             bare: whether a component's name counts as it stands behind the last dot.
         """
-        found: dict[str, dict[str, ActionEnergy]] = {}
-        for table, called in ((one, each) for one in tables for each in (one.name, *one.also)):
+        components: dict[str, dict[str, ActionEnergy]] = {}
+        for table, called in ((table_, each) for table_ in tables for each in (table_.name, *table_.also)):
             owner = _INSTANCES.sub("", called)
-            known = found.setdefault(owner.rpartition(".")[2] if bare else owner, {})
+            actions = components.setdefault(owner.rpartition(".")[2] if bare else owner, {})
             for action in table.actions:
                 entry = ActionEnergy(action.energy, action.bits, action.source or name)
-                other = known.get(action.name, entry)
-                known[action.name] = max(entry, other, key=lambda each: each.picojoules)
-        return cls(name, found)
+                other = actions.get(action.name, entry)
+                actions[action.name] = max(entry, other, key=lambda each: each.picojoules)
+        return cls(name, components)
 
     def find(self, machine: str, component: str, kind: str, action: str) -> ActionEnergy | None:
         """The energy of an action: a component's in this machine, else a component's, else its class's."""
@@ -87,8 +87,8 @@ class EnergyTable:
         if path in self.components:
             return self.components[path]
         name = path.rpartition(".")[2]
-        found = [key for key in self.components if key.rpartition(".")[2] == name]
-        return self.components[found[0]] if found else None
+        keys = [key for key in self.components if key.rpartition(".")[2] == name]
+        return self.components[keys[0]] if keys else None
 
 
 class EnergyAction(BaseModel):
@@ -157,13 +157,13 @@ def _from_csv(text: str, name: str) -> EnergyTable:
     missing = [column for column in _COLUMNS if column not in (rows.fieldnames or ())]
     if missing:
         raise ConfigurationError(f"{name}:1: a table of energies needs a column {missing[0]}")
-    found: dict[str, dict[str, ActionEnergy]] = {}
+    components: dict[str, dict[str, ActionEnergy]] = {}
     for line, row in enumerate(rows, start=2):
         energy = _number(row["picojoules"], f"{name}:{line}")
-        found.setdefault(row["component"], {})[row["event"]] = ActionEnergy(
+        components.setdefault(row["component"], {})[row["event"]] = ActionEnergy(
             energy, None, row.get("source") or name
         )
-    return EnergyTable(name, found)
+    return EnergyTable(name, components)
 
 
 def _number(text: str | None, where: str) -> float:

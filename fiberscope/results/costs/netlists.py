@@ -60,12 +60,12 @@ def call_of(block: str, arguments: Mapping[str, object]) -> str:
 
 def measured(call: str) -> float | None:
     """The area of a netlist in um2: by the table that ships, else by the user's own; None if in neither."""
-    found = _table(SHIPPED, 0).get(call)
-    if found is None:
+    netlist = _table(SHIPPED, 0).get(call)
+    if netlist is None:
         own = own_table()
         with suppress(OSError):
-            found = _table(own, own.stat().st_mtime_ns).get(call)
-    return None if found is None else found.um2
+            netlist = _table(own, own.stat().st_mtime_ns).get(call)
+    return None if netlist is None else netlist.um2
 
 
 def own_table() -> Path:

@@ -94,7 +94,7 @@ def part_of(book: Book, name: str, attributes: Mapping[str, object]) -> Part | N
 def calls(book: Book, parameters: Mapping[str, object]) -> list[str]:
     """The netlists that the areas of such a machine need."""
     pricing = _Pricing(book, parameters)
-    return [pricing.call(one) for said in book.said["parts"].values() for one in said["rtl"]]
+    return [pricing.call(call) for said in book.said["parts"].values() for call in said["rtl"]]
 
 
 def _names_in(said: object) -> Iterator[str]:
@@ -106,12 +106,12 @@ def _names_in(said: object) -> Iterator[str]:
             yield from _names_in(each)
 
 
-def _worked_out(said: Mapping[str, Any], known: Mapping[str, object], scale: float) -> dict[str, float]:
-    return {name: scale * _number(one, known) for name, one in said.items()}
+def _worked_out(said: Mapping[str, Any], parameters: Mapping[str, object], scale: float) -> dict[str, float]:
+    return {name: scale * _number(number, parameters) for name, number in said.items()}
 
 
-def _number(said: list[str], known: Mapping[str, object]) -> float:
-    return Words(said[0], said[1:]).worked_out(known)
+def _number(said: list[str], parameters: Mapping[str, object]) -> float:
+    return Words(said[0], said[1:]).worked_out(parameters)
 
 
 @dataclass(frozen=True)
@@ -129,8 +129,8 @@ class _Pricing:
 
     def part(self, said: Mapping[str, Any]) -> Part:
         srams = {
-            name: tuple(self._positive(one[key]) for key in ("size", "word", "count"))
-            for name, one in said["srams"].items()
+            name: tuple(self._positive(sram[key]) for key in ("size", "word", "count"))
+            for name, sram in said["srams"].items()
         }
         accesses = {name: access_pj(size, word) for name, (size, word, _count) in srams.items()}
         netlists = {call: measured(call) for call in map(self.call, said["rtl"])}
@@ -165,7 +165,7 @@ class _Pricing:
         """A netlist's block with its parameters."""
         _place, block, arguments = said
         numbers = {
-            name: one if isinstance(one, str) else _number(one, self.parameters)
-            for name, one in arguments.items()
+            name: argument if isinstance(argument, str) else _number(argument, self.parameters)
+            for name, argument in arguments.items()
         }
         return call_of(block, numbers)

@@ -239,8 +239,8 @@ def _crossings(upper: _Turn, lower: _Turn) -> int:
     return 9 * lies + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
 
 
-def _overlap(one: _Turn, other: _Turn) -> bool:
+def _overlap(turn: _Turn, other: _Turn) -> bool:
     """Whether two lines cannot be on one track; one that runs straight down is on none."""
-    if one[0] == one[1] or other[0] == other[1]:
+    if turn[0] == turn[1] or other[0] == other[1]:
         return False
-    return max(min(one), min(other)) <= min(max(one), max(other)) + 2 * TRACK
+    return max(min(turn), min(other)) <= min(max(turn), max(other)) + 2 * TRACK

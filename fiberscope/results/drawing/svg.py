@@ -132,9 +132,9 @@ def _towards(corner: Place, other: Place) -> Place:
     return corner[0] + x * part, corner[1] + y * part
 
 
-def _box(one: Box, place: Place, framed: bool) -> str:
-    label = one.name.rpartition(".")[2] if framed else _counted(one.name, one.count)
-    return box(place, (WIDTH, HEIGHT), one.kind, label)
+def _box(shape: Box, place: Place, framed: bool) -> str:
+    label = shape.name.rpartition(".")[2] if framed else _counted(shape.name, shape.count)
+    return box(place, (WIDTH, HEIGHT), shape.kind, label)
 
 
 def box(middle: Place, size: tuple[float, float], kind: str, label: str) -> str:

@@ -94,29 +94,29 @@ class Roots(NamedTuple):
 
 def of_machine(kind: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
     """The modules of all that a descriptor names, and of blocks in the place of the machine's own."""
-    return frozenset(module for one in (kind, *parts) for module in _modules(one))
+    return frozenset(module for part in (kind, *parts) for module in _modules(part))
 
 
-def _modules(given: object) -> Iterator[str]:
+def _modules(content: object) -> Iterator[str]:
     """The modules that classes and functions within are from."""
-    if isinstance(given, Accelerator):
-        given = [getattr(given, field.name) for field in fields(given)]
-    if isinstance(given, Mapping):
-        given = list(given.values())
-    if isinstance(given, list | tuple):
-        for one in given:
-            yield from _modules(one)
-    elif callable(given):
-        yield str(getattr(given, "func", given).__module__)
+    if isinstance(content, Accelerator):
+        content = [getattr(content, field.name) for field in fields(content)]
+    if isinstance(content, Mapping):
+        content = list(content.values())
+    if isinstance(content, list | tuple):
+        for item in content:
+            yield from _modules(item)
+    elif callable(content):
+        yield str(getattr(content, "func", content).__module__)
 
 
 def source(roots: Roots, asked: Asked) -> Source:
     """What the report of a run is to say, which is about to begin."""
-    found = roots.loaded()
-    commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *found.files))
+    module_digests = roots.loaded()
+    commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *module_digests.files))
     return Source(
-        digest=found.digest,
-        modules={name: digest[:12] for name, digest in sorted(found.modules.items())},
+        digest=module_digests.digest,
+        modules={name: digest[:12] for name, digest in sorted(module_digests.modules.items())},
         path=roots.path,
         commit=commit,
         changed=changed,
@@ -133,16 +133,16 @@ def _of_process(roots: Roots, _loaded: tuple[ModuleType | None, ...], _written: 
 def given_settings(settings: Mapping[str, object] | None, config: str | Path | None = None) -> dict[str, Any]:
     """Settings over a file's as plain values."""
     entries = {**(read_yaml(Path(config)) if config is not None else {}), **(settings or {})}
-    return {key: _plain(one.value if isinstance(one, Entry) else one) for key, one in entries.items()}
+    return {key: _plain(entry.value if isinstance(entry, Entry) else entry) for key, entry in entries.items()}
 
 
 def _plain(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str | list | dict) else str(value)
 
 
-def operand_name(given: object) -> str | None:
+def operand_name(operand: object) -> str | None:
     """How an operand was named; None of one that is in memory."""
-    return str(given) if isinstance(given, str | Path) else None
+    return str(operand) if isinstance(operand, str | Path) else None
 
 
 def named_parts(parts: Mapping[str, Callable[..., Any]]) -> dict[str, str]:

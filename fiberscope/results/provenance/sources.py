@@ -64,7 +64,7 @@ def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = Fals
         walk.follow(Import(name))
     for file in files:
         walk.add(os.path.abspath(file))
-    return walk.found()
+    return walk.sources()
 
 
 class _File(NamedTuple):
@@ -85,15 +85,15 @@ class _Walk:
         self._is_foreign = cache(self._is_of_others)
         self._followed: set[tuple[Import, str]] = set()
 
-    def found(self) -> Sources:
+    def sources(self) -> Sources:
         """All that it came by."""
         modules = {self._name(path): file.digest for path, file in self._files.items()}
         return Sources(modules, tuple(self._files))
 
     def add(self, path: str) -> None:
         """Take a file, and all that it names, unless it is a library's or tells of results alone."""
-        known = path in self._files or self._is_foreign(path) or _tells(self._name(path))
-        if known or not os.path.isfile(path) or _is_written(path):
+        is_known = path in self._files or self._is_foreign(path) or _tells(self._name(path))
+        if is_known or not os.path.isfile(path) or _is_written(path):
             return
         folder, name = os.path.split(path)
         file = self._files[path] = self._read(path)

@@ -91,7 +91,7 @@ def slices_of(component: ComponentStates) -> Iterator[Slice]:
     last = Slice("", 0, 0, 0)
     for spent in zip(*component.states.values(), strict=True):
         taken = [(state, cycles) for state, cycles in zip(component.states, spent, strict=True) if cycles]
-        taken.sort(key=lambda one: one[0] != last.state)
+        taken.sort(key=lambda slice_: slice_[0] != last.state)
         within = sum(spent) if len(taken) > 1 else 0
         for state, cycles in taken:
             if state == last.state and within == last.within == 0:

@@ -75,33 +75,35 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
     try:
         check_writable(path)
         remove_abandoned(path)
-        made = Partial(path)
-        trace = MemoryTrace(made.path, path.suffix == ".gz")
+        partial = Partial(path)
+        trace = MemoryTrace(partial.path, path.suffix == ".gz")
     except OSError as error:
         raise InputError(f"{path}: cannot write the memory trace: {error.strerror}") from error
     try:
         with hearing(channels, trace.note):
-            yield lambda: _keep(trace, made, path)
+            yield lambda: _keep(trace, partial, path)
     finally:
         trace.close()
-        made.discard()
+        partial.discard()
 
 
 def _channels(kernel: Kernel) -> list[MemoryChannel]:
     from fiberscope.hw.dram import DramChannel, SimpleMemory  # noqa: PLC0415  (as above)
 
-    channels = [one for one in kernel.components if isinstance(one, DramChannel | SimpleMemory)]
+    channels = [
+        component for component in kernel.components if isinstance(component, DramChannel | SimpleMemory)
+    ]
     if not channels:
         raise InputError("the machine has no memory channel whose requests could be written")
     return channels
 
 
-def _keep(trace: MemoryTrace, made: Partial, path: Path) -> str | None:
+def _keep(trace: MemoryTrace, partial: Partial, path: Path) -> str | None:
     """Give a trace that is whole its name; else say why it is not."""
     trace.close()
     if trace.fault is None:
         try:
-            made.keep()
+            partial.keep()
             return None
         except OSError as error:
             trace.fault = error

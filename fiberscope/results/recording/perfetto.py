@@ -62,22 +62,24 @@ class _Trace:
         self._base_ticks = next(iter(states.clocks.values())).base_ticks  # of a cycle of the first clock
         self._tracks: dict[str, int] = {}  # their numbers by path, that of a queue ending in its port
         components = states.components.values()
-        self._names = _numbers(state for one in components for state in one.states)
+        self._names = _numbers(state for component in components for state in component.states)
         self._kinds = _numbers(state.partition(":")[0] for state in self._names)
-        self._peers = _numbers(", ".join(peers) for one in components for peers in one.waits_for.values())
+        self._peers = _numbers(
+            ", ".join(peers) for component in components for peers in component.waits_for.values()
+        )
         self._notes = _numbers((WAITS_FOR, WITHIN, CYCLES))
 
     def packets(self) -> Iterator[bytes]:
         """All of them."""
         yield self._vocabulary()
-        for path, one in self._states.components.items():
+        for path, component in self._states.components.items():
             yield from self._scopes(path)
-            for port, queue in one.queues.items():
+            for port, queue in component.queues.items():
                 room = "no bound" if queue.capacity is None else f"of {queue.capacity}"
                 yield self._track(f"{path}.{port}", f"{port} ({room})", path, counter={"unit_name": "tokens"})
-        for path, one in self._states.components.items():
-            yield from self._slices(path, one)
-            for port, queue in one.queues.items():
+        for path, component in self._states.components.items():
+            yield from self._slices(path, component)
+            for port, queue in component.queues.items():
                 yield from self._counts(self._tracks[f"{path}.{port}"], queue.tokens)
 
     def _vocabulary(self) -> bytes:
@@ -109,26 +111,26 @@ class _Trace:
         explicit = self._messages.TrackDescriptor.EXPLICIT
         return _framed(self._packet(track_descriptor={**described, "child_ordering": explicit}))
 
-    def _slices(self, path: str, one: ComponentStates) -> Iterator[bytes]:
+    def _slices(self, path: str, component: ComponentStates) -> Iterator[bytes]:
         track, first_clock = self._tracks[path], self._base_ticks
-        ticks = self._states.clocks[one.clock].base_ticks
+        ticks = self._states.clocks[component.clock].base_ticks
         first = -(-self._states.start * first_clock // ticks)
-        begins = cache(lambda state, within, cycles: self._begin(track, one, state, within, cycles))
+        begins = cache(lambda state, within, cycles: self._begin(track, component, state, within, cycles))
         end = self._event(track, "TYPE_SLICE_END")
-        for each in slices_of(one):
+        for each in slices_of(component):
             cycles = 0 if ticks == first_clock else each.end - each.begin
             event = begins(each.state, each.within, cycles)
             yield _at((first + each.begin) * ticks // first_clock, event)
             yield _at((first + each.end) * ticks // first_clock, end)
 
-    def _begin(self, track: int, one: ComponentStates, state: str, within: int, cycles: int) -> bytes:
+    def _begin(self, track: int, component: ComponentStates, state: str, within: int, cycles: int) -> bytes:
         notes = [
             {"name_iid": self._notes[name], "uint_value": number}
             for name, number in ((WITHIN, within), (CYCLES, cycles))
             if number
         ]
-        if state in one.waits_for:
-            peers = self._peers[", ".join(one.waits_for[state])]
+        if state in component.waits_for:
+            peers = self._peers[", ".join(component.waits_for[state])]
             notes.append({"name_iid": self._notes[WAITS_FOR], "string_value_iid": peers})
         return self._event(
             track,
@@ -154,8 +156,8 @@ class _Trace:
         return self._packet(track_event={"type": number, "track_uuid": track, **more}, sequence_flags=needed)
 
     def _packet(self, **fields: object) -> bytes:
-        made = self._messages.TracePacket(trusted_packet_sequence_id=SEQUENCE, **fields)
-        return bytes(made.SerializeToString())
+        packet = self._messages.TracePacket(trusted_packet_sequence_id=SEQUENCE, **fields)
+        return bytes(packet.SerializeToString())
 
 
 def _numbers(texts: Iterable[str]) -> dict[str, int]:

@@ -182,7 +182,7 @@ class StateWatch:
         interval = self._interval
         while self._columns.bytes(cycles, tokens) > self._largest and len(cycles) > 1:
             cycles, tokens, interval = _paired(cycles), _every_second(tokens), 2 * interval
-        components = dict(self._columns.told(cycles, tokens))
+        components = dict(self._columns.component_states(cycles, tokens))
         return StateTimeline(
             start=self._start, end=end, interval=interval, clocks=_clocks(kernel), components=components
         )
@@ -232,7 +232,7 @@ class _Columns:
         names = sum(len(name) + len(label) for name, label in (*self.states, *self.queues))
         return names + _digits(cycles[:, cycles.any(axis=0)]) + _digits(tokens)
 
-    def told(self, cycles: Counts, tokens: Counts) -> Iterator[tuple[str, ComponentStates]]:
+    def component_states(self, cycles: Counts, tokens: Counts) -> Iterator[tuple[str, ComponentStates]]:
         """The components with what they did."""
         held = dict(zip(self.queues, tokens.T.tolist(), strict=True))
         columns = zip(self.states, cycles.T.tolist(), strict=True)

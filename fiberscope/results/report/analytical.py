@@ -15,30 +15,34 @@ def tables(report: Record) -> list[Table]:
     """Of compute, then of each level from the outermost: accesses a instance, and energy."""
     if report.analytical is None:
         return []
-    found = [_summary(report)]
+    all_tables = [_summary(report)]
     for name, level in report.levels.items():
         title = f"{name}: {level.cycles:,} cycles, {level.energy_pj:,.2f} pJ"
         table = Table(title, _COLUMNS, labels=4)
-        for tensor, one in level.tensors.items():
-            _rows(table, tensor, one)
-        found.append(table)
-    return found
+        for tensor, level_tensor in level.tensors.items():
+            _rows(table, tensor, level_tensor)
+        all_tables.append(table)
+    return all_tables
 
 
 def _summary(report: Record) -> Table:
-    told = report.analytical
-    assert told is not None  # of this model alone
+    summary = report.analytical
+    assert summary is not None  # of this model alone
     table = Table("Energy a compute, pJ", ["", "algorithmic", "actual"])
-    for name, energy in told.pj_per_algorithmic_compute.items():
-        table.add(name, f"{energy:.3f}", f"{told.pj_per_actual_compute[name]:.3f}")
+    for name, energy in summary.pj_per_algorithmic_compute.items():
+        table.add(name, f"{energy:.3f}", f"{summary.pj_per_actual_compute[name]:.3f}")
     return table
 
 
-def _rows(table: Table, tensor: str, one: LevelTensor) -> None:
-    tile, energy = " x ".join(f"{extent:,}" for extent in one.tile), f"{one.energy_pj:,.2f}"
-    for way, access in (("reads", one.reads), ("fills", one.fills), ("updates", one.updates)):
+def _rows(table: Table, tensor: str, level_tensor: LevelTensor) -> None:
+    tile, energy = " x ".join(f"{extent:,}" for extent in level_tensor.tile), f"{level_tensor.energy_pj:,.2f}"
+    for way, access in (
+        ("reads", level_tensor.reads),
+        ("fills", level_tensor.fills),
+        ("updates", level_tensor.updates),
+    ):
         if access.algorithmic:
-            table.add(tensor, tile, one.format, way, *_counts(access), energy)
+            table.add(tensor, tile, level_tensor.format, way, *_counts(access), energy)
             tensor = tile = energy = ""
 
 

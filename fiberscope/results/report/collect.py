@@ -56,7 +56,7 @@ def report(
     checked: Checked | None,
     timing: Timing,
     watch: Watch | None,
-    made: Made,
+    inputs: Made,
 ) -> Report:
     """The report of a run, complete or not.
 
@@ -73,9 +73,9 @@ def report(
         timing,
         operations.get("multiply"),
         kernel.ticks if kernel else None,
-        fidelity=cast(parts.Fidelity, made.fidelity),
+        fidelity=cast(parts.Fidelity, inputs.fidelity),
         accelerator=accelerator.name,
-        parts={name: origin(factory) for name, factory in made.replaced.items()},
+        parts={name: origin(factory) for name, factory in inputs.replaced.items()},
         complete=run.complete,
         ending=cast(parts.Ending, run.reason),
         workload=workload(problem.operands.values()),
@@ -93,18 +93,18 @@ def report(
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
         timeline=watch.timeline(run.cycles) if watch else None,
-        iterations=tuple(parts.Iteration(**asdict(one)) for one in accelerator.iterations(model)),
+        iterations=tuple(parts.Iteration(**asdict(iteration)) for iteration in accelerator.iterations(model)),
         occupancies=watch.occupancies() if watch else {},
-        source=made.source,
-        **_costs(accelerator, model, made, costs.counted(components, traffic, operations), run.seconds),
+        source=inputs.source,
+        **_costs(accelerator, model, inputs, costs.counted(components, traffic, operations), run.seconds),
     ).holding(checked.answer if checked else None)
 
 
 def _costs(
-    accelerator: Accelerator[Any], model: Model, made: Made, did: Counted, seconds: float
+    accelerator: Accelerator[Any], model: Model, inputs: Made, did: Counted, seconds: float
 ) -> dict[str, Any]:
     areas = accelerator.areas(model) if accelerator.areas else None
-    return costs.told(made.prices, did, seconds, areas)
+    return costs.cost_fields(inputs.prices, did, seconds, areas)
 
 
 def _traffic(model: Model) -> dict[str, parts.TensorTraffic]:
@@ -160,14 +160,14 @@ def components_of(kernel: Kernel) -> dict[str, parts.Component]:
     return {name: _component(part) for name, part in kernel.statistics().items()}
 
 
-def _component(given: ComponentStatistics) -> parts.Component:
+def _component(statistics: ComponentStatistics) -> parts.Component:
     return parts.Component(
-        cycles=given.cycles,
-        busy=given.busy,
-        input_stall=sum(given.input_stall.values()),
-        output_stall=sum(given.output_stall.values()),
-        idle=given.idle,
-        input_stall_by_port=given.input_stall,
-        output_stall_by_port=given.output_stall,
-        counters=given.counters,
+        cycles=statistics.cycles,
+        busy=statistics.busy,
+        input_stall=sum(statistics.input_stall.values()),
+        output_stall=sum(statistics.output_stall.values()),
+        idle=statistics.idle,
+        input_stall_by_port=statistics.input_stall,
+        output_stall_by_port=statistics.output_stall,
+        counters=statistics.counters,
     )

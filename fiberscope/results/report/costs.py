@@ -14,7 +14,7 @@ from fiberscope.results.costs.prices import Prices, priced
 from fiberscope.results.report import parts
 from fiberscope.sim.names import family_name
 
-__all__ = ["counted", "energies_together", "prices_of", "told", "told_area", "told_energy"]
+__all__ = ["area_fields", "cost_fields", "counted", "energies_together", "energy_fields", "prices_of"]
 
 Areas: TypeAlias = tuple[Mapping[str, float], Iterable[str]]
 
@@ -36,14 +36,16 @@ def counted(
 ) -> Counted:
     """What a run did, by family."""
     families: dict[str, list[dict[str, int]]] = {}
-    for name, one in components.items():
-        counters = {**one.counters, "busy": one.busy, "cycles": one.cycles}
+    for name, component in components.items():
+        counters = {**component.counters, "busy": component.busy, "cycles": component.cycles}
         families.setdefault(family_name(name), []).append(counters)
-    bits = {name: (8 * one.read_bytes, 8 * one.write_bytes) for name, one in traffic.items()}
+    bits = {name: (8 * tensor.read_bytes, 8 * tensor.write_bytes) for name, tensor in traffic.items()}
     return Counted(families, bits, operations)
 
 
-def told(prices: Prices | None, did: Counted, seconds: float, areas: Areas | None = None) -> dict[str, Any]:
+def cost_fields(
+    prices: Prices | None, did: Counted, seconds: float, areas: Areas | None = None
+) -> dict[str, Any]:
     """The fields of a report that say what a run cost; none of a machine without prices.
 
     Args:
@@ -54,18 +56,18 @@ def told(prices: Prices | None, did: Counted, seconds: float, areas: Areas | Non
     """
     if prices is None:
         return {}
-    found = bill(did, prices)
-    energy = told_energy(found.picojoules, found.energy_without, seconds)
-    return {**energy, **told_area(*(areas or (found.um2, found.area_without)))}
+    costs = bill(did, prices)
+    energy = energy_fields(costs.picojoules, costs.energy_without, seconds)
+    return {**energy, **area_fields(*(areas or (costs.um2, costs.area_without)))}
 
 
-def told_area(um2: Mapping[str, float], without: Iterable[str]) -> dict[str, Any]:
+def area_fields(um2: Mapping[str, float], without: Iterable[str]) -> dict[str, Any]:
     """The fields of its area; of a machine of which none is known null."""
     area = parts.Area(by_component=dict(um2), without=tuple(without))
     return {"area_um2": sum(um2.values()) if um2 else None, "area": area}
 
 
-def told_energy(
+def energy_fields(
     spent: Mapping[str, Mapping[str, float]], without: Iterable[str], seconds: float
 ) -> dict[str, Any]:
     """Those of its energy, in pJ by component and action."""
@@ -79,8 +81,8 @@ def energies_together(energies: Iterable[parts.Energy], seconds: float) -> dict[
     """Those of runs one after another, added up."""
     spent: dict[str, Counter[str]] = {}
     without: dict[str, None] = {}
-    for one in energies:
-        without |= dict.fromkeys(one.without)
-        for name, actions in one.by_component.items():
+    for energy in energies:
+        without |= dict.fromkeys(energy.without)
+        for name, actions in energy.by_component.items():
             spent.setdefault(name, Counter()).update(actions)
-    return told_energy(spent, without, seconds)
+    return energy_fields(spent, without, seconds)

@@ -85,7 +85,7 @@ def _provenance(report: Report) -> dict[str, Any]:
         **_source(report.source),
         "A": f"{report.workload.name} ({report.workload.digest[:12]})",
         "B": f"{b.name} ({b.digest[:12]})" if b else "A",
-        **{f"{one.name} of more": one.digest[:12] for one in report.workload.more},
+        **{f"{operand.name} of more": operand.digest[:12] for operand in report.workload.more},
         **(report.environment.model_dump() if report.environment else {}),
     }
 
@@ -103,7 +103,7 @@ def _given(report: Report) -> dict[str, Any]:
         "ending": report.ending,
         "fidelity": report.fidelity,
         **_problem(report),
-        **{f"memory.format.{name}": one.source for name, one in _converted(report).items()},
+        **{f"memory.format.{name}": conversion.source for name, conversion in _converted(report).items()},
         **leaves(report.config),
     }
 
@@ -123,7 +123,9 @@ def _changes(before: Report, after: Report) -> Iterator[Change]:
     yield _count("cycles", before.cycles, after.cycles)
     for name in dict.fromkeys([*before.operations, *after.operations]):
         yield _count(f"operations {name}", before.operations.get(name, 0), after.operations.get(name, 0))
-    converted = [{name: one.cycles for name, one in _converted(run).items()} for run in (before, after)]
+    converted = [
+        {name: conversion.cycles for name, conversion in _converted(run).items()} for run in (before, after)
+    ]
     for name in dict.fromkeys([*converted[0], *converted[1]]):
         yield _count(f"conversion {name} cycles", converted[0].get(name, 0), converted[1].get(name, 0))
     yield from _traffic(before, after)
@@ -155,7 +157,10 @@ def _traffic(before: Report, after: Report) -> Iterator[Change]:
 
 def _moved(report: Report) -> dict[str, TensorTraffic | Conversion]:
     """What moved bytes: the run's tensors, and the conversions before it."""
-    return {**report.traffic, **{f"conversion {name}": one for name, one in _converted(report).items()}}
+    return {
+        **report.traffic,
+        **{f"conversion {name}": conversion for name, conversion in _converted(report).items()},
+    }
 
 
 def _family(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:

@@ -51,8 +51,8 @@ class Report(Record):
         """
         from fiberscope.results.report.numbers import leaves, numbers  # noqa: PLC0415  (few runs go into a table)
 
-        told = {"accelerator": self.accelerator, "workload": self.workload.name}
-        return {**told, **numbers(self), **leaves(self.config)}
+        columns = {"accelerator": self.accelerator, "workload": self.workload.name}
+        return {**columns, **numbers(self), **leaves(self.config)}
 
     def __dir__(self) -> list[str]:
         """What is of a report, without the names that every model of Pydantic has."""

@@ -43,15 +43,15 @@ class Family:
 
 def members(family: str, components: Mapping[str, Component]) -> list[Component]:
     """The components of a family."""
-    return [one for name, one in components.items() if family_name(name) == family]
+    return [component for name, component in components.items() if family_name(name) == family]
 
 
 def families(components: Mapping[str, Component]) -> dict[str, Family]:
     """The families of a machine's components by name, in the order of their first members."""
-    found: dict[str, dict[str, Component]] = {}
+    components_by_family: dict[str, dict[str, Component]] = {}
     for name, component in components.items():
-        found.setdefault(family_name(name), {})[name] = component
-    return {name: _family(name, kin) for name, kin in found.items()}
+        components_by_family.setdefault(family_name(name), {})[name] = component
+    return {name: _family(name, kin) for name, kin in components_by_family.items()}
 
 
 def _family(name: str, members: Mapping[str, Component]) -> Family:

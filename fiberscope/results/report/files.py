@@ -139,11 +139,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path 
         seen[name] = path
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, other: Path) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(first, other)
     except OSError:  # one of them is not there yet
-        return os.path.realpath(one) == os.path.realpath(other)
+        return os.path.realpath(first) == os.path.realpath(other)
 
 
 def make_folder(folder: Path) -> None:
@@ -208,4 +208,7 @@ def operand_files(operands: Mapping[str, str | None]) -> dict[str, Path | None]:
     """The same of operands by name."""
     from fiberscope.workloads import file_of  # noqa: PLC0415  (it takes time to load)
 
-    return {f"the matrix {name}": None if one is None else file_of(one) for name, one in operands.items()}
+    return {
+        f"the matrix {name}": None if operand is None else file_of(operand)
+        for name, operand in operands.items()
+    }

@@ -25,7 +25,7 @@ def framed(
     *,
     config: Mapping[str, Any],
     cycles: int,
-    **told: Any,  # noqa: ANN401  (the fields of the report)
+    **fields: Any,  # noqa: ANN401  (the fields of the report)
 ) -> Report:
     """The report of a run in this process: what a fidelity tells, and what is told of every run.
 
@@ -45,7 +45,7 @@ def framed(
         cycles=cycles,
         environment=environment(),
         host=host.measured(timing, cycles, multiplies, ticks),
-        **(unknown | told),
+        **(unknown | fields),
     )
 
 
@@ -55,7 +55,7 @@ def workload(operands: Iterable[object]) -> parts.Workload:
     Args:
         operands: each with what a report says of one: its name, where it is from, its shape.
     """
-    first, *others = ({name: getattr(one, name) for name in _OPERAND} for one in operands)
+    first, *others = ({name: getattr(operand, name) for name in _OPERAND} for operand in operands)
     beside = [parts.Operand(**other) for other in others]
     return parts.Workload(**first, b=beside[0] if beside else None, more=tuple(beside[1:]))
 
@@ -70,15 +70,15 @@ def verification(
         comparisons: of each, with its tolerance.
         tolerance: of none.
     """
-    tolerance = max((one.tolerance for one in comparisons), default=tolerance)
+    tolerance = max((comparison.tolerance for comparison in comparisons), default=tolerance)
     if not comparisons:
         return parts.Verification(reference=reference, passed=None, tolerance=tolerance)
-    error = max(one.max_relative_error for one in comparisons)
+    error = max(comparison.max_relative_error for comparison in comparisons)
     return parts.Verification(
         reference=reference,
-        passed=all(one.passed for one in comparisons),
+        passed=all(comparison.passed for comparison in comparisons),
         max_relative_error=error if math.isfinite(error) else None,
         tolerance=tolerance,
-        missing=sum(one.missing for one in comparisons),
-        extra=sum(one.extra for one in comparisons),
+        missing=sum(comparison.missing for comparison in comparisons),
+        extra=sum(comparison.extra for comparison in comparisons),
     )

@@ -42,8 +42,8 @@ def hertz() -> float | None:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    found = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, flags=re.MULTILINE)
-    return max(float(megahertz) for megahertz in found) * 1e6 if found else None
+    clocks = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, flags=re.MULTILINE)
+    return max(float(megahertz) for megahertz in clocks) * 1e6 if clocks else None
 
 
 def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
@@ -79,8 +79,8 @@ def environment() -> Environment:
 
 def _version(library: str) -> str:
     """Of a library that need not be imported; the rest of what is said of it takes milliseconds to parse."""
-    found = re.search("^Version: (.*)$", distribution(library).read_text("METADATA") or "", re.MULTILINE)
-    return found[1] if found else distribution(library).version
+    match = re.search("^Version: (.*)$", distribution(library).read_text("METADATA") or "", re.MULTILINE)
+    return match[1] if match else distribution(library).version
 
 
 def _build(folder: Path) -> str:

@@ -31,10 +31,12 @@ def numbers(report: Record) -> dict[str, Any]:
 
 def leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Parameters by dotted key."""
-    found: dict[str, Any] = {}
+    leaf_values: dict[str, Any] = {}
     for key, value in config.items():
-        found |= leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found
+        leaf_values |= (
+            leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+        )
+    return leaf_values
 
 
 def _costs(report: Record) -> dict[str, float | None]:

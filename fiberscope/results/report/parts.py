@@ -235,7 +235,7 @@ class Teaal(_Part):
     @property
     def by_einsum(self) -> dict[str, dict[str, Any]]:
         """The components of each Einsum with what they did; what is of all Einsums is left out."""
-        return {name: told for name, told in self.metrics.items() if isinstance(told, dict)}
+        return {name: metrics for name, metrics in self.metrics.items() if isinstance(metrics, dict)}
 
 
 class Conversion(_Part):

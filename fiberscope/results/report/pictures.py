@@ -156,8 +156,8 @@ def _times(axes: Axes, counted: Teaal) -> None:
     ends: dict[str, float] = {}
     rows: list[str] = []
     for einsum, components in counted.by_einsum.items():
-        for component, told in components.items():
-            start, length = ends.get(component, 0.0), 1e9 * told["time"]
+        for component, metrics in components.items():
+            start, length = ends.get(component, 0.0), 1e9 * metrics["time"]
             axes.barh([component], [length], left=[start], edgecolor="white", color=WORK)
             rows += [] if component in rows else [component]
             axes.text(
@@ -187,8 +187,8 @@ def _level_energies(axes: Axes, report: Report) -> None:
     tensors = dict.fromkeys(name for level in report.levels.values() for name in level.tensors)
     parts: dict[str, dict[str, float]] = {name: {} for name in (*tensors, "leakage", "computes")}
     for name, level in report.levels.items():
-        for tensor, told in level.tensors.items():
-            parts[tensor][name] = told.energy_pj
+        for tensor, level_tensor in level.tensors.items():
+            parts[tensor][name] = level_tensor.energy_pj
         parts["leakage"][name] = level.leak_pj
     if report.analytical:
         parts["computes"]["compute"] = report.analytical.compute.energy_pj
@@ -259,12 +259,12 @@ def _by_iteration(place: Any, iterations: Sequence[Iteration]) -> None:  # noqa:
     """Active vertices above, cycles with edges and with vertices below, by iteration."""
     upper, lower = place.subgridspec(2, 1).subplots(sharex=True)
     edges = [number + 0.5 for number in range(len(iterations) + 1)]
-    upper.stairs([one.frontier for one in iterations], edges, fill=True, color=WORK)
+    upper.stairs([iteration.frontier for iteration in iterations], edges, fill=True, color=WORK)
     upper.set_yscale("log")
     upper.set_title("By iteration", loc="left")
     upper.set_ylabel("active\nvertices", fontsize="small")
-    processing = [one.applied - one.began for one in iterations]
-    whole = [one.ended - one.began for one in iterations]
+    processing = [iteration.applied - iteration.began for iteration in iterations]
+    whole = [iteration.ended - iteration.began for iteration in iterations]
     lower.stairs(processing, edges, fill=True, color=READ, label="with edges")
     lower.stairs(whole, edges, baseline=processing, fill=True, color=WRITTEN, label="with vertices")
     lower.set_ylabel("cycles", fontsize="small")

@@ -75,7 +75,7 @@ def _tns(file: io.BytesIO, answer: Any) -> None:  # noqa: ANN401
     if not isinstance(answer, SparseTensor):
         tensor = SparseTensor.from_matrix(sparse.csr_array(_of_two_ranks(answer)))
     for *place, value in zip(*tensor.coordinates, tensor.values.tolist(), strict=True):
-        file.write(f"{' '.join(str(one + 1) for one in place)} {value!r}\n".encode())
+        file.write(f"{' '.join(str(coordinate + 1) for coordinate in place)} {value!r}\n".encode())
 
 
 def _of_two_ranks(answer: Any) -> Any:  # noqa: ANN401

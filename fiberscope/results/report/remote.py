@@ -20,8 +20,8 @@ _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)  # of the two sl
 
 def address_of(path: str | Path) -> str:
     """The address that a path is; empty if it is of this computer."""
-    found = _ADDRESS.fullmatch(str(path))
-    return "{}://{}".format(*found.groups()) if found else ""
+    match = _ADDRESS.fullmatch(str(path))
+    return "{}://{}".format(*match.groups()) if match else ""
 
 
 def opened(address: str) -> UPath:
@@ -33,11 +33,11 @@ def opened(address: str) -> UPath:
     from upath import UPath  # noqa: PLC0415  (files of this computer need none)
 
     try:
-        found = UPath(address, use_listings_cache=False, skip_instance_cache=True)
-        found.fs  # noqa: B018  (made when it is asked for: where the library is missing)
+        remote_path = UPath(address, use_listings_cache=False, skip_instance_cache=True)
+        remote_path.fs  # noqa: B018  (made when it is asked for: where the library is missing)
     except (ImportError, ValueError) as error:
         raise InputError(f"{address}: {' '.join(str(error).split())}") from error
-    return found
+    return remote_path
 
 
 @contextmanager

@@ -152,8 +152,8 @@ def _steps(chain: Chain) -> RenderableType:
         multiplies, product = step.operations.get("multiply"), step.product
         moved = sum(part.moved_bytes for part in step.traffic.values())
         counts = [step.cycles, multiplies, None if product is None else product.nonzeros]
-        told = ["" if count is None else f"{count:,}" for count in counts]
-        table.add_row(Text(f"  {name}"), *told[:2], _size(moved), told[2])
+        texts = ["" if count is None else f"{count:,}" for count in counts]
+        table.add_row(Text(f"  {name}"), *texts[:2], _size(moved), texts[2])
     return table
 
 
@@ -162,9 +162,9 @@ def _iterations(report: Record) -> str:
     iterations = report.iterations
     if not iterations:
         return ""
-    edges = sum(one.applied - one.began for one in iterations)
-    vertices = sum(one.ended - one.applied for one in iterations)
-    largest = max(one.frontier for one in iterations)
+    edges = sum(iteration.applied - iteration.began for iteration in iterations)
+    vertices = sum(iteration.ended - iteration.applied for iteration in iterations)
+    largest = max(iteration.frontier for iteration in iterations)
     return (
         f"{len(iterations):,}, of up to {largest:,} active vertices; "
         f"{edges:,} cycles with edges, {vertices:,} with vertices"
@@ -219,8 +219,8 @@ def _traffic(report: Record) -> RenderableType:
     table.add_column(justify="right", min_width=12)
     table.add_column(justify="right", min_width=12)
     table.add_column(justify="right", min_width=12)
-    told = any(part.useful_bytes is not None for part in report.traffic.values())
-    table.add_row(Text("Traffic", "bold"), "read", "written", "useful" if told else "")
+    has_useful = any(part.useful_bytes is not None for part in report.traffic.values())
+    table.add_row(Text("Traffic", "bold"), "read", "written", "useful" if has_useful else "")
     for name, part in report.traffic.items():
         useful = "" if part.useful_bytes is None else _size(part.useful_bytes)
         table.add_row(Text(f"  {name}"), _size(part.read_bytes), _size(part.write_bytes), useful)
@@ -264,15 +264,16 @@ def _converted(report: Record) -> str:
     """The operands that were converted before the run, and what the run takes with that and without."""
     if report.chain is not None:
         return _kept(report.chain, report.seconds)
-    told = report.conversions
-    if told is None:
+    conversions = report.conversions
+    if conversions is None:
         return ""
     parts = [
-        f"{name} from {one.source} to {one.target} before the run, in {one.cycles:,} cycles of MINT"
-        for name, one in told.operands.items()
+        f"{name} from {conversion.source} to {conversion.target} before the run, "
+        f"in {conversion.cycles:,} cycles of MINT"
+        for name, conversion in conversions.operands.items()
     ]
-    beside = f"{_time(told.seconds)} and {_size(told.traffic_bytes)} with it"
-    without = f"{_time(told.seconds_without)} and {_size(told.traffic_bytes_without)} without"
+    beside = f"{_time(conversions.seconds)} and {_size(conversions.traffic_bytes)} with it"
+    without = f"{_time(conversions.seconds_without)} and {_size(conversions.traffic_bytes_without)} without"
     return f"{'; '.join(parts)}: {beside}, {without}"
 
 
@@ -280,8 +281,8 @@ def _kept(chain: Chain, without: float) -> str:
     """What a chain takes with the conversions of its products, if there are any."""
     if not chain.written:
         return ""
-    one = next(iter(chain.written.values()))
-    named = f"{', '.join(chain.written)} to {one.target} when written, and back when used"
+    conversion = next(iter(chain.written.values()))
+    named = f"{', '.join(chain.written)} to {conversion.target} when written, and back when used"
     return (
         f"{named}: {_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it, {_time(without)} without"
     )
@@ -305,9 +306,9 @@ def verified(report: Record) -> str:
 def _host(report: Record) -> str:
     host = report.host
     rates = {"ticks/s": host.ticks_per_second, "multiplies/s": host.multiplies_per_second}
-    known = "".join(f", {_count(rate)} {unit}" for unit, rate in rates.items() if rate is not None)
+    rates_text = "".join(f", {_count(rate)} {unit}" for unit, rate in rates.items() if rate is not None)
     return (
-        f"{host.seconds:.2f} s{known}, {_size(host.peak_memory_bytes)} of memory"
+        f"{host.seconds:.2f} s{rates_text}, {_size(host.peak_memory_bytes)} of memory"
         f"{'' if host.compiled else '; engine NOT compiled, expect it to be slow'}"
     )
 

@@ -116,9 +116,13 @@ def encoded(row: Mapping[str, object], parameters: Mapping[str, object]) -> byte
         row: by column; what is None or not there is null.
         parameters: those that were given, by dotted key, as they were used.
     """
-    given = {column_of(key): value if _is_plain(value) else str(value) for key, value in parameters.items()}
+    parameter_columns = {
+        column_of(key): value if _is_plain(value) else str(value) for key, value in parameters.items()
+    }
     keys = {column_of(key): key for key in parameters}
-    return gzip.compress(json.dumps(spelt([{**row, **given}, keys])).encode(), compresslevel=1, mtime=0)
+    return gzip.compress(
+        json.dumps(spelt([{**row, **parameter_columns}, keys])).encode(), compresslevel=1, mtime=0
+    )
 
 
 def _is_plain(value: object) -> bool:
@@ -161,16 +165,16 @@ def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """
     fields = {name: pa.field(name, kind) for name, kind in FIXED.items()}
     for field in (field for schema in schemas for field in schema):
-        known = fields.get(field.name, field)
-        fields[field.name] = field.with_type(_common(known.type, field.type))
+        before = fields.get(field.name, field)
+        fields[field.name] = field.with_type(_common(before.type, field.type))
     others = sorted(name for name in fields if name not in FIXED)
     return pa.schema([fields[name] for name in (*FIXED, *others)])
 
 
-def _common(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    if one == other:
-        return one
-    return NUMBER if {one, other} == {COUNT, NUMBER} else TEXT
+def _common(first: pa.DataType, other: pa.DataType) -> pa.DataType:
+    if first == other:
+        return first
+    return NUMBER if {first, other} == {COUNT, NUMBER} else TEXT
 
 
 def widened(table: pa.Table, schema: pa.Schema) -> pa.Table:

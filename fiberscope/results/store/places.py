@@ -144,12 +144,12 @@ class _Remote(Place):
 
     def files(self, folder: Address, pattern: str) -> list[Address]:
         try:
-            found = self.filesystem.ls(self.location(folder), detail=False)
+            entries = self.filesystem.ls(self.location(folder), detail=False)
         except FileNotFoundError:  # no object's name begins so
             return []
         return [
             folder / name
-            for name in sorted(each.rpartition("/")[2] for each in found)
+            for name in sorted(each.rpartition("/")[2] for each in entries)
             if fnmatchcase(name, pattern)
         ]
 
@@ -158,8 +158,8 @@ class _Remote(Place):
 
     def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
         """The same, asked for together."""
-        found = self.filesystem.cat([*map(self.location, files)], on_error="omit") if files else {}
-        yield from ((file, found[place]) for file in files if (place := self.location(file)) in found)
+        contents = self.filesystem.cat([*map(self.location, files)], on_error="omit") if files else {}
+        yield from ((file, contents[place]) for file in files if (place := self.location(file)) in contents)
 
     def remove(self, files: Sequence[Address]) -> None:
         if files:

@@ -41,15 +41,15 @@ def run(sql: str, rows: Sequence[str] | pa.Table, filesystem: AbstractFileSystem
     with duckdb.connect(":memory:") as connection, ThreadPoolExecutor(1) as beside:
         if filesystem is not None:
             connection.register_filesystem(filesystem)
-        found = beside.submit(_table, connection, sql, rows)
+        future = beside.submit(_table, connection, sql, rows)
         try:
-            while not found.done():  # a signal that another thread got is heard of in between
-                wait([found], LOOK_SECONDS)
-            return found.result()
+            while not future.done():  # a signal that another thread got is heard of in between
+                wait([future], LOOK_SECONDS)
+            return future.result()
         except KeyboardInterrupt:
-            while not found.done():  # one that is about to begin would not hear of it
+            while not future.done():  # one that is about to begin would not hear of it
                 connection.interrupt()
-                wait([found], LOOK_SECONDS)
+                wait([future], LOOK_SECONDS)
             raise
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             raise AskedWrongError(f"{' '.join(sql.split())}: {_line(error)}") from error

@@ -124,8 +124,8 @@ class Store:
 
     def frame(self) -> pd.DataFrame:
         """A row a finished point, with all columns but the report."""
-        found: pd.DataFrame = self.table(f"SELECT * EXCLUDE ({LARGE}) FROM runs").to_pandas()
-        return found
+        frame: pd.DataFrame = self.table(f"SELECT * EXCLUDE ({LARGE}) FROM runs").to_pandas()
+        return frame
 
     def reports(self, digests: Collection[str]) -> dict[str, Report]:
         """The reports of runs by digest; a run that was refused or killed has none."""
@@ -205,8 +205,8 @@ class Store:
     def _count(self, part: Address) -> int:
         """How many rows a part has."""
         with _readable(part):
-            found = pq.read_metadata(self._place.location(part), filesystem=self._place.filesystem)
-        rows: int = found.num_rows
+            metadata = pq.read_metadata(self._place.location(part), filesystem=self._place.filesystem)
+        rows: int = metadata.num_rows
         return rows
 
     def _has_all_columns(self, part: Address) -> bool:
@@ -234,9 +234,9 @@ def _readable(file: Address) -> Iterator[None]:
         yield
     except (ValueError, OSError) as error:  # pyarrow's are ValueErrors
         said = str(error).replace(f"Could not open Parquet input source '{file}': ", "")
-        told = " ".join(said.partition(". ")[0].split()).rstrip(".:")
+        reason = " ".join(said.partition(". ")[0].split()).rstrip(".:")
         raise InputError(
-            f"{file}: is damaged: {told}; take it out of the store, and its points run again"
+            f"{file}: is damaged: {reason}; take it out of the store, and its points run again"
         ) from error
 
 

@@ -41,27 +41,27 @@ class Chain:
         Raises:
             InputError: a part that is no product, or names that make no sense together.
         """
-        found: list[Product] = []
+        products: list[Product] = []
         for part in filter(str.strip, text.split(";")):
             match = _PRODUCT.fullmatch(part)
             if match is None:
                 what = "give a name to a product of two factors or more"
                 raise InputError(f"--chain: {part.strip()!r} is no product; {what}, as in Y = A X")
-            found += _of_two(match[1], _NAME.findall(match[2]))
-        if not found:
+            products += _of_two(match[1], _NAME.findall(match[2]))
+        if not products:
             raise InputError("--chain is empty; write products as in Y = A X; Z = Y W")
-        chain = cls(tuple(found))
+        chain = cls(tuple(products))
         chain._check()
         return chain
 
     def _check(self) -> None:
-        made: set[str] = set()
+        written: set[str] = set()
         for product in self.products:
-            if product.name in made:
+            if product.name in written:
                 raise InputError(f"--chain: {product.name} is made twice; give the second another name")
             if product.name in self.operands:
                 raise InputError(f"--chain: {product.name} is used before it is made, in {product}")
-            made.add(product.name)
+            written.add(product.name)
 
     def __str__(self) -> str:
         """As in ``Y = A X; Z = Y W``."""
@@ -70,11 +70,11 @@ class Chain:
     @cached_property
     def operands(self) -> tuple[str, ...]:
         """The names that must be given, in the order of their first use."""
-        made: set[str] = set()
+        written: set[str] = set()
         needed: dict[str, None] = {}
         for product in self.products:
-            needed |= dict.fromkeys(name for name in (product.left, product.right) if name not in made)
-            made.add(product.name)
+            needed |= dict.fromkeys(name for name in (product.left, product.right) if name not in written)
+            written.add(product.name)
         return tuple(needed)
 
     @property
@@ -89,18 +89,24 @@ class Chain:
     @property
     def between(self) -> tuple[str, ...]:
         """The names of products that a later one uses."""
-        return tuple(one.name for number, one in enumerate(self.products) if self.uses(one.name, number))
+        return tuple(
+            product.name for number, product in enumerate(self.products) if self.uses(product.name, number)
+        )
 
     @property
     def results(self) -> tuple[str, ...]:
         """The names of what no product uses."""
-        return tuple(one.name for number, one in enumerate(self.products) if not self.uses(one.name, number))
+        return tuple(
+            product.name
+            for number, product in enumerate(self.products)
+            if not self.uses(product.name, number)
+        )
 
 
 def _of_two(name: str, factors: Sequence[str]) -> Iterator[Product]:
     """A product of two factors or more, two at a time; what is made on the way is called by its factors."""
     left = factors[0]
     for number, right in enumerate(factors[1:], start=2):
-        made = name if number == len(factors) else " ".join(factors[:number])
-        yield Product(made, left, right)
-        left = made
+        result = name if number == len(factors) else " ".join(factors[:number])
+        yield Product(result, left, right)
+        left = result

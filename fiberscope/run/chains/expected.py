@@ -34,7 +34,7 @@ class _Expected:
     sizes: CsrArray
 
     @classmethod
-    def given(cls, matrix: CsrArray) -> _Expected:
+    def of_operand(cls, matrix: CsrArray) -> _Expected:
         """Of an operand."""
         return cls(ones_of(matrix), matrix, abs(matrix))
 
@@ -54,14 +54,14 @@ def compared(
         operands: by name, in canonical CSR.
         results: by name, as a machine made them.
     """
-    matrices = {name: _Expected.given(matrix) for name, matrix in operands.items()}
+    matrices = {name: _Expected.of_operand(matrix) for name, matrix in operands.items()}
     for product in chain.products:
         matrices[product.name] = matrices[product.left].times(matrices[product.right])
-    found = [_one(matrices[name], result) for name, result in results.items()]
+    comparisons = [_one(matrices[name], result) for name, result in results.items()]
     return Comparison(
-        max(one.max_relative_error for one in found),
-        sum(one.missing for one in found),
-        sum(one.extra for one in found),
+        max(comparison.max_relative_error for comparison in comparisons),
+        sum(comparison.missing for comparison in comparisons),
+        sum(comparison.extra for comparison in comparisons),
         TOLERANCE * len(chain.products),
     )
 

@@ -17,7 +17,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.chains.expected import compared
 from fiberscope.run.chains.total import Ran, total
-from fiberscope.run.configure import DENSE, Settled, converted, solve_converted
+from fiberscope.run.configure import DENSE, ResolvedRun, converted, solve_converted
 from fiberscope.run.execute import Course
 from fiberscope.workloads import Workload, WorkloadError, from_scipy
 from fiberscope.workloads.canonical import CsrArray
@@ -28,7 +28,7 @@ __all__ = ["load_operands", "solve_chain"]
 
 
 def solve_chain(
-    ready: Settled,
+    ready: ResolvedRun,
     operands: Mapping[str, object],
     course: Course,
 ) -> Report:
@@ -48,16 +48,16 @@ def solve_chain(
     _check(ready, chain, operands)
     _check_outputs(course)
     start = time.perf_counter()
-    asked, made = course.asked, None
+    asked, provenance = course.asked, None
     if asked is not None:
-        made = source(ready.roots(asked.machine, course.parts.values()), asked)
-    given = load_operands(chain, operands, asked is not None and asked.exact, course.tell)
-    running = Ran(ready, chain, replace(course, asked=None), dict(given))
+        provenance = source(ready.roots(asked.machine, course.parts.values()), asked)
+    loaded = load_operands(chain, operands, asked is not None and asked.exact, course.tell)
+    running = Ran(ready, chain, replace(course, asked=None), dict(loaded))
     for number, product in enumerate(chain.products):
         if not _step(running, number, product):
             break
-    comparison = _comparison(running, given)
-    report = total(running, given, comparison, time.perf_counter() - start, made)
+    comparison = _comparison(running, loaded)
+    report = total(running, loaded, comparison, time.perf_counter() - start, provenance)
     if comparison is not None and not comparison.passed:
         raise VerificationError(f"{chain}: what came out is not the product of the operands", report)
     return report
@@ -78,7 +78,7 @@ def load_operands(
     return {name: load_operand(operands[name], name, exact, progress) for name in chain.operands}
 
 
-def _check(ready: Settled, chain: Chain, operands: Mapping[str, object]) -> None:
+def _check(ready: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> None:
     """Refuse a machine that does not multiply, names that do not fit, and formats that nothing converts."""
     kind = ready.kind
     if len(ready.maker.kind.tensors) < 2:
@@ -98,7 +98,7 @@ def _check(ready: Settled, chain: Chain, operands: Mapping[str, object]) -> None
 def _check_outputs(course: Course) -> None:
     """Refuse what is recorded of one run alone."""
     recorded = {"waveform": course.waveform, "memory trace": course.memory_trace, "timeline": course.states}
-    for what in (what for what, given in recorded.items() if given is not None):
+    for what in (what for what, path in recorded.items() if path is not None):
         raise InputError(
             f"a {what} is of one product; run it by itself, on the product before it (--product)"
         )
@@ -121,21 +121,21 @@ def _step(running: Ran, number: int, product: Product) -> bool:
     running.steps[product.name] = report
     if not report.complete:
         return False
-    made = running.tensors[product.name] = from_scipy(report.result, product.name)
+    tensor = running.tensors[product.name] = from_scipy(report.result, product.name)
     kept = ready.formats.get(product.name)
     if kept is not None:
         formats = ready.kind.reads["A"], kept
-        running.written[product.name] = converted(ready.configured, made, formats, course)
+        running.written[product.name] = converted(ready.configured, tensor, formats, course)
     return True
 
 
 def _formats(running: Ran, product: Product) -> dict[str, str]:
     """The formats that a product's factors are converted from, by the machine's names of them."""
     kept = running.ready.formats
-    found = {"A": kept.get(product.left), "B": kept.get(product.right)}
+    names = {"A": kept.get(product.left), "B": kept.get(product.right)}
     if product.left == product.right:
-        del found["B"]
-    return {letter: name for letter, name in found.items() if name is not None}
+        del names["B"]
+    return {letter: name for letter, name in names.items() if name is not None}
 
 
 def _as_written(running: Ran, product: Product) -> dict[str, CsrArray]:
@@ -149,10 +149,10 @@ def _as_written(running: Ran, product: Product) -> dict[str, CsrArray]:
     }
 
 
-def _comparison(running: Ran, given: Mapping[str, Workload]) -> Comparison | None:
+def _comparison(running: Ran, operands: Mapping[str, Workload]) -> Comparison | None:
     """Of what came out with scipy's products of the operands; None if the chain did not come to its end."""
     if any(name not in running.tensors for name in running.chain.results):
         return None
     running.course.tell("verifying", 0, 0)
     results: dict[str, Any] = {name: running.steps[name].result for name in running.chain.results}
-    return compared(running.chain, {name: one.matrix for name, one in given.items()}, results)
+    return compared(running.chain, {name: workload.matrix for name, workload in operands.items()}, results)

@@ -13,7 +13,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.frame import framed, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.chains.chain import Chain, Product
-from fiberscope.run.configure import Settled
+from fiberscope.run.configure import ResolvedRun
 from fiberscope.run.execute import Course
 from fiberscope.workloads import Workload
 from fiberscope.workloads.verification import Comparison
@@ -27,7 +27,7 @@ _CYCLES = {"cycles", "busy", "input_stall", "output_stall", "idle"}
 class Ran:
     """A chain that runs or ran: its matrices by name, and the reports of the products that are done."""
 
-    ready: Settled
+    ready: ResolvedRun
     chain: Chain
     course: Course
     tensors: dict[str, Workload]
@@ -37,10 +37,10 @@ class Ran:
 
 def total(
     ran: Ran,
-    given: Mapping[str, Workload],
+    operands: Mapping[str, Workload],
     comparison: Comparison | None,
     seconds: float,
-    made: parts.Source | None,
+    provenance: parts.Source | None,
 ) -> Report:
     """Totals of all products that ran, and the report of each.
 
@@ -52,12 +52,14 @@ def total(
         made: by what sources.
     """
     steps = list(ran.steps.values())
-    last, simulated = steps[-1], sum(one.host.simulation_seconds for one in steps)
-    operations = _summed(one.operations for one in steps)
+    last, simulated = steps[-1], sum(step.host.simulation_seconds for step in steps)
+    operations = _summed(step.operations for step in steps)
     ticks = [
-        one.host.ticks_per_second * one.host.simulation_seconds for one in steps if one.host.ticks_per_second
+        step.host.ticks_per_second * step.host.simulation_seconds
+        for step in steps
+        if step.host.ticks_per_second
     ]
-    traffic, length = _traffic(ran), sum(one.seconds for one in steps)
+    traffic, length = _traffic(ran), sum(step.seconds for step in steps)
     return framed(
         Timing(seconds, simulated),
         operations.get("multiply"),
@@ -67,22 +69,22 @@ def total(
         parts=last.parts,
         complete=comparison is not None,
         ending=last.ending,
-        workload=workload(given.values()),
+        workload=workload(operands.values()),
         problem=parts.Problem(kind="chain", title=str(ran.chain)),
         config=ran.ready.configured.model_dump(mode="json"),
-        chosen=tuple(f"{name}: {one}" for name, report in ran.steps.items() for one in report.chosen),
-        cycles=sum(one.cycles for one in steps),
+        chosen=tuple(f"{name}: {choice}" for name, report in ran.steps.items() for choice in report.chosen),
+        cycles=sum(step.cycles for step in steps),
         seconds=length,
         operations=operations,
         traffic=traffic,
-        traffic_minimum_bytes=sum(one.traffic_minimum_bytes or 0 for one in steps) or None,
-        memory=_memory([one.memory for one in steps if one.memory], _moved(traffic.values()), length),
+        traffic_minimum_bytes=sum(step.traffic_minimum_bytes or 0 for step in steps) or None,
+        memory=_memory([step.memory for step in steps if step.memory], _moved(traffic.values()), length),
         product=last.product if comparison else None,
         verification=_verification(last, comparison),
         bottleneck=_longest(ran.steps),
         components=_components(steps),
         chain=_chain(ran),
-        source=made,
+        source=provenance,
         **_costs(steps, length),
     ).holding(last.result)
 
@@ -96,7 +98,7 @@ def _verification(last: Report, comparison: Comparison | None) -> parts.Verifica
 
 def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
     """Energy of all products, and the machine's area; conversions are in neither."""
-    energies = [one.energy for one in steps if one.energy]
+    energies = [step.energy for step in steps if step.energy]
     if len(energies) < len(steps):
         return {}
     area = {"area": steps[-1].area, "area_um2": steps[-1].area_um2}
@@ -106,19 +108,19 @@ def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
 def _traffic(ran: Ran) -> dict[str, parts.TensorTraffic]:
     """Bytes by the chain's names; what a machine moves besides operands and product under its own name."""
     first, second = ran.ready.maker.kind.tensors[:2]
-    found: dict[str, list[parts.TensorTraffic]] = {}
-    for product in (one for one in ran.chain.products if one.name in ran.steps):
+    moved_by_tensor: dict[str, list[parts.TensorTraffic]] = {}
+    for product in (product_ for product_ in ran.chain.products if product_.name in ran.steps):
         names = {first: product.left, second: product.right, "Z": product.name}
         for name, moved in ran.steps[product.name].traffic.items():
-            found.setdefault(names.get(name, name), []).append(moved)
-    return {name: _together(moved) for name, moved in found.items()}
+            moved_by_tensor.setdefault(names.get(name, name), []).append(moved)
+    return {name: _together(moved) for name, moved in moved_by_tensor.items()}
 
 
 def _together(moved: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
     all_of_it = list(moved)
 
     def total(key: str) -> int | None:
-        values = [getattr(one, key) for one in all_of_it]
+        values = [getattr(section, key) for section in all_of_it]
         return None if None in values else sum(values)
 
     return parts.TensorTraffic.model_validate({key: total(key) for key in parts.TensorTraffic.model_fields})
@@ -126,14 +128,14 @@ def _together(moved: Iterable[parts.TensorTraffic]) -> parts.TensorTraffic:
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Counts by name, added up; those of zero stay."""
-    found: Counter[str] = Counter()
-    for one in counts:
-        found.update(one)
-    return dict(found)
+    sums: Counter[str] = Counter()
+    for counts_ in counts:
+        sums.update(counts_)
+    return dict(sums)
 
 
 def _moved(traffic: Iterable[parts.TensorTraffic]) -> int:
-    return sum(one.moved_bytes for one in traffic)
+    return sum(tensor.moved_bytes for tensor in traffic)
 
 
 def _memory(used: list[parts.Memory], moved: int, seconds: float) -> parts.Memory | None:
@@ -141,29 +143,29 @@ def _memory(used: list[parts.Memory], moved: int, seconds: float) -> parts.Memor
         return None
     rate, peak = moved / seconds if seconds else 0.0, used[0].peak_bytes_per_second
     return parts.Memory(
-        row_hits=sum(one.row_hits for one in used),
-        row_misses=sum(one.row_misses for one in used),
-        row_conflicts=sum(one.row_conflicts for one in used),
+        row_hits=sum(memory.row_hits for memory in used),
+        row_misses=sum(memory.row_misses for memory in used),
+        row_conflicts=sum(memory.row_conflicts for memory in used),
         bytes_per_second=rate,
         peak_bytes_per_second=peak,
         utilization=rate / peak,
-        counters=_summed(one.counters for one in used),
+        counters=_summed(memory.counters for memory in used),
     )
 
 
 def _components(steps: Iterable[Report]) -> dict[str, parts.Component]:
     """The cycles of each component over all products; its counters stand with each product alone."""
-    found: dict[str, list[dict[str, int]]] = {}
+    counts: dict[str, list[dict[str, int]]] = {}
     for step in steps:
-        for name, one in step.components.items():
-            found.setdefault(name, []).append(one.model_dump(include=_CYCLES))
-    return {name: parts.Component.model_validate(_summed(all_of_it)) for name, all_of_it in found.items()}
+        for name, component in step.components.items():
+            counts.setdefault(name, []).append(component.model_dump(include=_CYCLES))
+    return {name: parts.Component.model_validate(_summed(all_of_it)) for name, all_of_it in counts.items()}
 
 
 def _longest(steps: Mapping[str, Report]) -> str:
     """The product that takes longest, and what limits that one."""
     name, longest = max(steps.items(), key=lambda step: step[1].seconds)
-    share = longest.seconds / (sum(one.seconds for one in steps.values()) or 1.0)
+    share = longest.seconds / (sum(step.seconds for step in steps.values()) or 1.0)
     return f"{name} takes {share:.0%} of the time. {longest.bottleneck}"
 
 
@@ -171,7 +173,10 @@ def _chain(ran: Ran) -> parts.Chain:
     moved = sum(_moved(step.traffic.values()) for step in ran.steps.values())
     conversions = [*ran.written.values()]
     conversions += [
-        one for step in ran.steps.values() if step.conversions for one in step.conversions.operands.values()
+        conversion
+        for step in ran.steps.values()
+        if step.conversions
+        for conversion in step.conversions.operands.values()
     ]
     return parts.Chain(
         text=str(ran.chain),
@@ -181,7 +186,7 @@ def _chain(ran: Ran) -> parts.Chain:
         seconds=sum(
             _with_conversions(ran, product) for product in ran.chain.products if product.name in ran.steps
         ),
-        traffic_bytes=moved + sum(one.moved_bytes for one in conversions),
+        traffic_bytes=moved + sum(conversion.moved_bytes for conversion in conversions),
     )
 
 
@@ -193,12 +198,16 @@ def _with_conversions(ran: Ran, product: Product) -> float:
     all their bytes. Its right factor is converted before.
     """
     step, written = ran.steps[product.name], ran.written.get(product.name)
-    told = dict(step.conversions.operands) if step.conversions else {}
-    streams = [] if product.left == product.right else [told.pop("A", None)]
-    ends = [one for one in (*streams, written) if one is not None]
-    beside = [one for one in ends if not one.waits_for]
-    before = [*told.values(), *(one for one in ends if one.waits_for)]
-    moved = _moved(step.traffic.values()) + sum(one.moved_bytes for one in beside)
+    waiting = dict(step.conversions.operands) if step.conversions else {}
+    streams = [] if product.left == product.right else [waiting.pop("A", None)]
+    ends = [conversion for conversion in (*streams, written) if conversion is not None]
+    beside = [conversion for conversion in ends if not conversion.waits_for]
+    before = [*waiting.values(), *(conversion for conversion in ends if conversion.waits_for)]
+    moved = _moved(step.traffic.values()) + sum(conversion.moved_bytes for conversion in beside)
     peak = step.memory.peak_bytes_per_second if step.memory else math.inf
-    together = max(step.seconds, *(one.seconds for one in beside), moved / peak) if beside else step.seconds
-    return together + sum(one.seconds for one in before)
+    together = (
+        max(step.seconds, *(conversion.seconds for conversion in beside), moved / peak)
+        if beside
+        else step.seconds
+    )
+    return together + sum(conversion.seconds for conversion in before)

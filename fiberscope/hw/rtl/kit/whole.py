@@ -31,7 +31,7 @@ class Whole:
     Args:
         compose: how the module is composed, of what the machine's kernel was given.
         stand_in: the adapter that puts it into the machine's place.
-        told: what a bench of the module has to know beside its ports, given the product, as JSON can say it.
+        bench_data: what a bench of the module needs beside its ports, given the product, as values of JSON.
 
     Raises:
         ValueError: when composed, for a machine of which there is no module.
@@ -39,7 +39,7 @@ class Whole:
 
     compose: Callable[[SeatKernel], Composition]
     stand_in: type[Adapter]
-    told: Callable[[SeatKernel, Any], Mapping[str, Any]]
+    bench_data: Callable[[SeatKernel, Any], Mapping[str, Any]]
 
 
 class Seat(Component):

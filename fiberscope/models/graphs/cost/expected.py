@@ -29,12 +29,12 @@ __all__ = [
     "distinct",
     "intersected",
     "ratio",
+    "references_in_union",
     "scaled",
     "scanned",
     "united",
     "whole",
     "with_missing",
-    "within",
     "without_empty",
     "words",
 ]
@@ -202,7 +202,7 @@ def with_missing(references: Expected, points: Expected) -> Expected:
     return _beside(points, count, scaled(points.spread, count))
 
 
-def within(references: Expected, points: Expected) -> Expected:
+def references_in_union(references: Expected, points: Expected) -> Expected:
     """The references of one operand of a union: N where others alone have the coordinate."""
     return _beside(points, min(references.count, points.count), references.spread)
 

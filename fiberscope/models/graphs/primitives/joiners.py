@@ -54,10 +54,13 @@ class _Union(Joiner):
     unites = True
 
     def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import united, within
+        from fiberscope.models.graphs.cost.expected import references_in_union, united
 
         coordinates = united(walk.ways(node), node["index"])
-        return {CRD: coordinates, **{name: within(fed[name], coordinates) for name in _references(fed)}}
+        return {
+            CRD: coordinates,
+            **{name: references_in_union(fed[name], coordinates) for name in _references(fed)},
+        }
 
     def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
         return (context.graph.arity(node),)
