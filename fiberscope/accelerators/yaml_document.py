@@ -175,4 +175,5 @@ def _named(entry: yaml.Node) -> str:
 
 
 def _is_nothing(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and str(node.tag).endswith(":null")
+    """Whether a value takes a key out: ``~`` or ``null``; an empty one leaves the key without a value."""
+    return isinstance(node, yaml.ScalarNode) and str(node.tag).endswith(":null") and bool(node.value)

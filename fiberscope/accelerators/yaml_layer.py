@@ -67,12 +67,13 @@ _ODD = re.compile(
 )
 
 
-def _resolve(tag: str, pattern: str, first: str) -> None:
-    _Scalars.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), list(first))
+def _resolve(tag: str, pattern: str, first: str, *, empty: bool = False) -> None:
+    starts = [*first, ""] if empty else list(first)
+    _Scalars.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"^(?:{pattern})$"), starts)
 
 
 _resolve("bool", "true|false", "tf")
-_resolve("null", "null|~|", "n~" + "\0")
+_resolve("null", "null|~|", "n~", empty=True)
 _resolve("int", r"[-+]?(?:0|[1-9][0-9_]{0,29})", "-+0123456789")
 _resolve("float", r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?", "-+0123456789")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,19 +16,26 @@ AnySchema = TypeVar("AnySchema", bound=BaseModel)
 
 
 def checked(schema: type[AnySchema], document: Document) -> AnySchema:
-    """The document as its schema has it.
+    """The document as its schema has it; a key without a value is as if absent.
 
     Raises:
         ConfigurationError: the first value that is not of its kind, or key that is not known.
     """
     try:
-        return schema.model_validate(document.data)
+        return schema.model_validate(_filled(document.data))
     except ValidationError as error:
         faults = [fault for fault in error.errors(include_url=False) if fault["type"] not in _CONSEQUENCES]
         faults.sort(key=lambda fault: fault["type"] != "extra_forbidden")
         raise _explained(schema, document, (faults or error.errors(include_url=False))[0]) from error
     except RecursionError as error:
         raise document.error((), "sections within sections, too deep to read") from error
+
+
+def _filled(value: object) -> object:
+    """Leave out the keys that have no value, at every depth."""
+    if isinstance(value, Mapping):
+        return {key: _filled(one) for key, one in value.items() if one is not None}
+    return [_filled(entry) for entry in value] if isinstance(value, list) else value
 
 
 _CONSEQUENCES = ("none_required",)  # of a union whose other part has the better message

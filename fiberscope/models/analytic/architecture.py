@@ -33,6 +33,7 @@ class Level:
         decompresses, compresses: whether what comes from the outer level, or goes there, may change format.
         reduces: whether partial sums may be added here.
         energy_scale: of all its actions.
+        stores: whether it can keep data; else it is a place of spatial loops alone, as a container is.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Level:
     compresses: bool = False
     reduces: bool = True
     energy_scale: float = 1.0
+    stores: bool = True
 
     @property
     def instances(self) -> int:
@@ -67,7 +69,7 @@ class Level:
     @property
     def is_unlimited(self) -> bool:
         """Whether it moves any number of words a cycle."""
-        return self.read_bandwidth is self.write_bandwidth is self.shared_bandwidth is None
+        return self.stores and self.read_bandwidth is self.write_bandwidth is self.shared_bandwidth is None
 
 
 @dataclass(frozen=True)

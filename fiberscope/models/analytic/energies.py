@@ -82,6 +82,8 @@ class Energies:
 
 
 def _of_level(level: Level, table: EnergyTable, default: EnergyTable, tool: bool) -> Mapping[str, float]:
+    if not level.stores:
+        return dict.fromkeys(STORAGE_ACTIONS, 0.0)
     actions, row = table.actions(level.path), level.word_bits * level.block
     given = _picojoules(actions or {})
     if actions is None:

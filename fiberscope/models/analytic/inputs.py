@@ -8,16 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fiberscope.accelerators.configuration import validated
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
+from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.options import Options
-from fiberscope.models.analytic.read_architecture import Given, read_architecture, read_features
-from fiberscope.models.analytic.read_mapping import read_mapping
+from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.read_architecture import (
+    Demand,
+    Given,
+    Machine,
+    constrained,
+    read_architecture,
+    read_features,
+)
+from fiberscope.models.analytic.read_mapping import DATA, Names, read_mapping
 from fiberscope.models.analytic.read_problem import read_problem
-from fiberscope.models.analytic.schema import DirectiveSchema, OptimizationsSchema
+from fiberscope.models.analytic.schema import OptimizationsSchema
 from fiberscope.models.analytic.source import CONSTRAINTS, Inputs, Place, read_files
 from fiberscope.results.costs.energies import EnergyTable, default_table
 from fiberscope.workloads.errors import nearest
@@ -35,7 +45,7 @@ class Case:
     design: Design
     mapping: Mapping | None
     notes: tuple[str, ...]
-    constraints: tuple[tuple[DirectiveSchema, Place], ...] = ()  # what is demanded of mappings, and where
+    constraints: tuple[Demand, ...] = ()  # what is demanded of mappings, and where
 
     @property
     def loops(self) -> Mapping:
@@ -45,7 +55,9 @@ class Case:
             InputError: there is none.
         """
         if self.mapping is None:
-            raise InputError(f"{self.name}: there is no section mapping; add one, or search: fiberscope map")
+            raise InputError(
+                f"{self.name}: there is no section mapping; add one, or search: fiberscope map FILE..."
+            )
         return self.mapping
 
 
@@ -81,18 +93,62 @@ def case_of(name: str, inputs: Inputs, options: Options, *, mapped: bool = True)
     Raises:
         ConfigurationError, InputError: as ``read_case``.
     """
-    problem = read_problem(*inputs.need("problem"), inputs.folder)
-    machine = read_architecture(*inputs.need("architecture"))
-    features = read_features([*machine.optimizations, *_by_target(inputs)], machine.architecture, problem)
-    energies = Energies.of(machine.architecture, _table(inputs), default_table(), options.timeloop)
+    problem = read_problem(*inputs.need("problem"), inputs.folder, inputs.notes)
+    written = list(_entries(inputs, "mapping"))
+    demanded = [demand for section in CONSTRAINTS for demand in _entries(inputs, section)]
+    named = {entry.target.partition("[")[0] for entry, _at in (written if mapped and written else demanded)}
+    given, place = inputs.need("architecture")
+    if not (mapped and written):
+        named |= set(constrained(given))
+    machine = read_architecture(given, place, named)
+    architecture = machine.architecture
+    features = read_features([*machine.optimizations, *_by_target(inputs)], architecture, problem)
+    energies = Energies.of(architecture, _table(inputs), default_table(), options.timeloop)
+    demanded = [*_whole_branches(machine, problem), *demanded]
     mapping = None
-    if mapped and "mapping" in inputs.sections:
-        given, place = inputs.need("mapping")
-        mapping = read_mapping(given, place, machine.architecture, problem, inputs.notes)
+    if mapped:
+        mapping = _mapping(inputs, written, demanded, architecture, problem)
     if features.compute_skipping:
         inputs.notes.append("compute skipping: operands not aligned: the unit jumps to the next pair")
-    design = Design(machine.architecture, problem, features, energies, options)
-    return Case(name, design, mapping, tuple(inputs.notes), tuple(_demanded(inputs)))
+    design = Design(architecture, problem, features, energies, options)
+    return Case(name, design, mapping, tuple(dict.fromkeys(inputs.notes)), tuple(demanded))
+
+
+def _mapping(
+    inputs: Inputs,
+    written: Sequence[Demand],
+    demanded: Sequence[Demand],
+    architecture: Architecture,
+    problem: Problem,
+) -> Mapping | None:
+    """The mapping that is written, else the only one that constraints leave; None where they leave several.
+
+    What a written mapping does not say of a level's data, constraints say.
+    """
+    if written:
+        names = Names(architecture, problem)
+        told = {names.level(entry, at) for entry, at in written if entry.type in DATA}
+        kept = [(entry, at) for entry, at in demanded if entry.type in DATA]
+        also = [(entry, at) for entry, at in kept if names.level(entry, at) not in told]
+        return read_mapping([*also, *written], inputs.places["mapping"], architecture, problem, inputs.notes)
+    exact = [(entry, at) for entry, at in demanded if entry.type != "utilization"]
+    try:
+        mapping = read_mapping(exact, inputs.places["architecture"], architecture, problem, [])
+    except ConfigurationError:
+        return None
+    inputs.notes.append("there is no mapping; its loops are those that the constraints leave")
+    return mapping
+
+
+def _whole_branches(machine: Machine, problem: Problem) -> Iterator[Demand]:
+    """The constraints of nodes; of levels side by side, each bypasses what it is not said to keep."""
+    tensors = {tensor.name for tensor in problem.tensors}
+    for entry, place in machine.constraints:
+        if entry.type in DATA and entry.target in machine.branches:
+            bypass = sorted(tensors - set(entry.keep))
+            yield entry.model_copy(update={"bypass": bypass}), place
+        else:
+            yield entry, place
 
 
 def _table(inputs: Inputs) -> EnergyTable | None:
@@ -124,14 +180,13 @@ def file_called(name: str) -> Path:
     return _DESIGNS / f"{name}.yaml"
 
 
-def _demanded(inputs: Inputs) -> Iterator[tuple[DirectiveSchema, Place]]:
-    """What the sections of constraints say, each with its place."""
-    for section in CONSTRAINTS:
-        if section in inputs.sections:
-            given, place = inputs.need(section)
-            listed = isinstance(given, list)
-            for number, one in enumerate(given if listed else given.targets):
-                yield one, (place if listed else place / "targets") / number
+def _entries(inputs: Inputs, section: str) -> Iterator[Demand]:
+    """The entries of a mapping or of constraints, each with its place."""
+    if section in inputs.sections:
+        given, place = inputs.need(section)
+        listed = isinstance(given, list)
+        for number, entry in enumerate(given if listed else given.targets):
+            yield entry, (place if listed else place / "targets") / number
 
 
 def _by_target(inputs: Inputs) -> list[Given]:
@@ -143,9 +198,10 @@ def _by_target(inputs: Inputs) -> list[Given]:
 
 
 def _targeted(given: OptimizationsSchema, place: Place) -> Given:
-    if given.name is None:
+    name = given.name or given.target
+    if name is None:
         raise place.error("a target needs a name: the level that it is about")
-    return given.name, given, place
+    return name, given, place
 
 
 def read_options(settings: Map[str, object]) -> Options:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Mapping as Map
+from dataclasses import dataclass, replace
 from math import prod
 
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
@@ -12,6 +13,7 @@ from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.schema import (
     AttributesSchema,
+    DirectiveSchema,
     FeatureSchema,
     FormatSchema,
     NodeSchema,
@@ -21,76 +23,167 @@ from fiberscope.models.analytic.schema import (
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Given", "Machine", "read_architecture", "read_features"]
+__all__ = ["Demand", "Given", "Machine", "constrained", "fan_out_name", "read_architecture", "read_features"]
 
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
+_FAN_OUT = "dummy_storage"  # the class that Timeloop's front end gives to the mesh of a container
 _KILO = 1024
+Demand = tuple[DirectiveSchema, Place]
 Given = tuple[str, OptimizationsSchema, Place]  # of which node, what, and where it stands
 
 
 @dataclass(frozen=True)
 class Machine:
-    """An architecture, and the sparse optimizations that stand on its nodes, by the node's name."""
+    """An architecture, and what stands on its nodes.
+
+    Args:
+        architecture: levels and compute units.
+        optimizations: the sparse optimizations of nodes, by the node's name.
+        constraints: what nodes demand of mappings.
+        branches: names of the levels that are side by side in a ``!Parallel``.
+    """
 
     architecture: Architecture
     optimizations: tuple[tuple[str, OptimizationsSchema, Place], ...]
+    constraints: tuple[Demand, ...]
+    branches: frozenset[str]
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """A component on its way from the top: the path of its names, and how many there are."""
+    """A component, or a container that spatial loops name, on the way from the top.
+
+    Args:
+        node, place: the node, and where it stands.
+        path: the names of what it is in, and its own.
+        mesh: how many there are along X and Y; of a container, how many there are of what it stands in.
+        attributes: its own, and those of what it is in.
+        is_branch: whether it stands in a ``!Parallel``.
+    """
 
     node: NodeSchema
     place: Place
     path: str
     mesh: tuple[int, int]
+    attributes: AttributesSchema
+    is_branch: bool
+
+    @property
+    def name(self) -> str:
+        return _RANGE.sub("", str(self.node.name))
+
+    @property
+    def stores(self) -> bool:
+        return self.node.class_ not in (None, _FAN_OUT)
 
 
-def read_architecture(given: NodeSchema, place: Place) -> Machine:
-    """The levels of a machine from the outermost to the innermost, and its compute units.
+def fan_out_name(container: str) -> str:
+    """Return what Timeloop's front end calls the mesh of a container."""
+    return f"inter_{container}_spatial"
+
+
+def read_architecture(given: NodeSchema, place: Place, targets: Collection[str] = ()) -> Machine:
+    """Read the levels of a machine from the outermost to the innermost, and its compute units.
+
+    Args:
+        given: the section ``architecture``.
+        place: of it.
+        targets: names that mappings or constraints use; a container among them is a level of its own, which
+            stores nothing and has the spatial loops over its mesh.
 
     Raises:
         ConfigurationError: there is no level, or not one kind of compute unit inside of them.
     """
-    units = [unit for unit in _units(given, place, (), (1, 1)) if unit.node.enabled]
+    tree = _Tree(frozenset(targets))
+    units = [unit for unit in tree.units(given, place, (), (1, 1), {}) if unit.node.enabled]
     computes = [unit for unit in units if _is_compute(unit.node)]
-    storage = [unit for unit in units if not _is_compute(unit.node)]
-    if not storage:
+    if not computes and len(units) > 1:
+        computes = units[-1:]  # the innermost
+    storage = [unit for unit in units if unit not in computes]
+    if not any(unit.stores for unit in storage):
         raise place.error("the architecture has no level of storage; add a component of class storage")
     if len(computes) != 1:
         raise place.error(f"the architecture needs one component that computes, and has {len(computes)}")
-    names = [unit.node.name for unit in units]
+    names = [unit.name for unit in units]
     for unit in units:
-        if names.count(unit.node.name) > 1:
-            raise unit.place.error(f"{unit.node.name} is the name of two components")
+        if names.count(unit.name) > 1:
+            raise unit.place.error(f"{unit.name} is the name of two components")
     levels = tuple(_level(unit) for unit in storage)
     optimizations = tuple(
         (str(unit.node.name), unit.node.sparse_optimizations, unit.place / "sparse_optimizations")
         for unit in units
         if unit.node.sparse_optimizations is not None
     )
-    return Machine(Architecture(levels, _compute(computes[0])), optimizations)
+    return Machine(
+        Architecture(levels, _compute(computes[0])),
+        optimizations,
+        tuple(demand for unit in units for demand in _demands(unit)),
+        frozenset(unit.name for unit in storage if unit.is_branch),
+    )
 
 
-def _units(node: NodeSchema, place: Place, path: tuple[str, ...], mesh: tuple[int, int]) -> Iterator[_Unit]:
-    """The components of a tree, from the outside inwards."""
-    for part in ("nodes", "local", "subtree"):
-        own = path
-        inner = mesh
-        for number, child in enumerate(getattr(node, part)):
-            at = place / part / number
-            if child.tag == "!Nothing":
-                continue
-            name, count = _taken_apart(child, at)
-            here = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
-            if child.class_ is not None:
-                yield _Unit(child, at, ".".join([*own, str(child.name)]), _arranged(child, here))
-            else:
+def constrained(node: NodeSchema) -> Iterator[str]:
+    """Yield the names of the nodes that have constraints."""
+    if node.constraints:
+        yield _RANGE.sub("", str(node.name))
+    for child in (*node.nodes, *node.local, *node.subtree):
+        yield from constrained(child)
+
+
+def _demands(unit: _Unit) -> Iterator[Demand]:
+    """The ``constraints`` of a node, as entries of a mapping."""
+    for kind, given in unit.node.constraints.items():
+        at = unit.place / "constraints" / kind
+        kinds = ("spatial", "temporal", "dataspace", "max_overbooked_proportion")
+        if kind not in kinds:
+            raise at.error(f"there is no constraint {kind}; {nearest(kind, kinds)}", key=True)
+        if isinstance(given, DirectiveSchema):
+            yield given.model_copy(update={"target": unit.name, "type": kind}), at
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """Walks the nodes of an architecture; ``targets`` are the names that mappings use."""
+
+    targets: frozenset[str]
+
+    def units(
+        self,
+        node: NodeSchema,
+        place: Place,
+        path: tuple[str, ...],
+        mesh: tuple[int, int],
+        shared: Map[str, object],
+    ) -> Iterator[_Unit]:
+        """The components of a tree, from the outside inwards."""
+        shared = {**shared, **_known(node.attributes)}
+        for part in ("nodes", "local", "subtree"):
+            own, inner, known = path, mesh, shared
+            for number, child in enumerate(getattr(node, part)):
+                at = place / part / number
+                if child.tag == "!Nothing":
+                    continue
+                name, count = _taken_apart(child, at)
+                here = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
+                branch = node.tag == "!Parallel"
                 named = (*own, str(child.name)) if name else own
-                yield from _units(child, at, named, here)
+                attributes = AttributesSchema.model_validate({**known, **_known(child.attributes)})
+                unit = _Unit(child, at, ".".join(named), inner, attributes, branch)
+                if child.class_ is not None:
+                    yield replace(unit, mesh=_arranged(child, here))
+                    continue
+                if name and not self.targets.isdisjoint((name, fan_out_name(name))):
+                    yield unit
+                yield from self.units(child, at, named, here, known)
                 if child.tag == "!Container":  # what follows it is inside
-                    own, inner = named, here
+                    own, inner, known = named, here, {**known, **_known(child.attributes)}
+
+
+def _known(attributes: AttributesSchema) -> dict[str, object]:
+    """The attributes that the model knows and a node gives."""
+    given = attributes.model_dump(by_alias=True, exclude_unset=True)
+    return {key: value for key, value in given.items() if key not in (attributes.model_extra or ())}
 
 
 def _taken_apart(node: NodeSchema, place: Place) -> tuple[str, int]:
@@ -118,7 +211,9 @@ def _is_compute(node: NodeSchema) -> bool:
 
 
 def _level(unit: _Unit) -> Level:
-    given, node = unit.node.attributes, unit.node
+    given, node = unit.attributes, unit.node
+    if not unit.stores:
+        return Level(unit.name, unit.path, "fan-out", unit.mesh, stores=False)
     word = given.word_bits or given.datawidth or 16
     block, cluster = _row(given, word, unit.place)
     depth = _first(given.data_storage_depth, given.memory_depth, given.depth)
@@ -130,7 +225,7 @@ def _level(unit: _Unit) -> Level:
         at = unit.place / "attributes" / "tile_partition_supported"
         raise at.error("tiles cannot be cut at run time; leave tile_partition_supported out")
     return Level(
-        name=_RANGE.sub("", str(node.name)),
+        name=unit.name,
         path=unit.path,
         kind=str(node.subclass or node.class_),
         mesh=unit.mesh,
@@ -141,7 +236,7 @@ def _level(unit: _Unit) -> Level:
         buffering=given.multiple_buffering,
         least_utilization=given.min_utilization,
         overbooking=given.allow_overbooking,
-        overbooked=float(_limit(node)),
+        overbooked=_limit(node),
         metadata_bits=_first(given.metadata_word_bits, given.metadata_datawidth, 8) or 0,
         metadata_width=metadata_width,
         metadata_depth=given.metadata_storage_depth if metadata_width else None,
@@ -157,10 +252,9 @@ def _level(unit: _Unit) -> Level:
 
 
 def _limit(node: NodeSchema) -> float:
-    found = node.constraints.get("max_overbooked_proportion", 0.0)
-    if isinstance(found, dict):
-        found = found.get("proportion", 0.0)
-    return float(found) if isinstance(found, int | float) and 0 <= found <= 1 else 0.0
+    given = node.constraints.get("max_overbooked_proportion", 0.0)
+    share = given.proportion if isinstance(given, DirectiveSchema) else given
+    return share if 0 <= share <= 1 else 0.0
 
 
 def _row(given: AttributesSchema, word: int, place: Place) -> tuple[int, int]:
@@ -186,9 +280,9 @@ def _first(*values: int | None) -> int | None:
 
 
 def _compute(unit: _Unit) -> Compute:
-    given, node = unit.node.attributes, unit.node
+    given, node = unit.attributes, unit.node
     return Compute(
-        name=_RANGE.sub("", str(node.name)),
+        name=unit.name,
         path=unit.path,
         kind=str(node.subclass or node.class_),
         mesh=unit.mesh,

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Map
-from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.mapping import Mapping
 from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.read_architecture import Demand, fan_out_name
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Names", "read_mapping"]
+__all__ = ["DATA", "Names", "read_mapping"]
+
+DATA: Final = ("dataspace", "datatype", "bypass")  # what an entry that says what is kept is called
 
 _FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
 
@@ -23,18 +27,23 @@ _FACTOR = re.compile(r"(\w+)\s*(<=|>=|=|==)?\s*(-?\d+)")
 class Names:
     """Finds levels, dimensions and tensors by name; what there is not is refused where it stands."""
 
-    def __init__(self, architecture: Architecture, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, architecture: Architecture, problem: Problem, notes: list[str] | None = None) -> None:
+        self.architecture, self.problem = architecture, problem
         self.levels = [level.name for level in architecture.levels]
         self.tensors = [tensor.name for tensor in problem.tensors]
+        self.notes = [] if notes is None else notes
 
     def level(self, given: DirectiveSchema, place: Place) -> int:
-        """The level that an entry is about."""
+        """The level that an entry is about; the mesh of a container also by its name in processed files."""
         name = given.target.partition("[")[0]
-        if name not in self.levels:
-            message = f"there is no level {given.target}; {nearest(given.target, self.levels)}"
-            raise (place / "target").error(message)
-        return self.levels.index(name)
+        container = name.removeprefix("inter_").removesuffix("_spatial")
+        for called in (name, fan_out_name(name), container):
+            if called in self.levels:
+                return self.levels.index(called)
+        if not given.target:
+            raise place.error("an entry needs a target: the level that it is about")
+        message = f"there is no level {given.target}; {nearest(given.target, self.levels)}"
+        raise (place / "target").error(message)
 
     def dimension(self, name: str, place: Place) -> int:
         """A dimension of the problem."""
@@ -55,29 +64,68 @@ class Names:
             raise place.error(f"there is no data space {name}; {nearest(name, self.tensors)}")
         return self.tensors.index(name)
 
-    @staticmethod
-    def factors(given: DirectiveSchema) -> list[str]:
-        """The factors as they are written, of a list or of a text."""
-        entries = given.factors or []
+    def factors(self, given: DirectiveSchema, place: Place) -> Iterator[tuple[str, int, str, int]]:
+        """The factors of an entry, of a list or a text: as written, dimension, relation (=, <= or >=), bound.
+
+        Raises:
+            ConfigurationError: a factor is none, or names a dimension that there is not.
+        """
+        at, entries = place / "factors", given.factors or []
         texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
-        return [text for entry in texts if (text := entry.strip())]
+        for text in (entry.strip() for entry in texts):
+            if not text:
+                continue
+            match = _FACTOR.fullmatch(text)
+            if match is None:
+                raise at.error(f"{self.example}, not {text}")
+            name = match[1] if match[2] else match[1].rstrip("0123456789")
+            number = int(match[3]) if match[2] else int((match[1] + match[3])[len(name) :])
+            if number < 0 or number >= 1 << 53:
+                raise at.error(f"{text}: a bound is a whole number, and 0 for the whole dimension")
+            yield text, self.dimension(name, at), (match[2] or "=").replace("==", "="), number
+
+    example = "a factor of a mapping is a dimension and its bound, as K=8"
+
+    def permutation(self, given: str | list[str], place: Place) -> list[int]:
+        """The dimensions that an order names, inner to outer, of a list or a text."""
+        names = self._letters(given, place) if isinstance(given, str) else given
+        return self.dimensions(names, place)
+
+    def _letters(self, given: str, place: Place) -> list[str]:
+        if re.search(r"[\s,]", given.strip()):
+            return [name for name in re.split(r"[\s,]+", given.strip()) if name]
+        if all(len(name) == 1 for name in self.problem.dimensions):
+            if len(given) > 1 and not any("read as single letters" in note for note in self.notes):
+                self.notes.append(f"permutations such as {given} are read as single letters, inner to outer")
+            return list(given)
+        if given in self.problem.dimensions:
+            return [given]
+        raise place.error(
+            f"{given} could be several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
+        )
 
 
 def read_mapping(
-    given: Sequence[DirectiveSchema],
+    given: Sequence[Demand],
     place: Place,
     architecture: Architecture,
     problem: Problem,
     notes: list[str],
 ) -> Mapping:
-    """A mapping of a problem on a machine; what is not said is one iteration, and kept.
+    """Read a mapping of a problem on a machine; what is not said is one iteration, and kept.
+
+    Args:
+        given: entries, each with its place; of several about the same, the last counts.
+        place: of the section.
+        architecture, problem: what the mapping is of.
+        notes: takes what is to be told.
 
     Raises:
         ConfigurationError: it names what there is not, or its loops do not make the problem's bounds.
     """
     reader = _Reader(architecture, problem, notes)
-    for number, one in enumerate(given):
-        reader.read(one, place / number)
+    for entry, at in given:
+        reader.read(entry, at)
     reader.fill_in(place)
     return Mapping(
         reader.temporal,
@@ -92,14 +140,14 @@ def read_mapping(
 
 class _Reader(Names):
     def __init__(self, architecture: Architecture, problem: Problem, notes: list[str]) -> None:
-        super().__init__(architecture, problem)
-        self.notes = notes
+        super().__init__(architecture, problem, notes)
         shape = len(self.levels), len(problem.dimensions)
         self.temporal, self.spatial = np.ones(shape, np.int64), np.ones(shape, np.int64)
         plain = np.tile(np.arange(shape[1]), (shape[0], 1))
         self.order, self.across = plain.copy(), plain.copy()
         self.on_y = np.zeros(shape, np.bool_)
-        self.keep = np.ones((shape[0], len(problem.tensors)), np.bool_)
+        stores = [[level.stores] * len(problem.tensors) for level in architecture.levels]
+        self.keep = np.array(stores, np.bool_)
         self.reads_first = np.zeros_like(self.keep)
         self.whole: list[tuple[np.ndarray, int, int]] = []  # bounds that take what is left
 
@@ -111,61 +159,51 @@ class _Reader(Names):
             )
         if given.type in ("temporal", "spatial"):
             self.loops(level, given, place)
-        elif given.type != "max_overbooked_proportion":
+        elif given.type in DATA:
             self.kept(level, given, place)
 
     def loops(self, level: int, given: DirectiveSchema, place: Place) -> None:
         spatial = given.type == "spatial"
         bounds, orders = (self.spatial, self.across) if spatial else (self.temporal, self.order)
-        for dimension, factor in self.bounds(given, place / "factors").items():
+        for dimension, factor in self.bounds(given, place).items():
+            if factor != 1 and not spatial and not self.architecture.levels[level].stores:
+                message = f"{self.levels[level]} stores nothing, so its loops are spatial"
+                raise (place / "factors").error(message)
             if factor == 0:
                 self.whole.append((bounds, level, dimension))
             bounds[level, dimension] = max(factor, 1)
         if given.permutation is not None:
-            orders[level] = self.permutation(given.permutation, place / "permutation")
+            named = self.permutation(given.permutation, place / "permutation")
+            rest = [at for at in range(len(self.problem.dimensions)) if at not in named]
+            orders[level] = [*named, *rest]  # those that are not named go outside
+        if spatial:
+            self.on_y[level] = given.split is None and self.fans_out_along_y(level)
         if spatial and given.split is not None:
             self.on_y[level, orders[level][given.split :]] = True
 
+    def fans_out_along_y(self, level: int) -> bool:
+        """Whether what is inside a level has more instances along Y alone."""
+        machine = self.architecture
+        inner = machine.levels[level + 1].mesh if level + 1 < len(self.levels) else machine.compute.mesh
+        outer = machine.levels[level].mesh
+        return outer[0] == inner[0] and outer[1] < inner[1]
+
     def bounds(self, given: DirectiveSchema, place: Place) -> Map[int, int]:
         found: dict[int, int] = {}
-        for text in self.factors(given):
-            match = _FACTOR.fullmatch(text)
-            if match is None or match[2] not in ("=", "==", None):
-                raise place.error(f"a factor of a mapping is a dimension and its bound, as K=8, not {text}")
-            name = match[1] if match[2] else match[1].rstrip("0123456789")
-            number = int(match[3]) if match[2] else int((match[1] + match[3])[len(name) :])
-            dimension = self.dimension(name, place)
-            if number < 0 or number >= 1 << 53:
-                raise place.error(f"{text}: a bound is a whole number, and 0 for the whole dimension")
+        for text, dimension, relation, number in self.factors(given, place):
+            if relation != "=":
+                raise (place / "factors").error(f"{self.example}, not {text}")
             if dimension in found:
-                raise place.error(f"{name} has two factors; leave one out")
+                name = self.problem.dimensions[dimension]
+                raise (place / "factors").error(f"{name} has two factors; leave one out")
             found[dimension] = number
         return found
-
-    def permutation(self, given: str | list[str], place: Place) -> list[int]:
-        """Dimensions inner to outer; those that are not named go outside."""
-        found = self.dimensions(self.letters(given, place) if isinstance(given, str) else given, place)
-        return [*found, *(one for one in range(len(self.problem.dimensions)) if one not in found)]
-
-    def letters(self, given: str, place: Place) -> list[str]:
-        if re.search(r"[\s,]", given.strip()):
-            return [name for name in re.split(r"[\s,]+", given.strip()) if name]
-        if all(len(name) == 1 for name in self.problem.dimensions):
-            self.note(f"permutations such as {given} are read as single letters, inner to outer")
-            return list(given)
-        if given in self.problem.dimensions:
-            return [given]
-        raise place.error(
-            f"{given} could be several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
-        )
-
-    def note(self, text: str) -> None:
-        if not any("read as single letters" in one for one in self.notes):
-            self.notes.append(text)
 
     def kept(self, level: int, given: DirectiveSchema, place: Place) -> None:
         for key, kept in (("keep", True), ("bypass", False)):
             for at, name in enumerate(getattr(given, key)):
+                if kept and not self.architecture.levels[level].stores:
+                    raise (place / key / at).error(f"{self.levels[level]} stores nothing; leave keep out")
                 self.keep[level, self.tensor(name, place / key / at)] = kept
         for at, name in enumerate(given.rmw_first_update):
             self.reads_first[level, self.tensor(name, place / "rmw_first_update" / at)] = True

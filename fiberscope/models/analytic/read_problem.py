@@ -11,7 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.problem import Problem, Rank, Tensor
-from fiberscope.models.analytic.schema import DataSpaceSchema, ProblemSchema
+from fiberscope.models.analytic.schema import DataSpaceSchema, ProblemSchema, parse_number
 from fiberscope.models.analytic.source import Place
 from fiberscope.models.analytic.uniform import FixedStructured
 from fiberscope.workloads.errors import nearest
@@ -21,19 +21,24 @@ __all__ = ["LARGEST", "read_problem"]
 LARGEST = 1 << 53  # computes, which are counted exactly as doubles
 
 
-def read_problem(given: ProblemSchema, place: Place, folder: Path) -> Problem:
+def read_problem(given: ProblemSchema, place: Place, folder: Path, notes: list[str] | None = None) -> Problem:
     """The problem that a section describes.
 
     Args:
         given: the section.
         place: of it.
         folder: that the names of files with data are relative to.
+        notes: takes what is to be told: names in ``instance`` that the problem does not use.
 
     Raises:
         ConfigurationError: what it names is not there, or its numbers are not those of a problem.
     """
     shape = given.shape
-    _check_names(given, place)
+    unused = _check_names(given, place)
+    if unused and notes is not None:
+        notes.append(
+            f"{place.document.name}: instance has names that the shape does not use: {', '.join(unused)}"
+        )
     bounds = tuple(_bound(given, place, dimension) for dimension in shape.dimensions)
     coefficients = {
         one.name: _whole(given.instance, one.name, one.default, place) for one in shape.coefficients
@@ -50,7 +55,8 @@ def read_problem(given: ProblemSchema, place: Place, folder: Path) -> Problem:
     return Problem(bare.name, bare.dimensions, bounds, tensors, densities)
 
 
-def _check_names(given: ProblemSchema, place: Place) -> None:
+def _check_names(given: ProblemSchema, place: Place) -> list[str]:
+    """Refuse names that are given twice; return those of ``instance`` that nothing uses."""
     shape, instance = given.shape, given.instance
     names = [one.name for one in shape.data_spaces]
     for kind, found in (("dimension", shape.dimensions), ("data space", names)):
@@ -63,12 +69,9 @@ def _check_names(given: ProblemSchema, place: Place) -> None:
         "densities",
         "commonDensity",
     ]
-    for key in instance:
-        if key not in known:
-            message = f"{key} is no dimension and no coefficient; {nearest(key, known)}"
-            raise (place / "instance" / key).error(message, key=True)
     if all(not one.read_write for one in shape.data_spaces):
         raise (place / "shape" / "data_spaces").error("no data space is written; one needs read_write: true")
+    return [key for key in instance if key not in known]
 
 
 def _bound(given: ProblemSchema, place: Place, dimension: str) -> int:
@@ -78,10 +81,19 @@ def _bound(given: ProblemSchema, place: Place, dimension: str) -> int:
 
 
 def _whole(instance: Mapping[str, Any], name: str, default: int, place: Place) -> int:
-    value = instance.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 1 << 53:
-        raise (place / "instance" / name).error(f"{name} is {value}; it should be a whole number from 1 on")
+    given = instance.get(name, default)
+    at = place / "instance" / name
+    try:
+        value = parse_number(given)
+    except ValueError as fault:
+        raise at.error(f"{name} is {_shown(given)}; {fault}") from None
+    if not isinstance(value, int) or not 1 <= value < 1 << 53:
+        raise at.error(f"{name} is {_shown(given)}; it should be a whole number from 1 on")
     return value
+
+
+def _shown(value: object) -> str:
+    return "a section" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else str(value)
 
 
 def _tensor(
@@ -143,13 +155,23 @@ def _known(asked: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa:
         for key in asked:
             if key not in _KEYS:
                 raise (place / str(key)).error(f"there is no {key}; {nearest(str(key), _KEYS)}", key=True)
-        size = asked.get("workload_tensor_size", prod(shape))
-        if size != prod(shape):
+        size = asked.get("workload_tensor_size", 0)
+        if size not in (0, prod(shape)):  # 0 is the front end's for none
             message = (
                 f"workload_tensor_size is {size}, and the tensor has {prod(shape)} elements; leave it out"
             )
             raise (place / "workload_tensor_size").error(message)
-        return {key: value for key, value in asked.items() if key != "workload_tensor_size"}
-    if isinstance(asked, bool) or not isinstance(asked, int | float):
-        raise place.error(f"a density is a number or a section with a distribution, not {asked}")
-    return asked
+        return {
+            key: _number(value, place / str(key)) if key in ("density", "band_width") else value
+            for key, value in asked.items()
+            if key != "workload_tensor_size"
+        }
+    return _number(asked, place)
+
+
+def _number(given: object, place: Place) -> object:
+    try:
+        return parse_number(given)
+    except ValueError:
+        message = f"a density is a number or a section with a distribution, not {_shown(given)}"
+        raise place.error(message) from None

@@ -36,9 +36,9 @@ class Levels:
     row: int = 0
 
     def all(self) -> dict[str, level_parts.StorageLevel]:
-        """Every level under its name, from the outermost."""
+        """Every level of storage under its name, from the outermost."""
         levels = self.evaluated.design.architecture.levels
-        return {level.name: self._level(number) for number, level in enumerate(levels)}
+        return {level.name: self._level(number) for number, level in enumerate(levels) if level.stores}
 
     def _level(self, number: int) -> level_parts.StorageLevel:
         cost, problem = self.evaluated.cost.levels[number], self.evaluated.design.problem
@@ -286,7 +286,8 @@ def limits(evaluated: Evaluated) -> dict[str, float]:
     """The cycles that the computes and the bandwidth of each level take by themselves, the most first."""
     own = {computes_name(evaluated): float(evaluated.cost.compute_cycles[0])}
     for level, one in zip(evaluated.design.architecture.levels, evaluated.cost.levels, strict=True):
-        own[level.name] = float(one.own_cycles[0])
+        if level.stores:
+            own[level.name] = float(one.own_cycles[0])
     return dict(sorted(own.items(), key=lambda one: one[1], reverse=True))
 
 

@@ -5,6 +5,8 @@ Keys are those of Timeloop's version 0.4; those of version 0.3 are spelt the sam
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,6 +16,7 @@ from fiberscope.results.costs.energies import ComponentActions
 __all__ = [
     "AttributesSchema",
     "ConditionSchema",
+    "ConstraintsSchema",
     "DataSpaceSchema",
     "DirectiveSchema",
     "FeatureSchema",
@@ -23,6 +26,8 @@ __all__ = [
     "OptimizationsSchema",
     "ProblemSchema",
     "RankSchema",
+    "parse_number",
+    "yaml11_number",
 ]
 
 TAG = "!"  # the key under which a node's tag stands
@@ -36,26 +41,55 @@ class Section(BaseModel):
     )
 
 
-def _number(value: object) -> object:
+def parse_number(value: object) -> object:
+    """Return the number that a value is, or that its text is: quotes do not count, as in the public tools.
+
+    Raises:
+        ValueError: the value is no number.
+    """
+    if isinstance(value, str):
+        if re.fullmatch(r"[-+]?0\d*[89]\d*", value):
+            raise ValueError("a leading 0 means octal in YAML 1.1, which has no digits 8 and 9; leave it out")
+        value = yaml11_number(value.strip())
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("it should be a number")
     return value
 
 
-def _plain(value: object) -> bool:
-    return isinstance(value, str | int)
+_BASES = {"0x": 16, "0b": 2}
+
+
+def yaml11_number(text: str) -> object:
+    """Return the number of a YAML 1.1 scalar, of which a leading 0 means octal; the text of any other."""
+    digits = text.lstrip("+-").replace("_", "")
+    base = _BASES.get(digits[:2].lower(), 8 if re.fullmatch(r"0\d+", digits) else 10)
+    with suppress(ValueError):
+        return int(text.replace("_", ""), base)
+    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text) else text
+
+
+_TRUTHS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 
 
 def _truth(value: object) -> object:
-    """``true``, or as some files have it, 1 or "True"."""
-    return {"True": True, "False": False, 1: True, 0: False}.get(value, value) if _plain(value) else value
+    """Return the truth of a value: ``true``, or as YAML 1.1 and some files have it, ``yes``, 1 or "True"."""
+    return _TRUTHS.get(str(value).lower(), value) if isinstance(value, str | int) else value
 
 
-Count = Annotated[int, BeforeValidator(_number), Field(ge=1, le=2**53)]
-Size = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**53)]
-Bits = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**20)]
-Positive = Annotated[float, BeforeValidator(_number), Field(gt=0, le=1e300, allow_inf_nan=False)]
-Share = Annotated[float, BeforeValidator(_number), Field(ge=0, le=1)]
+Count = Annotated[int, BeforeValidator(parse_number), Field(ge=1, le=2**53)]
+Size = Annotated[int, BeforeValidator(parse_number), Field(ge=0, le=2**53)]
+Bits = Annotated[int, BeforeValidator(parse_number), Field(ge=0, le=2**20)]
+Positive = Annotated[float, BeforeValidator(parse_number), Field(gt=0, le=1e300, allow_inf_nan=False)]
+Share = Annotated[float, BeforeValidator(parse_number), Field(ge=0, le=1)]
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Order = Literal["inner-to-outer", "outer-to-inner", "inner_to_outer", "outer_to_inner"]
 Version = Annotated[float | str | None, Field(default=None)]
@@ -102,7 +136,9 @@ class MeshSchema(Section):
 
 
 class AttributesSchema(Section):
-    """Attributes of any component; those that the model does not use are accepted where they are known."""
+    """Attributes of any component; those that are not listed are the estimator's, and become a note."""
+
+    model_config = ConfigDict(extra="allow")
 
     datawidth: Count | None = None
     word_bits: Count | None = None
@@ -138,11 +174,12 @@ class AttributesSchema(Section):
     network_fill_latency: Size = 0
     network_drain_latency: Size = 0
     network_word_bits: Count | None = None
-    latency: Any = None
     technology: Any = None
     global_cycle_seconds: Any = None
     power_gated_at: Any = None
-    has_power_gating: Truth = False
+    has_power_gating: Any = None
+    version: Any = None
+    latency: Any = None
     n_ports: Any = None
     n_rdwr_ports: Any = None
     n_rd_ports: Any = None
@@ -200,6 +237,7 @@ class OptimizationsSchema(Section):
     """``sparse_optimizations`` of a node, or of a ``target`` by name."""
 
     name: str | None = None
+    target: str | None = None
     representation_format: RepresentationSchema = RepresentationSchema()
     action_optimization: list[FeatureSchema] = []
     compute_optimization: list[ComputeFeatureSchema] = []
@@ -220,7 +258,8 @@ class NodeSchema(Section):
     required_actions: list[str] = []
     attributes: AttributesSchema = AttributesSchema()
     spatial: MeshSchema = MeshSchema()
-    constraints: dict[str, Any] = {}
+    constraints: dict[str, DirectiveSchema | float] = {}
+    networks: Any = None
     sparse_optimizations: OptimizationsSchema | None = None
     version: Version
     nodes: list[NodeSchema] = []
@@ -229,10 +268,19 @@ class NodeSchema(Section):
 
 
 class DirectiveSchema(Section):
-    """An entry of ``mapping``."""
+    """An entry of ``mapping`` or of constraints; ``constraints`` of a node say target and type themselves."""
 
-    target: str
-    type: Literal["temporal", "spatial", "dataspace", "datatype", "bypass", "max_overbooked_proportion"]
+    target: str = ""
+    type: Literal[
+        "temporal",
+        "spatial",
+        "dataspace",
+        "datatype",
+        "bypass",
+        "max_overbooked_proportion",
+        "utilization",
+        "",
+    ] = ""
     factors: str | list[str] | None = None
     permutation: str | list[str] | None = None
     split: Size | None = None
@@ -244,14 +292,24 @@ class DirectiveSchema(Section):
     rmw_first_update: list[str] = []
     remainders: str | list[str] | None = None
     default_max_factor: Count | None = None
+    default_min_factor: Count | None = None
+    factors_only: Any = None
+    maximize_dims: Any = None
+    maximize_dims_capped: Any = None
+    no_iteration_over_dataspaces: Any = None
+    no_multicast_no_reduction: Any = None
+    min: Any = None
     proportion: Share = 0.0
 
 
 class ConstraintsSchema(Section):
-    """``mapspace_constraints`` or ``architecture_constraints``: what is demanded of mappings."""
+    """``constraints``, ``mapspace_constraints`` and the like: what is demanded of mappings."""
 
     version: Version
     targets: list[DirectiveSchema] = []
+
+
+Constraints = ConstraintsSchema | list[DirectiveSchema] | None
 
 
 class TablesSchema(Section):
@@ -269,10 +327,15 @@ class FileSchema(Section):
     mapping: list[DirectiveSchema] | None = None
     ERT: TablesSchema | None = None
     sparse_optimizations: OptimizationsSchema | None = None
+    constraints: Constraints = None
+    mapspace_constraints: Constraints = None
+    architecture_constraints: Constraints = None
+    extra_mapping_constraints: Constraints = None
     ART: Any = None
     mapper: Any = None
     mapspace: Any = None
-    mapspace_constraints: ConstraintsSchema | list[DirectiveSchema] | None = None
-    architecture_constraints: ConstraintsSchema | list[DirectiveSchema] | None = None
     variables: Any = None
     components: Any = None
+    compound_components: Any = None
+    globals: Any = None
+    dumped_by_timeloop_front_end: Any = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,16 +15,22 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_document import Document
 from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
 from fiberscope.accelerators.yaml_schema import checked
-from fiberscope.models.analytic.schema import TAG, FileSchema
+from fiberscope.models.analytic.schema import TAG, AttributesSchema, FileSchema, NodeSchema, yaml11_number
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["CONSTRAINTS", "Inputs", "Place", "read_files"]
 
 TAGS: Final = ("!Container", "!Component", "!Hierarchical", "!Parallel", "!Pipelined", "!Nothing")
-CONSTRAINTS: Final = ("architecture_constraints", "mapspace_constraints")
+CONSTRAINTS: Final = (
+    "constraints",
+    "architecture_constraints",
+    "mapspace_constraints",
+    "extra_mapping_constraints",
+)
 SECTIONS: Final = ("architecture", "problem", "mapping", "ERT", "sparse_optimizations", *CONSTRAINTS)
 _OLD = re.compile(r"[a-z]+(-[a-zA-Z]+)+")
 _STANDARD = "tag:yaml.org,2002:"
+_ALIKE = 0.85  # of names that are probably the same name, one of them misspelt
 
 
 @dataclass(frozen=True)
@@ -73,9 +80,10 @@ def read_files(paths: Sequence[Path]) -> Inputs:
     for path in paths:
         document = _document(path, inputs)
         given = checked(FileSchema, document)
+        inputs.notes += _unused_attributes(given.architecture, document.name)
         for section in SECTIONS:
             value = getattr(given, section)
-            if value is None:
+            if value is None or value == []:
                 continue
             if section in inputs.sections:
                 other = inputs.places[section].document.name
@@ -90,28 +98,73 @@ def _document(path: Path, inputs: Inputs) -> Document:
     text = read_text(path, name)
     with refusing(name):
         node = compose(text)
-        old = sorted(set(_respelt(node, name)))
+        hyphened, octals = _Spellings(name).read(node)
         document = Document.of(node, name, lambda value, _complain: value)
-    if old:
-        inputs.notes.append(f"{name}: spelt as version 0.3 has it ({', '.join(old[:3])}); read as 0.4")
+    if hyphened:
+        inputs.notes.append(f"{name}: spelt as version 0.3 has it ({', '.join(hyphened[:3])}); read as 0.4")
+    if octals:
+        pairs = ", ".join(f"{text} is {yaml11_number(text)}" for text in octals)
+        inputs.notes.append(f"{name}: numbers with a leading 0 are octal, as YAML 1.1 has them: {pairs}")
     return document
 
 
-def _respelt(node: yaml.Node | None, name: str) -> Iterator[str]:
-    """Make underscores of hyphens in keys, and keys of tags; yields the spellings that were changed."""
-    if isinstance(node, yaml.MappingNode):
-        _keep_tag(node, name)
+def _unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]:
+    """Name the attributes of components that the model does not know: they may be the estimator's."""
+    names = sorted({key for part in _nodes(node) for key in part.attributes.model_extra or ()})
+    known = [field.alias or key for key, field in AttributesSchema.model_fields.items()]
+    for key in names:
+        alike = get_close_matches(key, known, n=1, cutoff=_ALIKE)
+        if alike:
+            yield f"{name}: the model does not know the attribute {key}; did you mean {alike[0]}?"
+    if names:
+        yield f"{name}: attributes that the model does not use: {', '.join(names)}"
+
+
+def _nodes(node: NodeSchema | None) -> Iterator[NodeSchema]:
+    if node is not None:
+        yield node
+        for child in (*node.nodes, *node.local, *node.subtree):
+            yield from _nodes(child)
+
+
+class _Spellings:
+    """Spells a file as version 0.4 and YAML 1.2 have it, in place.
+
+    Hyphens in keys become underscores and tags become entries. Numbers with a leading 0 become text, which is
+    read as YAML 1.1 has it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.hyphened: set[str] = set()
+        self.octals: set[str] = set()
+
+    def read(self, node: yaml.Node | None) -> tuple[list[str], list[str]]:
+        """Spell a tree anew; return the keys that had hyphens, and the numbers with a leading 0."""
+        if node is not None:
+            self._node(node)
+        return sorted(self.hyphened), sorted(self.octals)
+
+    def _node(self, node: yaml.Node) -> None:
+        if isinstance(node, yaml.MappingNode):
+            self._mapping(node)
+            return
+        _check_tag(node, self.name)
+        if isinstance(node, yaml.SequenceNode):
+            for entry in node.value:
+                self._node(entry)
+        elif isinstance(node, yaml.ScalarNode) and re.fullmatch(r"[-+]?0[\d_]+", str(node.value)):
+            node.tag = f"{_STANDARD}str"
+            if yaml11_number(str(node.value)) != node.value:
+                self.octals.add(str(node.value))
+
+    def _mapping(self, node: yaml.MappingNode) -> None:
+        _keep_tag(node, self.name)
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and _OLD.fullmatch(str(key.value)):
-                yield str(key.value)
+                self.hyphened.add(str(key.value))
                 key.value = str(key.value).replace("-", "_")
-            yield from _respelt(value, name)
-    elif isinstance(node, yaml.SequenceNode):
-        _check_tag(node, name)
-        for entry in node.value:
-            yield from _respelt(entry, name)
-    elif node is not None:
-        _check_tag(node, name)
+            self._node(value)
 
 
 def _check_tag(node: yaml.Node, name: str) -> None:

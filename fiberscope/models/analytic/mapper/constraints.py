@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,8 @@ from numpy.typing import NDArray
 
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.problem import Problem
-from fiberscope.models.analytic.read_mapping import Names
+from fiberscope.models.analytic.read_architecture import Demand
+from fiberscope.models.analytic.read_mapping import DATA, Names
 from fiberscope.models.analytic.schema import DirectiveSchema
 from fiberscope.models.analytic.source import Place
 
@@ -19,7 +19,6 @@ __all__ = ["Constraints", "read_constraints"]
 
 Whole = NDArray[np.int64]
 
-_FACTOR = re.compile(r"(\w+?)\s*(<=|>=|==|=)\s*(\d+)")
 _FREE, _KEPT, _BYPASSED = -1, 1, 0
 
 
@@ -31,12 +30,14 @@ class Constraints:
         least, most: of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
         inner: of each level the dimensions that are innermost among its temporal loops, inner to outer.
         keep: 1 for kept, 0 for bypassed, -1 for free: levels x tensors.
+        on_y: of each level whether spatial loops are along the mesh's Y, by dimension; None where free.
     """
 
     least: Whole
     most: Whole
     inner: tuple[tuple[int, ...], ...]
     keep: Whole
+    on_y: tuple[tuple[bool, ...] | None, ...]
 
     @classmethod
     def none(cls, architecture: Architecture, problem: Problem) -> Constraints:
@@ -46,54 +47,56 @@ class Constraints:
         keep[0] = _KEPT
         bounds = np.array(problem.bounds, np.int64)
         most = np.broadcast_to(bounds, (2, levels, dimensions)).copy()
-        return cls(np.ones_like(most), most, ((),) * levels, keep)
+        for number, level in enumerate(architecture.levels):
+            if not level.stores:
+                most[0, number], keep[number] = 1, _BYPASSED
+        return cls(np.ones_like(most), most, ((),) * levels, keep, (None,) * levels)
 
 
-def read_constraints(
-    given: Sequence[tuple[DirectiveSchema, Place]], architecture: Architecture, problem: Problem
-) -> Constraints:
-    """The constraints that are written in the same form as a mapping, with ``<=`` and ``>=`` for bounds.
+def read_constraints(given: Sequence[Demand], architecture: Architecture, problem: Problem) -> Constraints:
+    """Read constraints, which are written as a mapping is, with ``<=`` and ``>=`` for bounds.
 
     Raises:
         ConfigurationError: it names what there is not, or what cannot be had together.
     """
     reader = _Reader(architecture, problem)
-    for one, place in given:
-        reader.read(one, place)
+    for entry, place in given:
+        reader.read(entry, place)
     found = reader.found
-    return Constraints(found.least, found.most, tuple(reader.inner), found.keep)
+    return Constraints(found.least, found.most, tuple(reader.inner), found.keep, tuple(reader.on_y))
 
 
 class _Reader(Names):
+    example = "a constraint is a dimension and its bound, as K=8, K<=8 or K>=2"
+
     def __init__(self, architecture: Architecture, problem: Problem) -> None:
         super().__init__(architecture, problem)
         self.found = Constraints.none(architecture, problem)
         self.inner: list[tuple[int, ...]] = list(self.found.inner)
+        self.on_y = list(self.found.on_y)
 
     def read(self, given: DirectiveSchema, place: Place) -> None:
         level = self.level(given, place)
         if given.type in ("temporal", "spatial"):
             self._loops(level, given, place)
-        elif given.type != "max_overbooked_proportion":
+        elif given.type in DATA:
             self._kept(level, given, place)
 
     def _loops(self, level: int, given: DirectiveSchema, place: Place) -> None:
         kind = int(given.type == "spatial")
-        for text in self.factors(given):
-            self._factor(kind, level, text, place / "factors")
-        if given.permutation is not None and not kind:
-            self.inner[level] = tuple(self.dimensions(list(given.permutation), place / "permutation"))
-
-    def _factor(self, kind: int, level: int, text: str, place: Place) -> None:
-        match = _FACTOR.fullmatch(text)
-        if match is None:
-            raise place.error(f"a constraint is a dimension and its bound, as K=8, K<=8 or K>=2, not {text}")
-        dimension, number = self.dimension(match[1], place), int(match[3])
-        number = number or self.problem.bounds[dimension]  # 0 is the whole dimension
-        if match[2] != ">=":
-            self.found.most[kind, level, dimension] = number
-        if match[2] != "<=":
-            self.found.least[kind, level, dimension] = number
+        for _text, dimension, relation, bound in self.factors(given, place):
+            whole = self.problem.bounds[dimension]
+            number = min(bound or whole, whole)  # 0 is the whole dimension, and so is what exceeds it
+            if relation != ">=":
+                self.found.most[kind, level, dimension] = number
+            if relation != "<=":
+                self.found.least[kind, level, dimension] = number
+        order = self.permutation(given.permutation or [], place / "permutation")
+        if not kind:
+            self.inner[level] = tuple(order) or self.inner[level]
+        elif given.split is not None:
+            along_x = order[: given.split]
+            self.on_y[level] = tuple(at not in along_x for at in range(len(self.problem.dimensions)))
 
     def _kept(self, level: int, given: DirectiveSchema, place: Place) -> None:
         for key, value in (("keep", _KEPT), ("bypass", _BYPASSED)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise, permutations, product
+from itertools import permutations, product
 from math import factorial, prod
 
 import numpy as np
@@ -54,9 +54,9 @@ class Space:
     def __init__(self, architecture: Architecture, problem: Problem, constraints: Constraints) -> None:
         self.architecture, self.problem, self.constraints = architecture, problem, constraints
         self.levels, self.dimensions = len(architecture.levels), len(problem.dimensions)
-        fan_outs = self._fan_outs()
+        self.fan_outs = self._fan_outs()
         most = constraints.most.copy()
-        most[1] = np.minimum(most[1], fan_outs[:, None])
+        most[1] = np.minimum(most[1], self.fan_outs.prod(axis=1)[:, None])
         self.cuts = [
             factorisations(
                 bound, constraints.least[:, :, at].ravel().tolist(), most[:, :, at].ravel().tolist()
@@ -66,9 +66,13 @@ class Space:
         self.keeps = list(self._keeps())
 
     def _fan_outs(self) -> Whole:
-        """Instances of what is inside a level, for each of its own."""
+        """Instances of what is inside a level along X and Y, for each of its own: levels x 2."""
         units: list[Level | Compute] = [*self.architecture.levels, self.architecture.compute]
-        return np.array([inner.instances // outer.instances for outer, inner in pairwise(units)])
+        meshes = np.array([unit.mesh for unit in units])
+        across = meshes[1:] // meshes[:-1]
+        whole = meshes.prod(axis=1)[1:] // meshes.prod(axis=1)[:-1]
+        uneven = across.prod(axis=1) != whole  # meshes that do not nest: counted along X alone
+        return np.where(uneven[:, None], np.stack([whole, np.ones_like(whole)], axis=1), across)
 
     def _keeps(self) -> Iterator[Truth]:
         free = np.argwhere(self.constraints.keep < 0)
@@ -104,7 +108,25 @@ class Space:
         single = np.take_along_axis(temporal, orders, axis=2) == 1
         rank = np.where(single, self.dimensions + orders, np.arange(self.dimensions))
         canonical = np.take_along_axis(orders, np.argsort(rank, axis=2), axis=2)
-        return Mappings(temporal, spatial, canonical, self.keeps[keep])
+        return Mappings(temporal, spatial, canonical, self.keeps[keep], None, self._along_y(spatial))
+
+    def _along_y(self, spatial: Whole) -> Truth | None:
+        """Put spatial loops along Y so that they fit if they can: as ``spatial``; None if no mesh has a Y."""
+        if (self.fan_outs[:, 1] == 1).all() and not any(self.constraints.on_y):
+            return None
+        found = np.zeros(spatial.shape, np.bool_)
+        for level, (along_x, along_y) in enumerate(self.fan_outs):
+            bounds, demanded = spatial[:, level], self.constraints.on_y[level]
+            choices = [demanded] if demanded else product((False, True), repeat=self.dimensions)
+            open_yet = np.ones(len(spatial), np.bool_)
+            for choice in map(np.array, choices):
+                fits = np.where(choice, 1, bounds).prod(axis=1) <= along_x
+                fits &= np.where(choice, bounds, 1).prod(axis=1) <= along_y
+                found[open_yet & fits, level] = choice
+                open_yet &= ~fits
+                if not open_yet.any():
+                    break
+        return found
 
     def orders(self, cut: Whole, most: int | None = None) -> Iterator[Whole]:
         """The orders of the temporal loops that differ, for one cut: each levels x dimensions.
