@@ -38,9 +38,9 @@ YOUNG_OBJECTS = 200_000  # before Python looks for garbage: more than a run make
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 COMMANDS = {
-    "Run a machine, or what stands for one": ("sim", "check", "model", "graph", "convert"),
+    "Run a machine, a specification or a graph": ("sim", "check", "model", "graph", "convert"),
     "Look at runs": ("report", "diff", "plot", "page", "wave", "rerun"),
-    "Find what holds a machine back, and what it would take": ("ablate", "compare", "search"),
+    "Find bottlenecks and better designs": ("ablate", "compare", "search"),
     "Run many": ("sweep", "suite", "results"),
     "Choose mappings, tiles and formats": ("analyze", "map", "tile", "sage", "formats"),
     "Machines and matrices": ("list", "info", "profile", "new", "build"),

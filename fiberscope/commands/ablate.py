@@ -32,9 +32,10 @@ def ablate(
     markdown: Markdown = False,
     json: Json = None,
 ) -> None:
-    """Find what holds an accelerator back, parts made ideal in turn.
+    """Measure how many cycles each part costs, by making it ideal.
 
-    Then all of them, and mechanisms taken away.
+    Runs the machine once with each part ideal (for example memory without latency), once with all of them
+    ideal, and once without each optional mechanism. The cycles that a run saves are the cost of the part.
 
     \b
     Examples:

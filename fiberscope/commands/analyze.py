@@ -20,17 +20,20 @@ _Inputs = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE...",
-        help="YAML with architecture, problem, mapping; a design that ships; or a machine and its matrices.",
+        help="YAML files with architecture, problem and mapping; a design that ships; or a "
+        "machine and its matrices.",
     ),
 ]
-_Profile = Annotated[bool, typer.Option("--profile", help="Tell how long each of the three steps takes.")]
+_Profile = Annotated[
+    bool, typer.Option("--profile", help="Show the host time of each of the three steps, in seconds.")
+]
 
 
 @taking(product="nothing is computed, so there is no product; fiberscope model has one")
 def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None:
-    """Count what a mapping costs, by statistics of its tensors.
+    """Estimate cycles and energy of a mapping from tensor statistics.
 
-    With formats, gating and skipping. Inputs are those of Timeloop and Sparseloop, version 0.4 or 0.3.
+    Models formats, gating and skipping. Reads the files of Timeloop and Sparseloop, version 0.4 or 0.3.
 
     \b
     Examples:

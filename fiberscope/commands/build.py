@@ -12,13 +12,13 @@ __all__ = ["build"]
 
 def build(
     path: Annotated[
-        Path, typer.Argument(help="A Python file of parts or of a machine, or a folder of these.")
+        Path, typer.Argument(help="Python file with components or a machine, or a folder of such files.")
     ],
-    show: Annotated[bool, typer.Option("--show", help="Print the C types, and compile nothing.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Print the C types without compiling.")] = False,
 ) -> None:
-    """Compile parts or a machine of your own.
+    """Compile your own components or machine, for faster runs.
 
-    Runs take it from then on; C types follow from annotations.
+    Later runs use the compiled form until a file changes. C types follow from annotations.
 
     \b
     Examples:

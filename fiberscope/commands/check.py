@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 _Explain = Annotated[
     bool,
-    typer.Option(help="Run the machine again without each cost of its ladder, and say where cycles go."),
+    typer.Option(help="Run the machine again without each kind of cost, to divide the cycles by cause."),
 ]
 
 
@@ -36,11 +36,12 @@ def check(
     json: Json = None,
     quiet: _Quiet = False,
 ) -> None:
-    """Lay a machine's components beside its specification.
+    """Compare a machine with its specification, and explain its cycles.
 
-    Both solve the problem. Counts without a reason must be equal, and no run can be faster than the
-    trace's bound; else the exit code is 3. The analytical model's cycles stand beside the run's. Then these
-    are told by what takes them, so that the parts add up to all.
+    Runs the machine cycle by cycle, and counts the loops of its specification on the same operands. The
+    counts must be equal, except where the machine's check.yaml gives a reason, and the machine must not be
+    faster than the bound of the specification. Otherwise the exit code is 3. Also shows the cycles of the
+    analytical model, and divides the cycles of the run by cause.
 
     \b
     Examples:

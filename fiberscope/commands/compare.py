@@ -29,13 +29,14 @@ Study: TypeAlias = Callable[[Sequence[str], Mapping[str, Any]], tuple[object, li
 STUDIES: Final = ("costs", "mint", "sage", "sam", "sparseloop", "tiles", "validation")
 
 _Matrices = Annotated[
-    list[str] | None, typer.Argument(help="Published matrices, of sam figures; all by default.")
+    list[str] | None, typer.Argument(help="Published matrices, or figures of sam; all by default.")
 ]
 _Surrogates = Annotated[
-    bool, typer.Option("--surrogates", help="Take surrogates for matrices that cannot be had.")
+    bool, typer.Option("--surrogates", help="Use generated surrogates for matrices that are not available.")
 ]
 _Write = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the tables into this page, between its markers.")
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the tables into this Markdown file, between its markers."),
 ]
 
 
@@ -49,7 +50,7 @@ def compare(
     json: Json = None,
     write: _Write = None,
 ) -> None:
-    """Compare an accelerator with what was published of it.
+    """Compare an accelerator with its published results.
 
     Runs the published matrices with the options of the published runs, with both models of memory; of a
     machine with several designs, all of them side by side. In a checkout of the sources, it also runs seven

@@ -24,12 +24,16 @@ NOT_WITH_RTL = (
 )
 OF_UNITS = ("vcd", "timeline", "perfetto", "part", "histograms", "checked")  # each by itself
 
-_Source = Annotated[str, typer.Argument(metavar="FROM", help="Format that the matrix is in: csr, zvc, ...")]
-_Target = Annotated[str, typer.Argument(metavar="TO", help="Format that it is to be in: csc, bsr2, ...")]
-_Bits = Annotated[int | None, typer.Option(metavar="8|16|32", help="Bits of a value; 32 by default.")]
+_Source = Annotated[
+    str, typer.Argument(metavar="FROM", help="Format of the input: csr, zvc, ... (see 'fiberscope formats').")
+]
+_Target = Annotated[str, typer.Argument(metavar="TO", help="Format of the output: csc, bsr2, ...")]
+_Bits = Annotated[
+    int | None, typer.Option(metavar="8|16|32", help="Width of a value in bits; 32 by default.")
+]
 _Rtl = Annotated[
     str | None,
-    typer.Option(metavar="BLOCKS", help="Put the RTL of units, as in divider,packer, into it, and compare."),
+    typer.Option(metavar="BLOCKS", help="Run these units as RTL, for example divider,packer, and compare."),
 ]
 
 
@@ -44,10 +48,9 @@ def convert(
     simulator: Simulator = "auto",
     output: Folder = Path("build/loop"),
 ) -> int:
-    """Convert a matrix between formats in MINT's hardware.
+    """Simulate the conversion of a matrix between formats (MINT).
 
-    The result is verified bit by bit. With a waveform, a timeline, histograms or --checked each unit is a
-    component of its own.
+    MINT is hardware that converts formats. The result is verified bit by bit.
 
     \b
     Examples:

@@ -24,17 +24,19 @@ __all__ = ["diff", "show_difference"]
 MOST_CHANGES = MOST_MADE_OF = 20
 LEAST_EFFECT = 0.001
 
-_Before = Annotated[Path, typer.Argument(metavar="BEFORE", help="A report written with --json.")]
-_After = Annotated[Path, typer.Argument(metavar="AFTER", help="Another one.")]
+_Before = Annotated[
+    Path, typer.Argument(metavar="BEFORE", help="Report of the first run, written with --json.")
+]
+_After = Annotated[Path, typer.Argument(metavar="AFTER", help="Report of the second run.")]
 _Json = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write all changes here; - for the terminal.")
+    Path | None, typer.Option(metavar="FILE", help="Write all changes to this file; - prints them.")
 ]
 
 
 def diff(before: _Before, after: _After, json: _Json = None) -> None:
-    """Say what differs between two runs.
+    """Show what differs between two runs.
 
-    Sources, operands, environment, settings, then the largest effects.
+    Lists differences of sources, operands, environment and parameters, then the results that changed most.
 
     \b
     Examples:

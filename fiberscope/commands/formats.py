@@ -22,11 +22,16 @@ __all__ = ["formats"]
 
 _Tensor = Annotated[
     str,
-    typer.Argument(help="A file, a known name, or a generator.", autocompletion=complete_matrix),
+    typer.Argument(
+        help="Matrix or tensor: a file, a name from 'fiberscope list', or a generator.",
+        autocompletion=complete_matrix,
+    ),
 ]
 _Chosen = Annotated[
     list[str] | None,
-    typer.Option("--format", metavar="NAME", help="This format, as csr, bsr4, rlc5; repeatable."),
+    typer.Option(
+        "--format", metavar="NAME", help="Show only this format, for example csr, bsr4 or rlc5; repeatable."
+    ),
 ]
 
 
@@ -38,9 +43,9 @@ def formats(
     markdown: Markdown = False,
     json: Json = None,
 ) -> None:
-    """Show what a matrix or tensor takes in each format.
+    """Show the size of a matrix or tensor in each format, in bytes.
 
-    Sizes are exact; headers are left out. Without --format these are all that can hold the tensor.
+    Sizes are exact, without headers. Without --format, shows all formats that can hold the tensor.
 
     \b
     Examples:

@@ -33,26 +33,27 @@ __all__ = ["graph"]
 
 graph = Group()
 
-_File = Annotated[Path, typer.Argument(metavar="FILE.gv", help="The graph, as SAM's compiler writes them.")]
-_Streams = Annotated[bool, typer.Option("--streams", help="Show the tokens of every stream too.")]
+_File = Annotated[Path, typer.Argument(metavar="FILE.gv", help="Graph file in the format of SAM's compiler.")]
+_Streams = Annotated[bool, typer.Option("--streams", help="Also show the tokens of every stream.")]
 _Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="The picture; <graph>.svg by default.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="SVG file to write; GRAPH.svg by default."),
 ]
 
-_Rewrites = Annotated[
-    str, typer.Option("--optimise", metavar="NAME,...", help="The rewrites, or all of them.")
-]
+_Rewrites = Annotated[str, typer.Option("--optimise", metavar="NAME,...", help="Rewrites to apply, or all.")]
 _Graph = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE.gv", help="The graph; named after its source by default."),
+    typer.Option(
+        "--output", "-o", metavar="FILE.gv", help="Graph file to write; named after the input by default."
+    ),
 ]
 
 
 @graph.callback()
 def _graph() -> None:
-    """Tensor algebra as a graph of stream blocks, as in SAM.
+    """Run and compile tensor expressions as graphs of stream blocks.
 
-    SAM is the Sparse Abstract Machine.
+    The graphs are those of the Sparse Abstract Machine (SAM).
 
     \b
     Examples:
@@ -74,9 +75,9 @@ def run(
     order: Order = "",
     streams: _Streams = False,
 ) -> int:
-    """Run a graph on tensors; verified.
+    """Run a graph on tensors, and verify the result.
 
-    What it writes is held to the expression that the graph stands for.
+    The result must equal the expression of the graph; otherwise the exit code is 3.
 
     \b
     Examples:
@@ -98,9 +99,9 @@ def run(
 
 @graph.command()
 def check(file: _File) -> None:
-    """Check a graph without tensors, and say what it computes.
+    """Check a graph without tensors, and print its expression.
 
-    Also of which blocks it is.
+    Also prints its tensors and blocks.
 
     \b
     Examples:
@@ -127,7 +128,7 @@ def check(file: _File) -> None:
 
 @graph.command()
 def draw(source: Source, formats: Formats = None, order: Order = "", output: _Output = None) -> None:
-    """Draw a graph as SVG, its streams by kind.
+    """Draw the blocks and streams of a graph as SVG.
 
     \b
     Examples:
@@ -146,15 +147,15 @@ def draw(source: Source, formats: Formats = None, order: Order = "", output: _Ou
 
 @graph.command()
 def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) -> None:
-    """Rewrite a graph to do the same with fewer blocks or tokens.
+    """Rewrite a graph to compute the same with fewer blocks or tokens.
 
     \b
-    Rewrites, each by its name, in the order given:
-      common-scanners   blocks that do the same to the same streams are one
-      nary-joiners      a tree of joiners of one kind is one joiner
-      locate            a dense level in an intersection is asked, not walked along
-      scalar-broadcast  a scalar stands in a register of its ALU
-      dead-droppers     droppers that can find nothing to drop go
+    Applies these rewrites in the order given:
+      common-scanners   merge blocks that do the same to the same streams
+      nary-joiners      merge a tree of equal joiners into one joiner
+      locate            look up a dense level in an intersection instead of scanning it
+      scalar-broadcast  hold a scalar in a register of its ALU
+      dead-droppers     remove droppers that have nothing to drop
 
     \b
     Examples:
@@ -184,9 +185,9 @@ def cost(
     exact: Exact = False,
     streams: _Streams = False,
 ) -> None:
-    """Estimate the tokens and the cycles of a graph: a guess.
+    """Estimate the tokens and cycles of a graph without a run.
 
-    From statistics of its tensors, without a run.
+    The estimate uses statistics of the tensors and is a guess.
 
     \b
     Examples:

@@ -25,24 +25,35 @@ class _Shown(StrEnum):
     GRAPH = "graph"
 
 
-_Expression = Annotated[str, typer.Argument(metavar="EXPRESSION", help="X(i,j) = B(i,k) * C(k,j).")]
-_Reorder = Annotated[
-    str, typer.Option(metavar="k,j", help="Loops that follow one another so, in each other's places.")
+_Expression = Annotated[
+    str, typer.Argument(metavar="EXPRESSION", help="Expression, for example X(i,j) = B(i,k) * C(k,j).")
 ]
-_Factor = Annotated[bool, typer.Option("--factor", help="A statement of its own for each sum over a part.")]
-_Locate = Annotated[bool, typer.Option("--locate", help="Ask dense levels, not walk them: a rewrite.")]
-_Optimise = Annotated[str, typer.Option(metavar="NAME,...", help="Rewrites (see 'graph optimise'), or all.")]
+_Reorder = Annotated[str, typer.Option(metavar="k,j", help="Exchange these two neighbouring loops.")]
+_Factor = Annotated[
+    bool, typer.Option("--factor", help="Compute each sum over a part in a statement of its own.")
+]
+_Locate = Annotated[bool, typer.Option("--locate", help="Look up dense levels instead of scanning them.")]
+_Optimise = Annotated[
+    str, typer.Option(metavar="NAME,...", help="Apply these rewrites (see 'graph optimise'), or all.")
+]
 _Split = Annotated[
-    str, typer.Option(metavar="i:N,...", help="Chunks of N coordinates: loops i_0 over them, i_1 within.")
+    str,
+    typer.Option(
+        metavar="i:N,...",
+        help="Split a loop into chunks of N coordinates: i_0 over chunks, i_1 within a chunk.",
+    ),
 ]
-_Parallelize = Annotated[str, typer.Option(metavar="i:N", help="N copies of the blocks within a loop.")]
+_Parallelize = Annotated[str, typer.Option(metavar="i:N", help="Make N copies of the blocks inside a loop.")]
 _Show = Annotated[
     list[_Shown] | None,
-    typer.Option("--show", help="cin is the loop nest (concrete index notation), graph each block."),
+    typer.Option("--show", help="Print the loop nest (cin, concrete index notation) or each block (graph)."),
 ]
-_Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE.gv", help="The graph.")]
+_Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE.gv", help="Graph file to write.")
+]
 _Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Order and counts; - to the terminal.")
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write order and counts to this file; - prints them."),
 ]
 
 
@@ -63,10 +74,11 @@ def compile_(
 ) -> None:
     """Compile tensor index notation into a graph.
 
-    What the left side lacks is summed over, term by term. Primitives are counted as in Table 1 of the Sparse
-    Abstract Machine; blocks are those of the graph.
+    Indices that are missing on the left are summed over, term by term. Prints the primitives as Table 1 of
+    the Sparse Abstract Machine counts them, and the blocks of the graph.
 
-    Tensors are for --order auto, which guesses the order that takes the fewest cycles from their statistics.
+    Tensors are needed only for --order auto, which estimates the fastest order of loops from their
+    statistics.
 
     \b
     Examples:
@@ -117,10 +129,12 @@ def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"
 
 
-def gallery(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of the pages.")]) -> None:
+def gallery(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder for the page and its pictures.")],
+) -> None:
     """Write the page of the twelve expressions of SAM's Table 1.
 
-    Compiled, drawn and run, with its pictures.
+    Compiles, draws and runs each expression.
 
     \b
     Examples:

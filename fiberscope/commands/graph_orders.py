@@ -13,24 +13,31 @@ from fiberscope.results.report.files import check_outputs
 
 __all__ = ["cascade", "orders"]
 
-_Expression = Annotated[str, typer.Argument(metavar="EXPRESSION", help="X(i,j) = B(i,k) * C(k,j).")]
+_Expression = Annotated[
+    str, typer.Argument(metavar="EXPRESSION", help="Expression, for example X(i,j) = B(i,k) * C(k,j).")
+]
 _Specification = Annotated[
-    str, typer.Argument(metavar="SPECIFICATION", help="gamma, outerspace, extensor, or a YAML file.")
+    str,
+    typer.Argument(
+        metavar="SPECIFICATION", help="Specification: gamma, outerspace, extensor, or a YAML file."
+    ),
 ]
 _Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE.gv", help="The graph; named after its source by default."),
+    typer.Option(
+        "--output", "-o", metavar="FILE.gv", help="Graph file to write; named after the input by default."
+    ),
 ]
 
 
 def orders(
     expression: _Expression, tensors: Tensors = None, formats: Formats = None, exact: Exact = False
 ) -> None:
-    """Estimate every order of an expression's loops: a guess.
+    """Estimate the cycles of every order of an expression's loops.
 
-    From statistics of its tensors, without a run. Operands whose format says nothing of the order of
-    their levels (C:ss, not C:ss:10) are stored as each order asks. The first of the list is what --order
-    auto takes.
+    The estimate uses statistics of the tensors, runs nothing, and is a guess. Operands whose format names no
+    order of levels (C:ss, not C:ss:10) are stored as each order requires. --order auto takes the first order
+    of the list.
 
     \b
     Examples:
@@ -45,9 +52,9 @@ def orders(
 
 
 def cascade(specification: _Specification, settings: Settings = None, output: _Output = None) -> None:
-    """Make a graph of the Einsums of a machine's specification.
+    """Write the Einsums of a specification as a graph.
 
-    A phase each, in the order of its loops.
+    Each Einsum is a phase of the graph, in the specified order of loops.
 
     \b
     Examples:

@@ -31,7 +31,10 @@ __all__ = [
 AUTO = "auto"
 Source = Annotated[
     str,
-    typer.Argument(metavar="FILE.gv|EXPRESSION", help="A graph, or X(i,j) = B(i,k) * C(k,j) to be compiled."),
+    typer.Argument(
+        metavar="FILE.gv|EXPRESSION",
+        help="Graph file, or an expression to compile: X(i,j) = B(i,k) * C(k,j).",
+    ),
 ]
 Formats = Annotated[
     list[str] | None,
@@ -45,13 +48,17 @@ Formats = Annotated[
 Order = Annotated[
     str,
     typer.Option(
-        "--order", metavar="i,k,j", help="All loops, outermost first; else as the formats ask; auto: a guess."
+        "--order",
+        metavar="i,k,j",
+        help="Loops, outermost first; auto estimates the best. By default the order that the "
+        "formats require.",
     ),
 ]
 Tensors = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[NAME=TENSOR]...", help="An operand: a file, a folder, a name, a generator, ones, a number."
+        metavar="[NAME=TENSOR]...",
+        help="Operands: a file, a folder, a name, a generator, ones, or a number for each tensor.",
     ),
 ]
 

@@ -15,7 +15,7 @@ from fiberscope.commands.rtl_options import Folder, HdlSimulator, Points, ValueB
 
 __all__ = ["export", "rtl"]
 
-_Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure each block by Yosys.")]
+_Area = Annotated[bool, typer.Option("--area/--no-area", help="Measure the area of each block with Yosys.")]
 
 
 def export(
@@ -32,9 +32,9 @@ def export(
 ) -> None:
     """Write a graph as Verilog.
 
-    With memories as large as its tensors, and the words that fill them. The folder gets GRAPH.v, one
-    module without dependencies, and GRAPH_words.csv, a line for each word that goes into a memory through
-    its port: port, control, address, word. Values are whole numbers in two's complement.
+    Memories are as large as the tensors. Writes GRAPH.v, one module without dependencies, and
+    GRAPH_words.csv, a line for each word that fills a memory through its port: port, control, address, word.
+    Values are whole numbers in two's complement.
 
     \b
     Examples:
@@ -66,11 +66,11 @@ def rtl(
     area: _Area = True,
     output: Folder = Path("build/graph"),
 ) -> int:
-    """Make Verilog of a graph, and run it in an HDL simulator.
+    """Write a graph as Verilog, and run it in an HDL simulator.
 
-    It is linted, run with its tensors' memories, and measured. In the simulator each stream's tokens must
-    be taken in the cycles in which the event simulation takes them. Without tensors small ones of whole
-    numbers are drawn. The folder gets the graph, the module and the words that fill its memories.
+    Lints, runs and measures the module. The simulator must take each token of each stream in the same cycle
+    as the event simulation. Without tensors, draws small tensors of whole numbers. Writes the graph, the
+    module and the words that fill its memories.
 
     \b
     Examples:

@@ -26,12 +26,12 @@ UNSEEN = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)", re.DOTALL)  # comments a
 FENCE = "```"
 
 _Topic = Annotated[
-    list[str] | None, typer.Argument(help="A page, or words of a heading; without any, the pages are listed.")
+    list[str] | None, typer.Argument(help="A page, or words of a heading; without a topic, lists the pages.")
 ]
 
 
 def help_(topic: _Topic = None) -> None:
-    """Show a page of the documentation, or what stands under a heading.
+    """Show a page of the documentation, or one of its sections.
 
     \b
     Examples:

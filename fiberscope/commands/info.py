@@ -32,18 +32,21 @@ WIDE = 120  # columns of a terminal from which on the table has room for what is
 _Name = Annotated[
     str,
     typer.Argument(
-        help="An accelerator, or a matrix: a name, a file, a generator.", autocompletion=complete_name
+        help="An accelerator; or a matrix as a name, a file or a generator.", autocompletion=complete_name
     ),
 ]
 _Parameter = Annotated[
     str | None,
-    typer.Argument(help="One parameter of an accelerator, or a section.", autocompletion=complete_parameter),
+    typer.Argument(help="Show only this parameter or section.", autocompletion=complete_parameter),
 ]
-_Draw = Annotated[bool, typer.Option("--draw", help="Draw the accelerator: its components and channels.")]
+_Draw = Annotated[bool, typer.Option("--draw", help="Draw the components and channels of the accelerator.")]
 _Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="The drawing; default NAME.svg.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="File of the drawing; NAME.svg by default."),
 ]
-_Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write it here; - for the terminal.")]
+_Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the description to this file; - prints it.")
+]
 
 
 def info(
@@ -54,12 +57,12 @@ def info(
     settings: Settings = None,
     json: _Json = None,
 ) -> None:
-    """Describe an accelerator, a parameter of it, or a matrix.
+    """Show the parameters of an accelerator, or describe a matrix.
 
-    Of an accelerator every parameter with its default, range, unit and source; of a matrix what the registry
-    says, and of one that is at hand its degrees, its digest, and a picture of where its nonzeros lie.
-    Several values may have to agree beyond their ranges; a run that they do not fit is refused. With --draw
-    the accelerator as a picture (SVG), from its own composition, with --set also of another one.
+    For an accelerator: every parameter with default, range, unit and source. A run can still refuse values
+    that contradict one another. For a matrix: what the registry knows; for a matrix that is on this computer,
+    also nonzeros by row and column, digest, and a picture of its pattern. With --draw: the components and
+    channels of the accelerator as SVG, also for other parameters (--set).
 
     \b
     Examples:

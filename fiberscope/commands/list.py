@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["list_"]
 
-_Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the lists here; - for the terminal.")]
+_Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the lists to this file; - prints them.")
+]
 
 
 def list_(json: _Json = None) -> None:
     """List the accelerators and the known matrices.
 
-    Of a matrix also where it is: it ships, is a file on FIBERSCOPE_DATA, or was fetched; what is nowhere is
-    fetched when it is first used, or stood in for.
+    Also shows where each matrix is: shipped with Fiberscope, in a folder of FIBERSCOPE_DATA, or in the cache.
+    Any other matrix is downloaded at first use; if that fails, a generated surrogate takes its place.
 
     \b
     Examples:

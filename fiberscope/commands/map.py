@@ -21,32 +21,44 @@ __all__ = ["map_"]
 
 _Inputs = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", help="YAML with architecture, problem and, if there are, constraints."),
+    typer.Argument(metavar="FILE...", help="YAML files with architecture, problem and optional constraints."),
 ]
 _Search = Annotated[
-    str, typer.Option("--search", help="random_pruned, linear_pruned, exhaustive; or optuna, which learns.")
+    str,
+    typer.Option(
+        "--search",
+        help="Method: random_pruned, linear_pruned, exhaustive, or optuna (learns from earlier mappings).",
+    ),
 ]
 _Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", help="edp (default), delay or energy; repeated: the next counts among equals."),
+    typer.Option(
+        "--metric", help="Measure: edp (default), delay or energy; repeat to order mappings that are equal."
+    ),
 ]
-_Points = Annotated[int, typer.Option("--points", min=1, help="Mappings looked at, at the most.")]
+_Points = Annotated[int, typer.Option("--points", min=1, help="Largest number of mappings to evaluate.")]
 _Victory = Annotated[
-    int | None, typer.Option("--victory", min=1, help="End when so many in a row are no better.")
+    int | None,
+    typer.Option("--victory", min=1, help="End after this number of mappings without improvement."),
 ]
 _Invalid = Annotated[
-    int | None, typer.Option("--invalid", min=1, help="End when so many in a row cannot be had.")
+    int | None, typer.Option("--invalid", min=1, help="End after this number of invalid mappings in a row.")
 ]
-_Seed = Annotated[int, typer.Option("--seed", min=0, help="Of what is drawn at random.")]
+_Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random choices.")]
 _Workers = Annotated[
-    int, typer.Option("--workers", min=1, help="Processes; the result is the same with any number.")
+    int, typer.Option("--workers", min=1, help="Number of processes; does not change the result.")
 ]
 _Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the mapping here, as analyze reads it.")
+    Path | None,
+    typer.Option("--output", "-o", help="Write the best mapping to this file, for 'fiberscope analyze'."),
 ]
 _Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="An option of the model, as of analyze; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set an option of the model, as for 'fiberscope analyze'; repeatable.",
+    ),
 ]
 
 
@@ -64,9 +76,9 @@ def map_(
     json: Json = None,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the mapping of a problem that costs least.
+    """Search for the mapping with the lowest energy, delay or product.
 
-    It is analyzed too.
+    Shows the analysis of the best mapping, as 'fiberscope analyze' does.
 
     \b
     Examples:

@@ -28,14 +28,17 @@ memory = Group()
 GIB = 1 << 30
 
 _Trace = Annotated[
-    Path, typer.Argument(metavar="TRACE", help="Lines of 'cycle R|W address' or 'LD|ST address'; may be .gz.")
+    Path,
+    typer.Argument(
+        metavar="TRACE", help="Trace file: lines of 'cycle R|W address' or 'LD|ST address'; may be .gz."
+    ),
 ]
-_RequestBytes = Annotated[int, typer.Option(min=1, metavar="N", help="Bytes that each request moves.")]
+_RequestBytes = Annotated[int, typer.Option(min=1, metavar="N", help="Size of each request, in bytes.")]
 
 
 @memory.callback()
 def _memory() -> None:
-    """An accelerator's memory by itself.
+    """Simulate only the memory of an accelerator.
 
     \b
     Examples:
@@ -52,10 +55,10 @@ def replay(
     config: Config = None,
     request_bytes: _RequestBytes = 64,
 ) -> None:
-    """Replay a trace of requests on an accelerator's DRAM channels.
+    """Replay memory requests on the DRAM channels of an accelerator.
 
-    Each request goes to the channel of its address, not before its cycle (of the memory clock); one that
-    finds no room holds up those behind it.
+    Each request goes to the channel of its address, no earlier than its cycle of the memory clock. A request
+    that finds a full queue delays the requests behind it.
 
     \b
     Examples:

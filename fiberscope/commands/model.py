@@ -21,20 +21,27 @@ if TYPE_CHECKING:
 __all__ = ["model"]
 
 _Specification = Annotated[
-    str, typer.Argument(metavar="SPEC", help="An accelerator, a variant (extensor-energy), or a YAML file.")
+    str,
+    typer.Argument(
+        metavar="SPEC",
+        help="Specification: an accelerator, a variant such as extensor-energy, or a YAML file.",
+    ),
 ]
 _Operands = Annotated[
     list[str] | None,
     typer.Argument(
-        help="A [B], factors of a product; or NAME=FILE for each tensor, its rows the first declared rank.",
+        help="A [B], the factors of a product; or NAME=TENSOR for each tensor, whose rows are "
+        "its first declared rank.",
         autocompletion=complete_matrix,
     ),
 ]
 _Show = Annotated[
-    str | None, typer.Option(metavar="WHAT", help="Print instead: loopnest, blocks, traffic or spacetime.")
+    str | None,
+    typer.Option(metavar="WHAT", help="Show loopnest, blocks, traffic or spacetime instead of the summary."),
 ]
 _Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Of --show spacetime: the picture.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="File of the picture of --show spacetime."),
 ]
 
 
@@ -46,9 +53,10 @@ def model(
     show: _Show = None,
     output: _Output = None,
 ) -> int:
-    """Run a cascade of Einsums as a machine maps it: exact counts.
+    """Count the work of a specification on real tensors; bound its time.
 
-    Results are verified. Nothing is timed event by event: the time is that of what takes longest.
+    Runs the loops of the Einsums as the specification maps them, and verifies the result. Operations and
+    traffic are exact. The time is that of the slowest component, without stalls.
 
     \b
     Examples:

@@ -13,12 +13,12 @@ __all__ = ["new"]
 
 new = Group()
 
-_Folder = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="The folder to make it in.")]
+_Folder = Annotated[Path, typer.Option("--in", metavar="FOLDER", help="Create the folder in this folder.")]
 
 
 @new.callback(invoke_without_command=True)
 def _top(context: typer.Context) -> None:
-    """Begin a machine of your own.
+    """Create a machine of your own.
 
     \b
     Example:
@@ -30,13 +30,13 @@ def _top(context: typer.Context) -> None:
 
 @new.command()
 def machine(
-    name: Annotated[str, typer.Argument(help="Of the machine and of its folder.")],
+    name: Annotated[str, typer.Argument(help="Name of the machine and of its folder.")],
     folder: _Folder = Path(),
 ) -> None:
-    """Write the folder of a machine that runs.
+    """Create a folder with a machine that runs.
 
-    It is a row-wise product, to make your own of it. Nothing that is there is written over;
-    docs/how_to_add_a_machine.md goes through its files.
+    The machine multiplies row by row; change it to yours. Existing files are never overwritten.
+    docs/how_to_add_a_machine.md explains the files.
 
     \b
     Examples:

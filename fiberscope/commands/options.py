@@ -26,19 +26,22 @@ __all__ = [
 Accelerator = Annotated[
     str,
     typer.Argument(
-        help="Name of the accelerator (see 'fiberscope list'), or the folder of one's own, as in ./mine.",
+        help="Accelerator: a name from 'fiberscope list', spec:NAME, or the path of your own "
+        "machine, such as ./mine.",
         autocompletion=complete_accelerator,
     ),
 ]
 Matrix = Annotated[
     str,
-    typer.Argument(help="A: a file, a known name, or a generator.", autocompletion=complete_matrix),
+    typer.Argument(
+        help="Matrix: a file, a name from 'fiberscope list', or a generator.", autocompletion=complete_matrix
+    ),
 ]
 Operands = Annotated[
     list[str],
     typer.Argument(
         metavar="A [B]",
-        help="Files, known names, or generators; or NAME=TENSOR for each that it reads.",
+        help="Operands: files, names from 'fiberscope list', or generators; or NAME=TENSOR for each tensor.",
         autocompletion=complete_matrix,
     ),
 ]
@@ -47,22 +50,29 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override a parameter (see 'fiberscope info'), or an option of a model; repeatable.",
+        help="Set a parameter (see 'fiberscope info') or an option of a model; repeatable.",
         autocompletion=complete_setting,
     ),
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="YAML file of parameters to override, or the report of a run."),
+    typer.Option(metavar="FILE", help="Take parameters from this YAML file or report."),
 ]
 Parts = Annotated[
     list[str] | None,
     typer.Option(
-        "--part", metavar="NAME=MODULE:CLASS", help="Put a block of your own in a part's place; repeatable."
+        "--part", metavar="NAME=MODULE:CLASS", help="Replace a part by a component of your own; repeatable."
     ),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Refuse a surrogate for a matrix that cannot be had.")]
-Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report here; - to the terminal.")]
+Exact = Annotated[
+    bool,
+    typer.Option(
+        "--exact", help="Fail, instead of using a generated surrogate, if a matrix is not available."
+    ),
+]
+Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the report to this file; - prints it.")
+]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
-ValueBits = Annotated[int, typer.Option("--bits", help="Bits of a value: 8, 16 or 32.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+ValueBits = Annotated[int, typer.Option("--bits", help="Width of a value in bits: 8, 16 or 32.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no summary.")]

@@ -20,19 +20,21 @@ _Results = Annotated[
     list[str],
     typer.Argument(
         metavar="DIR|URL|REPORT.json...",
-        help="The results of a sweep; or the report of a run, or several, side by side.",
+        help="Store of a sweep, or reports written with --json.",
     ),
 ]
 _Timeline = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Of a run: what its components did over time.")
+    Path | None, typer.Option(metavar="FILE", help="States over time of the run, written with --timeline.")
 ]
 _Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="An .html file; - for the terminal.")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write; - prints it.")
 ]
-_Title = Annotated[str, typer.Option(metavar="TEXT", help="Of the page.")]
+_Title = Annotated[str, typer.Option(metavar="TEXT", help="Title of the page.")]
 _Sources = Annotated[
     bool,
-    typer.Option("--run-sources", help="Run the Python file that a report names, to draw its machine."),
+    typer.Option(
+        "--run-sources", help="Run the Python file of the machine that the report names, to draw the machine."
+    ),
 ]
 
 
@@ -43,10 +45,10 @@ def page(
     title: _Title = "",
     run_sources: _Sources = False,
 ) -> None:
-    """Make a page of results: one HTML file to look at runs in.
+    """Write runs as one HTML page with tables and charts.
 
-    To filter, sort, draw and compare many, or to look at one. That of a sweep needs the extra sweep: pip
-    install 'fiberscope[sweep]'.
+    The page of a sweep filters, sorts, draws and compares its runs, and needs the extra sweep: pip install
+    'fiberscope[sweep]'. The page of a report shows one run or several side by side.
 
     \b
     Examples:

@@ -11,15 +11,17 @@ from fiberscope.results.report.files import check_outputs
 
 __all__ = ["plot"]
 
-_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="A report written with --json.")]
-_Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="A .png or .svg file.")]
+_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
+_Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Picture to write, .png or .svg.")
+]
 
 
 def plot(report: _Report, output: _Output = None) -> None:
-    """Draw a report: where cycles went, traffic, both over time.
+    """Draw the states, the traffic and their course over time.
 
-    Also iterations, and how full channels were. Iterations only of algorithms on graphs; the last only if
-    the run was made with --histograms. Needs matplotlib: pip install 'fiberscope[plots]'.
+    Also draws the iterations of an algorithm on a graph, and how full the channels were if the run had
+    --histograms. Needs matplotlib: pip install 'fiberscope[plots]'.
 
     \b
     Examples:

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["profile"]
 
 _Json = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the profile here; - to the terminal.")
+    Path | None, typer.Option(metavar="FILE", help="Write the profile to this file; - prints it.")
 ]
 
 
 def profile(matrix: Matrix, json: _Json = None) -> None:
-    """Profile a matrix, so that others like it can be drawn.
+    """Write the statistics of a matrix, to generate similar matrices.
 
-    Degrees, nonzeros between classes of like degree, how near neighbours lie. Matrices drawn from a
-    profile work a machine alike; the matrix's own places and values are not in it.
+    The profile has the nonzeros of rows and columns, the nonzeros between classes of rows and columns, and
+    the distances of neighbours. Generated matrices load a machine similarly. The profile does not have the
+    coordinates and values of the matrix.
 
     \b
     Examples:

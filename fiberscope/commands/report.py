@@ -9,11 +9,11 @@ import typer
 
 __all__ = ["report"]
 
-_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="A report written with --json.")]
+_Report = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
 
 
 def report(file: _Report) -> None:
-    """Print a saved report as the summary that its run had shown.
+    """Print the summary of a saved report.
 
     \b
     Examples:

@@ -14,17 +14,15 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["rerun"]
 
-_Report = Annotated[Path, typer.Argument(metavar="FILE", help="A report written with --json.")]
-_Anyway = Annotated[
-    bool, typer.Option("--anyway", help="Run it also where sources or operands are others than they were.")
-]
+_Report = Annotated[Path, typer.Argument(metavar="FILE", help="Report written with --json.")]
+_Anyway = Annotated[bool, typer.Option("--anyway", help="Run even if the sources or operands have changed.")]
 
 
 def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quiet = False) -> int:
-    """Run again what a report is of, and say what differs.
+    """Repeat the run of a report, and show what differs.
 
-    By the same sources, and on the same operands. Refused are sources and operands whose digests are
-    others than the report has. Paths in it are read from the current folder.
+    Uses the same command, parameters and operands. Refused if the digest of the sources or operands differs
+    from the report. Paths are relative to the current folder.
 
     \b
     Examples:

@@ -23,21 +23,35 @@ __all__ = ["results"]
 MOST_ROWS = 40  # in a terminal
 SOURCES = "substr(runs.source, 1, 12) AS source, version"
 
-_Address = Annotated[str, typer.Argument(metavar="DIR|URL", help="The store that a sweep wrote.")]
+_Address = Annotated[str, typer.Argument(metavar="DIR|URL", help="Store of a sweep: a folder or an address.")]
 _Where = Annotated[
-    str | None, typer.Option(metavar="SQL", help="Which rows, as in \"pe_count > 16 AND status = 'done'\".")
+    str | None,
+    typer.Option(
+        metavar="SQL", help="Show only these rows, for example \"pe_count > 16 AND status = 'done'\"."
+    ),
 ]
 _Sort = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="By which column, as in 'cycles DESC'; repeatable.")
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Sort by this column, for example 'cycles DESC'; repeatable."),
 ]
-_Columns = Annotated[str | None, typer.Option(metavar="A,B,...", help="Which columns, or SQL of them.")]
+_Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,...", help="Show these columns, or SQL over columns.")
+]
 _Sources = Annotated[
     bool,
-    typer.Option("--sources", help="Show, too, of which sources and version each row is; the rows by that."),
+    typer.Option(
+        "--sources", help="Also show the sources and version of each row, and group the rows by them."
+    ),
 ]
-_Sql = Annotated[str | None, typer.Option(metavar="SQL", help="A whole query of DuckDB; the table is runs.")]
-_Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write rows as CSV; - to the terminal.")]
-_Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write rows as JSON; - to the terminal.")]
+_Sql = Annotated[
+    str | None, typer.Option(metavar="SQL", help="Run this DuckDB query; the table is called runs.")
+]
+_Csv = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the rows as CSV to this file; - prints them.")
+]
+_Json = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the rows as JSON to this file; - prints them.")
+]
 
 
 def results(
@@ -50,9 +64,9 @@ def results(
     csv: _Csv = None,
     json: _Json = None,
 ) -> None:
-    """Show the results of sweeps, a row a finished point.
+    """Show the results of a sweep as a table, a row for each run.
 
-    The columns that tell most; in files all.
+    Prints the most important columns; --csv and --json write all columns.
 
     \b
     Examples:

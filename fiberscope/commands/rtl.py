@@ -43,70 +43,84 @@ WAVEFORM = "Waveform"  # of the files of a run with RTL
 
 rtl = Group()
 
-_Block = Annotated[str, typer.Argument(help="Name of the block; see 'fiberscope rtl list'.")]
+_Block = Annotated[str, typer.Argument(help="Block: a name from 'fiberscope rtl list'.")]
 _Own = Annotated[
-    str, typer.Argument(metavar="[MACHINE]", help="The folder of a machine of your own, whose block it is.")
+    str, typer.Argument(metavar="[MACHINE]", help="Folder of your own machine, if the block is its part.")
 ]
 _BlockOrMachine = Annotated[
-    str, typer.Argument(metavar="BLOCK", help="Name of a block; or a specification, with --level.")
+    str, typer.Argument(metavar="BLOCK", help="Block, machine, or specification (with --level).")
 ]
 _Tensors = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[[NAME=]TENSOR]...", help="Of a machine; without, small ones are drawn."),
+    typer.Argument(
+        metavar="[[NAME=]TENSOR]...", help="Tensors of a machine; small random tensors by default."
+    ),
 ]
 _Level = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of a specification: whose instance is written.")
+    str | None,
+    typer.Option(metavar="NAME", help="Level of the specification whose first instance is written."),
 ]
 _Ports = Annotated[
-    str, typer.Option(metavar="KIND", help="plain, registered (valid waits for no ready), checked, or axis.")
+    str,
+    typer.Option(
+        metavar="KIND",
+        help="Ports: plain, registered (valid does not wait for ready), checked, or axis (AXI4-Stream).",
+    ),
 ]
 _Status = Annotated[
-    bool, typer.Option("--status", help="With the status outputs that counters and accounting need.")
+    bool, typer.Option("--status", help="Add the status outputs that counters and accounting need.")
 ]
-_Core = Annotated[bool, typer.Option("--core", help="Write a FuseSoC core file, BLOCK.core, too.")]
+_Core = Annotated[bool, typer.Option("--core", help="Also write a FuseSoC core file, BLOCK.core.")]
 _Every = Annotated[
     str | None,
-    typer.Argument(help="Name of a block, or of a machine; every block with its defaults if none is given."),
+    typer.Argument(help="Block or machine; by default every block with its default parameters."),
 ]
 _Sizing = Annotated[
-    str, typer.Argument(metavar="[MATRIX]", help="What a machine works on, which sizes some of its parts.")
+    str, typer.Argument(metavar="[MATRIX]", help="Matrix for a machine, which sizes some of its parts.")
 ]
 _Parts = Annotated[
     list[str] | None,
-    typer.Option("--part", metavar="NAME", help="Of a machine: this family alone; repeatable."),
+    typer.Option("--part", metavar="NAME", help="Measure only this kind of part of a machine; repeatable."),
 ]
 _Lists = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=NUMBER[,...]",
-        help="Set a parameter, or, of a block, try it with each value; repeatable.",
+        help="Set a parameter; for a block, several values are each measured; repeatable.",
     ),
 ]
 _At = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="A component to replace, or all; repeatable; the first by default."),
+    typer.Option(metavar="NAME", help="Replace this component, or all; the first by default; repeatable."),
 ]
 _Blocks = Annotated[
-    str, typer.Argument(help="As in merger or merger,bank; all, a module each; machine, one module.")
+    str,
+    typer.Argument(
+        help="Blocks to run as RTL: merger, or merger,bank; all (a module for each); machine (one module)."
+    ),
 ]
-_Verilog = Annotated[list[str] | None, typer.Option(metavar="FILE", help="Verilog of your own; repeatable.")]
-_Module = Annotated[str | None, typer.Option(metavar="NAME", help="The module in it; BLOCK by default.")]
+_Verilog = Annotated[
+    list[str] | None, typer.Option(metavar="FILE", help="Use this Verilog file of your own; repeatable.")
+]
+_Module = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Name of the module in --verilog; BLOCK by default.")
+]
 _LockStep = Annotated[
-    bool, typer.Option("--lock-step", help="One cycle of the RTL in every cycle of the machine.")
+    bool, typer.Option("--lock-step", help="Advance the RTL by one cycle in every cycle of the machine.")
 ]
 _Json = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write it here too; - for the terminal alone.")
+    Path | None, typer.Option(metavar="FILE", help="Also write the numbers to this file; - prints only them.")
 ]
 _Liberty = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="Count in a library's cells: a Liberty file, or osu018."),
+    typer.Option(metavar="FILE", help="Count in the cells of this library: a Liberty file, or osu018."),
 ]
 
 
 @rtl.callback(invoke_without_command=True)
 def _top(context: typer.Context) -> None:
-    """The blocks as RTL.
+    """Write, simulate and measure blocks and machines as RTL.
 
     \b
     Examples:
@@ -146,18 +160,18 @@ def export(
     status: _Status = False,
     core: _Core = False,
 ) -> int:
-    """Write a block as Verilog.
+    """Write a block, an instance or a machine as Verilog.
 
-    As BLOCK.v in the folder. The same parameters give the same text, byte for byte. With registered ports a
-    channel of two tokens stands behind each output; with those of AXI4-Stream too, under its names. Checked
-    ones are registered, and end a simulation in which an offered token changes or goes before it is taken.
-    What a component counts and no stream shows is said by status outputs, which --status adds.
+    Writes BLOCK.v. The same parameters give the same text, byte for byte. With registered or axis ports, each
+    output has a channel of two tokens behind it; axis uses the names of AXI4-Stream. Checked ports are
+    registered, and stop a simulation in which an offered token changes or disappears before it is taken.
+    --status adds outputs for the counters that no stream shows.
 
-    Of a machine all but its memory is one module, with ports of memory in AXI4, beside it a list of files, a
-    bench for cocotb and what that has to know; its memories are as large as a product of A needs.
+    A machine is written as one module without its memory, with AXI4 ports for memory, a list of files, and a
+    cocotb bench with its data. Its internal memories are as large as the product of A needs.
 
-    Of a specification's machine the first instance of a level is written, with what fills its memories and
-    what comes to its ports in a run with ideal memory, and runs beside it, in PyRTL or another simulator.
+    For a specification, the first instance of a level is written, with the contents of its memories and the
+    tokens at its ports in a run with ideal memory. The module is then run and compared with the machine.
 
     \b
     Examples:
@@ -219,7 +233,7 @@ def shell(
 ) -> None:
     """Write an empty module with a block's ports, as BLOCK.v.
 
-    Behind them the event model of the block stands in a bench.
+    In a bench, the event model of the block runs behind these ports.
 
     \b
     Example:
@@ -245,11 +259,12 @@ def area(
     json: _Json = None,
     parts: _Parts = None,
 ) -> None:
-    """Count gates, flip-flops, bits, and depth of logic.
+    """Measure the area and longest path of blocks, with Yosys.
 
-    Of a block, by Yosys. With a library of cells it says square micrometres, and the longest path of logic in
-    ns. Of a machine it does so for all parts that exist as RTL, in cells of osu018 scaled to the machine's
-    technology, and adds them up; what was measured once is kept in the table of 'fiberscope rtl netlists'.
+    For a block: counts gates, flip-flops, bits and the depth of logic. With a cell library: the area in
+    square micrometres and the longest path in ns. For a machine: the sum over all parts that exist as RTL, in
+    osu018 cells scaled to the machine's technology. Measurements are kept in the table of 'fiberscope rtl
+    netlists'.
 
     \b
     Examples:
@@ -294,9 +309,9 @@ def loop(
     lock_step: _LockStep = False,
     output: Folder = Path("build/loop"),
 ) -> int:
-    """Run an accelerator with RTL in the place of components.
+    """Run an accelerator with RTL in place of components, and compare.
 
-    The reports of both are compared.
+    Runs the machine with and without the RTL, in an HDL simulator, and compares the whole reports.
 
     \b
     Examples:

@@ -21,23 +21,26 @@ __all__ = ["bench"]
 
 
 def bench(
-    file: Annotated[Path, typer.Argument(help="A Python file of cocotb tests.")],
-    block: Annotated[str, typer.Option(metavar="BLOCK", help="What is under test.")],
+    file: Annotated[Path, typer.Argument(help="Python file with cocotb tests.")],
+    block: Annotated[str, typer.Option(metavar="BLOCK", help="Block or machine to test.")],
     settings: Numbers = None,
     dut: Annotated[
-        str, typer.Option(metavar="WHICH", help="model, rtl, or both, which must agree; or a machine.")
+        str,
+        typer.Option(
+            metavar="WHICH", help="Device under test: model, rtl, both (which must agree), or a machine."
+        ),
     ] = "both",
     matrix: Annotated[
-        str | None, typer.Option(metavar="MATRIX", help="What a machine works on, whose memory is served.")
+        str | None, typer.Option(metavar="MATRIX", help="Matrix that the machine under test multiplies.")
     ] = None,
     simulator: HdlSimulator = "auto",
     output: Folder = Path("build/bench"),
 ) -> int:
-    """Run cocotb tests of your own on a block.
+    """Run your own cocotb tests on a block or a machine.
 
-    On its event model, its RTL, or both, cycle by cycle. On a whole machine, as by --block gamma --dut
-    gamma --matrix MATRIX, the tests serve its memory; examples/memory_bench.py does so, and says with
-    which settings.
+    Runs the tests on the event model of the block, its RTL, or both. For a whole machine (--block gamma --dut
+    gamma --matrix MATRIX) the tests act as its memory; examples/memory_bench.py is an example with its
+    settings.
 
     \b
     Examples:

@@ -16,18 +16,20 @@ __all__ = ["netlists"]
 
 _Machines = Annotated[
     list[str],
-    typer.Argument(metavar="MACHINE...", help="Names or paths.", autocompletion=complete_accelerator),
+    typer.Argument(
+        metavar="MACHINE...", help="Machines: names or paths.", autocompletion=complete_accelerator
+    ),
 ]
 _Write = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The table; the user's own in the cache by default.")
+    Path | None, typer.Option(metavar="FILE", help="Table to write; by default your own table in the cache.")
 ]
 
 
 def netlists(machines: _Machines, settings: Settings = None, write: _Write = None) -> None:
-    """Measure the netlists that machines' costs.yaml name.
+    """Measure the areas of the RTL that costs.yaml of a machine names.
 
-    By Yosys, into a table that runs take areas from. What is in the table already stays, as long as its
-    Verilog and the cells are the same.
+    Uses Yosys, and writes a table from which reports take their areas. An entry is measured again only if its
+    Verilog or the cells have changed.
 
     \b
     Examples:

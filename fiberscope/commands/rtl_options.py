@@ -12,10 +12,19 @@ __all__ = ["Folder", "HdlSimulator", "Numbers", "Points", "Simulator", "ValueBit
 Numbers = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=NUMBER", help="Set a parameter; repeatable.")
 ]
-Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="auto, icarus, verilator or pyrtl.")]
-HdlSimulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="auto, icarus or verilator.")]
-Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")]
-ValueBits = Annotated[int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Of every value.")]
+Simulator = Annotated[
+    str, typer.Option("--sim", metavar="NAME", help="HDL simulator: auto, icarus, verilator or pyrtl.")
+]
+HdlSimulator = Annotated[
+    str, typer.Option("--sim", metavar="NAME", help="HDL simulator: auto, icarus or verilator.")
+]
+Folder = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the output.")]
+ValueBits = Annotated[
+    int, typer.Option("--value-bits", min=1, max=53, metavar="N", help="Width of a value in bits.")
+]
 Points = Annotated[
-    int, typer.Option("--points", min=2, max=4096, metavar="N", help="That an accumulator holds.")
+    int,
+    typer.Option(
+        "--points", min=2, max=4096, metavar="N", help="Number of points that an accumulator holds."
+    ),
 ]

@@ -29,32 +29,41 @@ if TYPE_CHECKING:
 __all__ = ["power"]
 
 _Block = Annotated[
-    str, typer.Argument(help="Name of a block, a part of the accelerator if there is one; or of a machine.")
+    str, typer.Argument(help="Block (a part of the accelerator, if one is given), or machine.")
 ]
 _Accelerator = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ACCELERATOR]", help="Name of the accelerator.", autocompletion=complete_accelerator
+        metavar="[ACCELERATOR]",
+        help="Accelerator whose run is measured.",
+        autocompletion=complete_accelerator,
     ),
 ]
 _Operands = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[A [B]]", help="Files, known names, or generators.", autocompletion=complete_matrix
+        metavar="[A [B]]",
+        help="Operands: files, names from 'fiberscope list', or generators.",
+        autocompletion=complete_matrix,
     ),
 ]
-_Cells = Annotated[
-    str, typer.Option(metavar="FILE", help=f"The library's cells: a Liberty file, or {LIBRARY}.")
+_Cells = Annotated[str, typer.Option(metavar="FILE", help=f"Cell library: a Liberty file, or {LIBRARY}.")]
+_At = Annotated[str | None, typer.Option(metavar="NAME", help="Component to measure; the first by default.")]
+_Simulator = Annotated[
+    str, typer.Option("--sim", metavar="NAME", help="HDL simulator: auto, verilator or pyrtl.")
 ]
-_At = Annotated[str | None, typer.Option(metavar="NAME", help="The component; the first by default.")]
-_Simulator = Annotated[str, typer.Option("--sim", metavar="NAME", help="auto, verilator or pyrtl.")]
 _Table = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the energies as CSV; - for the terminal alone.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Also write the energies (pJ) as CSV to this file; - prints only them."
+    ),
 ]
 
 _Json = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Of a machine: write it here too; - for the terminal alone."),
+    typer.Option(
+        metavar="FILE", help="Also write the energies of a machine to this file; - prints only them."
+    ),
 ]
 
 
@@ -70,16 +79,16 @@ def power(
     json: _Json = None,
     output: Folder = Path("build/power"),
 ) -> int:
-    """Energy of a block in a run, by the toggles of its cells.
+    """Measure the energy of a block in a run, from cell toggles.
 
-    A cycle's, and an event's. The run is that of 'fiberscope rtl loop', in lock-step; without an
-    accelerator, one of the block alone on usual operands (--set then has the block's own parameters;
-    PyRTL runs it). What registers and inputs of the RTL hold in each cycle goes through the cells that
-    Yosys maps it to; OpenSTA adds up what they take. An event is a count of one of the component's
-    counters. Memories are no cells: theirs is estimated by a table.
+    Shows the energy of a cycle and of an event in pJ; an event is one count of a counter of the component.
+    The run is that of 'fiberscope rtl loop' in lock-step. Without an accelerator, PyRTL runs the block alone
+    on typical operands, and --set takes the block's own parameters. Yosys maps the RTL to cells, the values
+    of registers and inputs in each cycle drive the cells, and OpenSTA adds up their energy. The energy of
+    memories is estimated by a table.
 
-    Of a machine it does so for all of its parts, in a run of the machine as one module, with the machine's
-    technology, beside what its costs.yaml says of the same run.
+    For a machine, measures all of its parts in a run of the machine as one module, in the machine's
+    technology, and compares them with the machine's costs.yaml.
 
     \b
     Examples:

@@ -33,33 +33,35 @@ class Waves(Options):
     """Options of a command that can write a waveform."""
 
     vcd: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a waveform here; as FST if it ends in .fst.")
+        Path | None, typer.Option(metavar="FILE", help="Write a waveform to this .vcd or .fst file.")
     ] = None
     vcd_window: Annotated[
         str | None,
-        typer.Option(metavar="START:END", help="Cycles in the waveform, the end excluded."),
+        typer.Option(metavar="START:END", help="Record only these cycles, without cycle END."),
         _of_vcd,
     ] = None
     vcd_scope: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATTERN", help="Components in the waveform, as in 'pe0[0-3]'; repeatable."),
+        typer.Option(
+            metavar="PATTERN", help="Record only these components, for example 'pe0[0-3]'; repeatable."
+        ),
         _of_vcd,
     ] = None
     vcd_trigger: Annotated[
         str | None,
         typer.Option(
-            metavar="CONDITION", help="Begin the waveform when 'pe07 input_stall > 100' or the like."
+            metavar="CONDITION", help="Start recording when this holds, for example 'pe07 input_stall > 100'."
         ),
         _of_vcd,
     ] = None
     vcd_cycles: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Length of the waveform at the most, from its begin."),
+        typer.Option(min=1, metavar="N", help="Record at most this number of cycles."),
         _of_vcd,
     ] = None
     vcd_plain: Annotated[
         bool,
-        typer.Option("--vcd-plain", help="No colours in the waveform, for viewers other than GTKWave."),
+        typer.Option("--vcd-plain", help="Write no colours, for viewers other than GTKWave."),
         _of_vcd,
     ] = False
 
@@ -85,7 +87,7 @@ class Reported(Options):
     json: Json = None
     product: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the product here: .npz, .npy, .mtx, or .tns for any ranks."),
+        typer.Option(metavar="FILE", help="Write the result to this .npz, .npy, .mtx or .tns file."),
     ] = None
     exact: Exact = False
     quiet: Quiet = False
@@ -122,31 +124,35 @@ class Simulated(Waves, Reported):
 
     timeline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what every part did over time here, for 'fiberscope page'."),
+        typer.Option(
+            metavar="FILE", help="Write the states of all components over time, for 'fiberscope page'."
+        ),
     ] = None
     perfetto: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the same here, for the Perfetto viewer.")
+        Path | None, typer.Option(metavar="FILE", help="Write the states over time for the Perfetto viewer.")
     ] = None
     timeline_window: Annotated[
-        str | None, typer.Option(metavar="START:END", help="Cycles in both of these, the end excluded.")
+        str | None,
+        typer.Option(metavar="START:END", help="Cycles in --timeline and --perfetto, without cycle END."),
     ] = None
     memory_trace: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the memory's requests here, for 'fiberscope memory replay'."
-        ),
+        typer.Option(metavar="FILE", help="Write all memory requests, for 'fiberscope memory replay'."),
     ] = None
     part: Parts = None
     histograms: Annotated[
-        bool, typer.Option("--histograms", help="Report how full the channels were, for 'fiberscope plot'.")
+        bool, typer.Option("--histograms", help="Count how full each channel is, for 'fiberscope plot'.")
     ] = False
     checked: Annotated[
-        bool, typer.Option("--checked", help="Hold every request that memory gets to its tensor; slower.")
+        bool, typer.Option("--checked", help="Check that every memory request is inside its tensor; slower.")
     ] = False
     cycle_limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop at this cycle, with an incomplete report.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Stop after this number of cycles, with an incomplete report."),
     ] = None
-    energy: Annotated[bool, typer.Option("--energy", help="Show energy and area by part and action.")] = False
+    energy: Annotated[
+        bool, typer.Option("--energy", help="Show energy (pJ) and area (um2) by part and action.")
+    ] = False
 
     def simulate(
         self, make: Callable[..., Run], inputs: _Files, wanted: Mapping[str, object] | None = None

@@ -26,20 +26,30 @@ _Operands = Annotated[
     list[str],
     typer.Argument(
         metavar="A [B]",
-        help="Files, known names, or expected:...; by default B is A's last rank by half of its first.",
+        help="Operands: files, names or expected:...; by default B has A's last rank and half of A's first.",
         autocompletion=complete_matrix,
     ),
 ]
 _Kernel = Annotated[
-    str | None, typer.Option("--kernel", help="spgemm, spmm, spttm or mttkrp; by A's order if left out.")
+    str | None,
+    typer.Option(
+        "--kernel",
+        help="Computation: spgemm, spmm, spttm or mttkrp; chosen by A's number of ranks by default.",
+    ),
 ]
 _System = Annotated[
     str,
-    typer.Option("--system", metavar="CLASS", help="What such accelerators may choose (docs/sage.md)."),
+    typer.Option(
+        "--system", metavar="CLASS", help="Class of accelerators, which limits the choice (docs/sage.md)."
+    ),
 ]
-_McfA = Annotated[str | None, typer.Option("--mcf-a", metavar="FORMAT", help="A's format in memory.")]
-_McfB = Annotated[str | None, typer.Option("--mcf-b", metavar="FORMAT", help="B's format in memory.")]
-_Top = Annotated[int, typer.Option("--top", min=1, help="Pairs in the table; the JSON has all.")]
+_McfA = Annotated[
+    str | None, typer.Option("--mcf-a", metavar="FORMAT", help="Fix the format of A in memory.")
+]
+_McfB = Annotated[
+    str | None, typer.Option("--mcf-b", metavar="FORMAT", help="Fix the format of B in memory.")
+]
+_Top = Annotated[int, typer.Option("--top", min=1, help="Number of pairs in the table; --json has all.")]
 
 
 def sage(
@@ -56,8 +66,8 @@ def sage(
 ) -> None:
     """Predict the formats with the least energy-delay product.
 
-    In memory, and to compute in. Every pair of formats is tried. A and B are counted, or written as
-    expected:shape=...,density=... with nonzeros anywhere.
+    Tries every pair of formats, in memory and for the computation. Counts A and B, or expects nonzeros at
+    random places: expected:shape=...,density=...
 
     \b
     Examples:

@@ -20,28 +20,49 @@ __all__ = ["search"]
 
 STORE = "search"
 
-_Workloads = Annotated[list[str], typer.Argument(help="One or more: A, 'A B', or 'NAME=TENSOR ...'.")]
+_Workloads = Annotated[
+    list[str], typer.Argument(help="Workloads, one or more: A, 'A B', or 'NAME=TENSOR ...'.")
+]
 _Over = Annotated[
     Path,
-    typer.Option(metavar="FILE", help="YAML: by parameter a list, or {from: 1, to: 9}, step, scale: log."),
+    typer.Option(
+        metavar="FILE",
+        help="YAML file with a list for each parameter, or {from: 1, to: 9}, step, scale: log.",
+    ),
 ]
 _Least = Annotated[
-    list[str] | None, typer.Option("--minimise", metavar="MEASURE", help="A column, or SQL; repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--minimise",
+        metavar="MEASURE",
+        help="Minimise this column of the results, or SQL over them; repeatable.",
+    ),
 ]
 _Most = Annotated[
-    list[str] | None, typer.Option("--maximise", metavar="MEASURE", help="Likewise, to be large.")
+    list[str] | None,
+    typer.Option("--maximise", metavar="MEASURE", help="Maximise this column or SQL; repeatable."),
 ]
 _Subject = Annotated[
     list[str] | None,
-    typer.Option("--subject-to", metavar="LIMIT", help="As 'area_um2 < 40e6'; repeatable."),
+    typer.Option(
+        "--subject-to", metavar="LIMIT", help="Keep this limit, for example 'area_um2 < 40e6'; repeatable."
+    ),
 ]
 _Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw all designs: by two goals, or time against area.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Draw all designs: one measure against the other, or time against area."
+    ),
 ]
-_Points = Annotated[int, typer.Option(min=1, help="To run, with those that the store has.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Of what is suggested.")]
-_Command = Annotated[str, typer.Option(help="Whose runs they are, as of 'fiberscope sweep'.")]
-_Store = Annotated[str, typer.Option(metavar="DIR|URL", help="For the results; or as s3://bucket/study.")]
+_Points = Annotated[int, typer.Option(min=1, help="Number of designs, including those in the store.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Seed of the random suggestions.")]
+_Command = Annotated[str, typer.Option(help="Command to run, as for 'fiberscope sweep'.")]
+_Store = Annotated[
+    str,
+    typer.Option(
+        metavar="DIR|URL", help="Store for the results: a folder, or an address such as s3://bucket/study."
+    ),
+]
 
 
 @taking()
@@ -59,10 +80,10 @@ def search(
     store: _Store = STORE,
     plot: _Plot = None,
 ) -> None:
-    """Search a space for the designs that measure least.
+    """Search for the parameters with the lowest cycles or other measure.
 
-    Told to again, it goes on where it was ended. Of several workloads a measure is the geometric mean; a
-    limit is to be kept on each.
+    Started again with the same store, the search continues. With several workloads, a measure is the
+    geometric mean over them, and a limit holds for each.
 
     \b
     Examples:

@@ -15,7 +15,8 @@ from fiberscope.results.report.files import operand_files
 __all__ = ["sim"]
 
 _Chain = Annotated[
-    str | None, typer.Option(metavar="PRODUCTS", help="Products one after another: 'Y = A X; Z = Y W'.")
+    str | None,
+    typer.Option(metavar="PRODUCTS", help="Compute these products one after another: 'Y = A X; Z = Y W'."),
 ]
 
 
@@ -26,10 +27,10 @@ def sim(
     asked: Simulated,
     chain: _Chain = None,
 ) -> int:
-    """Simulate a problem on an accelerator, cycle by cycle; verified.
+    """Simulate an accelerator cycle by cycle, and verify the result.
 
-    A times A, A times B, an algorithm on a graph, or a specification on its tensors. Products one after
-    another are a chain, of operands by name.
+    Computes A times A, A times B, an algorithm on a graph, or a specification on its tensors. With --chain,
+    computes several products one after another, of operands by name.
 
     \b
     Examples:

@@ -20,23 +20,28 @@ STORE = "suite"
 
 _Machines = Annotated[
     list[str],
-    typer.Argument(metavar="MACHINE...", help="What runs.", autocompletion=complete_accelerator),
+    typer.Argument(metavar="MACHINE...", help="Machines to compare.", autocompletion=complete_accelerator),
 ]
 _Workloads = Annotated[
     Path,
     typer.Option(
-        "--workloads", "-w", metavar="LIST|DIR", help="A file with one a line, or a folder of matrices."
+        "--workloads",
+        "-w",
+        metavar="LIST|DIR",
+        help="File with a workload on each line, or a folder of matrices.",
     ),
 ]
 _Against = Annotated[
-    str | None, typer.Option(metavar="MACHINE", help="Speed-ups are over this one; the first by default.")
+    str | None, typer.Option(metavar="MACHINE", help="Machine to compare with; the first by default.")
 ]
 _Store = Annotated[
-    str, typer.Option(metavar="DIR|URL", help="For the results; what it has is not run again.")
+    str, typer.Option(metavar="DIR|URL", help="Store for the results. Runs in it are not repeated.")
 ]
-_Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed.")]
-_Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw speed-ups here, as .svg or .png.")]
-_Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row a run here.")]
+_Retry = Annotated[bool, typer.Option("--retry", help="Run failed runs again.")]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the speedups to this .svg or .png file.")
+]
+_Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV row for each run to this file.")]
 
 
 @taking()
@@ -51,12 +56,12 @@ def suite(
     csv: _Csv = None,
     markdown: Markdown = False,
 ) -> int:
-    """Run machines on a list or a folder of workloads.
+    """Compare machines on a list or a folder of matrices.
 
-    Shows how much faster each is than the first. Speed-ups are ratios of simulated time; their geometric
-    means are over the workloads that all have done. The runs are those of a sweep: in parallel, here or
-    on a cluster, and kept in a store, for which there are 'results' and 'page'. The exit code is 4 if
-    some failed.
+    Shows the speedup of each machine over the first. Speedups are ratios of simulated time; the geometric
+    means include only workloads that every machine has finished. Runs in parallel, like 'fiberscope sweep',
+    and keeps the results in a store for 'fiberscope results' and 'fiberscope page'. The exit code is 4 if a
+    run failed.
 
     \b
     Examples:

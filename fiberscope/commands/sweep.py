@@ -28,29 +28,37 @@ _Swept = Annotated[
     str,
     typer.Argument(
         metavar="ACCELERATOR|STUDY.yaml",
-        help="What runs, or a file that says all of it.",
+        help="Accelerator to run, or a study file with machines, workloads and grid.",
         autocompletion=complete_accelerator,
     ),
 ]
 _Workloads = Annotated[
     list[str] | None,
-    typer.Argument(help="Of each run one: A, 'A B', or 'NAME=TENSOR ...'.", autocompletion=complete_matrix),
+    typer.Argument(
+        help="Workloads: A, 'A B', or 'NAME=TENSOR ...' for each run.", autocompletion=complete_matrix
+    ),
 ]
 _Grid = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="KEY=V1,V2,...", help="Values of a parameter; repeatable.", autocompletion=complete_setting
+        metavar="KEY=V1,V2,...",
+        help="Run with each of these values of a parameter; repeatable.",
+        autocompletion=complete_setting,
     ),
 ]
 _Command = Annotated[
     str | None,
-    typer.Option(help="Whose runs they are: sim (by default), model, analyze, convert or graph."),
+    typer.Option(help="Command to run: sim (default), model, analyze, convert or graph."),
 ]
 _Store = Annotated[
     str | None,
-    typer.Option(metavar="DIR|URL", help=f"For the results; {STORE}/ by default; or as s3://bucket/study."),
+    typer.Option(
+        metavar="DIR|URL",
+        help=f"Store for the results: a folder ({STORE}/ by default) or an address such as "
+        f"s3://bucket/study.",
+    ),
 ]
-_Retry = Annotated[bool, typer.Option("--retry", help="Run points again that failed.")]
+_Retry = Annotated[bool, typer.Option("--retry", help="Run failed combinations again.")]
 
 
 class Placed(Options):
@@ -59,18 +67,26 @@ class Placed(Options):
     settings: Settings = None
     config: Config = None
     scheduler: Annotated[
-        str | None, typer.Option(metavar="tcp://...", help="A Dask scheduler whose workers are to run.")
+        str | None, typer.Option(metavar="tcp://...", help="Run on the workers of this Dask scheduler.")
     ] = None
     slurm: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Run in Slurm jobs; YAML, as dask_jobqueue takes it.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Run in Slurm jobs; a YAML file with the arguments of dask_jobqueue."
+        ),
     ] = None
-    pbs: Annotated[Path | None, typer.Option(metavar="FILE", help="Run in PBS jobs; likewise.")] = None
-    workers: Annotated[int | None, typer.Option(min=1, help="Of this computer; one a core by default.")] = (
+    pbs: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run in PBS jobs; a YAML file as for --slurm.")
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of workers on this computer; one for each core by default."),
+    ] = None
+    timeout: Annotated[float | None, typer.Option(metavar="S", help="Time limit of a run, in seconds.")] = (
         None
     )
-    timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds that a point may take.")] = None
     memory: Annotated[
-        str | None, typer.Option(metavar="BYTES", help="What a point may take, as in 2GiB.")
+        str | None, typer.Option(metavar="BYTES", help="Memory limit of a run, for example 2GiB.")
     ] = None
     exact: Exact = False
     quiet: Quiet = False
@@ -101,9 +117,9 @@ def sweep(
 ) -> int:
     """Run every combination of machines, workloads and parameters.
 
-    What a store has already is not run again. A row is of the sources that it was run by: changed code
-    makes new rows, and leaves the old ones alone. A point that fails has its row too, with the reason,
-    and the sweep goes on; the exit code is 4 then.
+    A combination that is in the store is not run again. If the code has changed, the run is repeated and the
+    old row is kept. A run that fails has a row with the reason; the sweep continues, and ends with exit code
+    4.
 
     \b
     Examples:

@@ -25,34 +25,40 @@ _Operands = Annotated[
     list[str],
     typer.Argument(
         metavar="A [B]...",
-        help="The operands from left to right, or by name (A=TENSOR); B is A again if left out.",
+        help="Operands in order, or by name (A=TENSOR); without B, B is A.",
         autocompletion=complete_matrix,
     ),
 ]
-_Kernel = Annotated[str, typer.Option(help="What is computed: sums and products of tensors.")]
-_Order = Annotated[str, typer.Option(help="The loops over tiles, the outermost first.")]
-_Buffer = Annotated[str, typer.Option(metavar="SIZE", help="Buffer of each operand.")]
+_Kernel = Annotated[str, typer.Option(help="Expression: sums and products of tensors.")]
+_Order = Annotated[str, typer.Option(help="Loops over tiles, outermost first.")]
+_Buffer = Annotated[
+    str, typer.Option(metavar="SIZE", help="Buffer size for each operand, for example 128KiB.")
+]
 _Capacity = Annotated[
-    int | None, typer.Option(metavar="WORDS", help="The same in words of 4 bytes, exactly.")
+    int | None, typer.Option(metavar="WORDS", help="Buffer size in words of 4 bytes, instead of --buffer.")
 ]
-_Transpose = Annotated[bool, typer.Option("--transpose-b", help="B is A transposed.")]
+_Transpose = Annotated[bool, typer.Option("--transpose-b", help="Use A transposed as B.")]
 _Compare = Annotated[
-    str, typer.Option(metavar="METHOD,...", help="Besides conservative: prescient, tailors, drt.")
+    str, typer.Option(metavar="METHOD,...", help="Also compare these methods: prescient, tailors, drt.")
 ]
-_Measure = Annotated[bool, typer.Option("--measure", help="Count what the tiles of each method move.")]
+_Measure = Annotated[
+    bool, typer.Option("--measure", help="Count the words that the tiles of each method move.")
+]
 _Scan = Annotated[bool, typer.Option("--scan", help="Try every side of square tiles instead of halving.")]
-_Swiftiles = Annotated[bool, typer.Option("--swiftiles", help="Let tailors guess its side from a sample.")]
-_Microtile = Annotated[int, typer.Option(min=1, help="Side of drt's microtiles.")]
-_Panel = Annotated[int, typer.Option(min=1, help="Columns of microtiles of drt's panel.")]
+_Swiftiles = Annotated[
+    bool, typer.Option("--swiftiles", help="Let the method tailors estimate its tile size from a sample.")
+]
+_Microtile = Annotated[int, typer.Option(min=1, help="Side of the microtiles of drt, in elements.")]
+_Panel = Annotated[int, typer.Option(min=1, help="Width of drt's panel, in microtiles.")]
 _Statistics = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Take the statistics from an earlier --json.")
+    Path | None, typer.Option(metavar="FILE", help="Take the statistics from a report written with --json.")
 ]
 _Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw candidates and tiles into a .png or .svg file.")
+    Path | None, typer.Option(metavar="FILE", help="Draw candidates and tiles to this .png or .svg file.")
 ]
 _Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="An option of the prediction or search; repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set an option of the prediction or search; repeatable."),
 ]
 
 
@@ -78,8 +84,8 @@ def tile(
 ) -> None:
     """Choose tiles from statistics of the tensors (D2T2).
 
-    So that little moves, and every tile fits. Traffic is predicted in words of 4 bytes; with --measure
-    the outer loops are walked with the real tiles.
+    The tiles fit in the buffers and move little data. Predicts the traffic in words of 4 bytes; --measure
+    counts it on the real tiles.
 
     \b
     Examples:

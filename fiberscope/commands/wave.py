@@ -16,13 +16,13 @@ __all__ = ["wave"]
 
 VIEWER = "gtkwave"
 
-_Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="A waveform written with --vcd.")]
+_Waveform = Annotated[Path, typer.Argument(metavar="FILE", help="Waveform written with --vcd.")]
 
 
 def wave(vcd: _Waveform) -> None:
     """Open a waveform in GTKWave.
 
-    The save file beside it, of the same name with .gtkw, gives the groups, names and formats.
+    Also opens the save file of the same name that ends in .gtkw, with groups, names and formats.
 
     \b
     Example:
