@@ -7,7 +7,7 @@ import ast
 from fiberscope.compiler import hand
 from fiberscope.compiler.hand import Declarations, Declared, Function
 from fiberscope.compiler.methods import method, signature, typed_locals
-from fiberscope.compiler.modules import Module, Modules
+from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, bare, is_class
 
 
@@ -132,15 +132,25 @@ class Generator:
             if isinstance(item, ast.FunctionDef):
                 made = self._method(types, item, above)
                 if made:
+                    _refuse_super(module, item, made)
                     found.methods[item.name] = made
                 else:  # of what Python gives nothing is known
                     known[f"self.{item.name}()"] = OBJECT
 
     def _method(self, types: Types, node: ast.FunctionDef, above: list[Declared]) -> Function | None:
-        """A method; one that a class above has too is as there."""
+        """A method; one that a class above has too is as there.
+
+        Raises:
+            UnsupportedError: the class above does not let it be overridden.
+        """
         over = next((base.methods[node.name] for base in above if node.name in base.methods), None)
         if over is None:
             return method(types, node)
+        if over.inline or over.final:
+            raise UnsupportedError(
+                f"{types.module.path}:{node.lineno}: {node.name} overrides a method that is compiled into "
+                "its callers; give your method another name"
+            )
         return Function(over.kind, over.returns, over.arguments, over.raises)
 
     def _numbers(self, module: Module, found: Declarations) -> dict[str, str]:
@@ -160,6 +170,20 @@ class Generator:
             return "" if said == OBJECT else said
         kind = type(self.modules.number(module, ast.Name(name, ast.Load())))
         return {int: "long", float: "double"}.get(kind, "")
+
+
+def _refuse_super(module: Module, node: ast.FunctionDef, function: Function) -> None:
+    """Refuse ``super()`` in a C method: compiled, it raises an error when it is called.
+
+    Raises:
+        UnsupportedError: naming the place and the remedy.
+    """
+    for part in ast.walk(node) if function.kind == "cdef" else ():
+        if isinstance(part, ast.Call) and ast.unparse(part) == "super()":
+            raise UnsupportedError(
+                f"{module.path}:{part.lineno}: {node.name} is compiled as a C method, which has no super(); "
+                f"name the class instead, as in Base.{node.name}(self)"
+            )
 
 
 def attributes(types: Types, node: ast.ClassDef, known: dict[str, str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ class Function:
         raises: its clause on exceptions, nothing if it needs none.
         inline: whether the compiler is advised to put it in place of calls.
         locals: C types of its local names.
+        final: whether no class may override it; an inline method may not be overridden either.
     """
 
     kind: str
@@ -31,6 +32,7 @@ class Function:
     raises: str = ""
     inline: bool = False
     locals: dict[str, str] = field(default_factory=dict)
+    final: bool = False
 
     def text(self, name: str, owner: bool) -> str:
         """Its declaration."""
@@ -80,7 +82,7 @@ def read(text: str) -> Declarations:
         elif match := _FUNCTION.match(line):
             _, kind, inline, returns, name, arguments, raises = match.groups()
             given = tuple(part for part in re.split(r", *", arguments) if part not in ("", "self"))
-            function = Function(kind, returns, given, raises or "", bool(inline), local)
+            function = Function(kind, returns, given, raises or "", bool(inline), local, final)
             (current.methods if match[1] else found.functions)[name] = function
         elif match := _ATTRIBUTE.match(line):
             _, seen, ctype, names = match.groups()

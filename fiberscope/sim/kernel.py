@@ -17,6 +17,7 @@ from fiberscope.sim.constants import CHUNK, FAR, IDLE, INTERRUPTED, LIMIT, NEVER
 from fiberscope.sim.deferring import Deferring, let_defer, settle
 from fiberscope.sim.errors import SimulationError, name_place, refused_wake
 from fiberscope.sim.interrupt import give_way, on_interrupt
+from fiberscope.sim.overrides import refuse_overrides
 from fiberscope.sim.standstill import Standstill
 from fiberscope.sim.statistics import ComponentStatistics, Run, statistics_of
 
@@ -79,8 +80,8 @@ class Kernel:
         """Put a component into a clock domain (the first one by default); returns it.
 
         Raises:
-            SimulationError: if it is no component or has a clock already, there is no clock, or the clock is
-                another kernel's.
+            SimulationError: if it is no component or has a clock already, there is no clock, the clock is
+                another kernel's, or its class overrides a method that compiled code calls without lookup.
         """
         self._require_unbuilt()
         self._require_clock()
@@ -90,6 +91,7 @@ class Kernel:
             raise SimulationError(f"{component.name} is in a kernel already: a component runs once")
         if clock is not None and clock not in self.clocks:
             raise SimulationError(f"{component.name}: the clock {clock.name} belongs to another kernel")
+        refuse_overrides(component.name, component)
         component._clock = clock or self.clocks[0]
         self.components.append(component)
         return component
