@@ -29,7 +29,7 @@ def refuse_overrides(name: str, owner: object) -> None:
     Raises:
         SimulationError: naming the method and what to do.
     """
-    cls = type(owner)
+    cls: type = type(owner)
     fault = _fault(cls, frozenset(getattr(owner, "__dict__", ())))
     if fault:
         raise SimulationError(f"{name}: {cls.__name__} {fault}")
