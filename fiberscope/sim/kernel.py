@@ -62,8 +62,7 @@ class Kernel:
         self._ticking = -1  # index of the component whose tick goes on
         self._before = IDLE  # its state before
         self._tracing = False
-        self._trace_switch = FAR  # base tick at which tracing starts or, once it has, ends
-        self._trace_end = FAR
+        self._trace_switch = self._trace_end = FAR  # base ticks at which tracing starts and, then, ends
         self._stop = False
         self._interrupted = False
 
@@ -83,7 +82,6 @@ class Kernel:
             SimulationError: if it is no component or has a clock already, there is no clock, the clock is
                 another kernel's, or its class overrides a method that compiled code calls without lookup.
         """
-        self._require_unbuilt()
         self._require_clock()
         if not isinstance(component, Component):
             raise SimulationError(f"a machine is made of components, and {component!r} is none")
@@ -121,6 +119,7 @@ class Kernel:
             raise SimulationError("the machine is built already: add and connect before build()")
 
     def _require_clock(self) -> None:
+        self._require_unbuilt()
         if not self.clocks:
             raise SimulationError("a clock is needed before the first component: kernel.clock(name, hertz)")
 
@@ -130,7 +129,6 @@ class Kernel:
         Raises:
             BuildError: listing every fault.
         """
-        self._require_unbuilt()
         self._require_clock()
         self.wiring.check(self.components)
         self._choose_base_tick()
