@@ -109,7 +109,8 @@ def check(file: _File) -> None:
     """
     from fiberscope.models.graphs.check import check as check_graph
     from fiberscope.models.graphs.check import operands_of
-    from fiberscope.models.graphs.expression import Unreadable, expressions_of
+    from fiberscope.models.graphs.expression import expressions_of
+    from fiberscope.models.graphs.faults import Unreadable
     from fiberscope.models.graphs.read import read_gv
     from fiberscope.models.graphs.splits import split_lines
 

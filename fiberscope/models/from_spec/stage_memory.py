@@ -16,7 +16,7 @@ from fiberscope.models.from_spec.lowering import Lowered, base_name
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
-from fiberscope.models.graphs.nests import Nest, Nests
+from fiberscope.models.graphs.loops import Nest, Nests
 from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.sim.clock import Clock

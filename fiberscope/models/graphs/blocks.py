@@ -12,7 +12,8 @@ from fiberscope.hw.fibers.level import Level as Fibers
 from fiberscope.hw.streams.tokens import BV, CRD, REF, VAL
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.levels.level import Level
-from fiberscope.models.graphs.nests import Nest, Nests, nests_of
+from fiberscope.models.graphs.loops import Nest, Nests
+from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.sim.protocol import Protocol

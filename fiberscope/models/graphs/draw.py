@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fiberscope.models.graphs.expression import Unreadable, expressions_of
+from fiberscope.models.graphs.expression import expressions_of
+from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.results.drawing.graph import Box, Bundle
 from fiberscope.results.drawing.graph import Graph as Drawing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fiberscope.accelerators.configuration import layers, validated
@@ -13,10 +13,12 @@ from fiberscope.base.progress import Progress, nobody
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.cut_tensors import joined_tensor
 from fiberscope.models.graphs.deadlock import advice
-from fiberscope.models.graphs.expression import Assignment, Unreadable, accesses_in, expressions_of
+from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
+from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
-from fiberscope.models.graphs.operands import Operand, load_operands, sizes_of
+from fiberscope.models.graphs.operands import load_operands, sizes_of
+from fiberscope.models.graphs.prepared import Prepared
 from fiberscope.models.graphs.read import read_gv
 from fiberscope.models.graphs.report import Ran, report
 from fiberscope.models.graphs.result import (
@@ -27,7 +29,6 @@ from fiberscope.models.graphs.result import (
     ones_at,
     reference,
 )
-from fiberscope.models.graphs.rewrites.joiners import chained_unions
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.graphs.write import gv_text
@@ -135,35 +136,6 @@ def _check_memory(parameters: GraphParameters, trace: Path | None) -> None:
         raise InputError(
             "the graph has no memory whose requests could be written; give --set scratchpad.latency=N"
         )
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A checked graph with its operands.
-
-    Args:
-        name: of the graph.
-        graph: checked.
-        operands: by name.
-        sizes: of the index variables.
-        meant: what the graph computes; nothing where that cannot be told, for the reason in ``unread``.
-    """
-
-    name: str
-    graph: Graph
-    operands: Mapping[str, Operand]
-    sizes: Mapping[str, int]
-    meant: tuple[Assignment, ...]
-    unread: str = ""
-
-    @property
-    def title(self) -> str:
-        """What the graph computes."""
-        return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
-
-    def timed(self, timing: str) -> Prepared:
-        """With the blocks that this timing has."""
-        return replace(self, graph=chained_unions(self.graph)) if timing == "sam" else self
 
 
 def prepare(

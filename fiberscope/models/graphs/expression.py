@@ -6,18 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.nests import Nest, Nests, nests_of
+from fiberscope.models.graphs.faults import Unreadable
+from fiberscope.models.graphs.loops import Nest, Nests
+from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Split, Sum, accesses
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
-__all__ = ["Assignment", "Tree", "Unreadable", "accesses_in", "expressions_of"]
-
-
-class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
-    """No expression can be read off the graph; the message says why."""
+__all__ = ["Assignment", "Tree", "accesses_in", "expressions_of"]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.dot import Place
 
-__all__ = ["Faults"]
+__all__ = ["Faults", "Unreadable"]
 
 MOST_TOLD = 20
+
+
+class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
+    """No expression can be read off the graph; the message says why."""
 
 
 class Faults:

@@ -7,27 +7,21 @@ rows one, those of the columns two. Where two streams meet their nests must be a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.faults import Faults
+from fiberscope.models.graphs.loops import Nest, Nests, describe_loops
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
 __all__ = [
-    "Nest",
-    "Nests",
     "accumulated",
-    "check_equal",
     "check_within",
     "drops_empty",
     "in_order",
     "nests_of",
 ]
-
-Nest: TypeAlias = tuple[str, ...]
-Nests: TypeAlias = Mapping[tuple[str, str], Nest]  # by node and output
 
 
 def nests_of(graph: Graph, faults: Faults | None = None) -> Nests:
@@ -74,16 +68,9 @@ def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], f
         first, second = named
         faults.add(
             node.place,
-            f"{node}: its {second} ({_loops(inner)}) must be one loop deeper than its {first} "
-            f"({_loops(outer)})",
+            f"{node}: its {second} ({describe_loops(inner)}) must be one loop deeper than its {first} "
+            f"({describe_loops(outer)})",
         )
-
-
-def check_equal(node: Node, inputs: Mapping[str, Nest], faults: Faults) -> None:
-    """Add a fault if streams into a block are not as deep as each other."""
-    if len({len(nest) for nest in inputs.values()}) > 1:
-        depths = ", ".join(f"{port}: {_loops(nest)}" for port, nest in sorted(inputs.items()))
-        faults.add(node.place, f"{node}: its streams must be as deep as each other ({depths})")
 
 
 def accumulated(node: Node) -> Nest:
@@ -91,10 +78,6 @@ def accumulated(node: Node) -> Nest:
     numbered = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
     places = sorted((int(match[1]) for match in numbered if match and node[match[0]]), reverse=True)
     return tuple(node[f"in{place}"] for place in places)
-
-
-def _loops(nest: Nest) -> str:
-    return "loops " + ",".join(nest) if nest else "no loop"
 
 
 def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:

@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import published
 from fiberscope.models.graphs.cut_tensors import cut_tensor
-from fiberscope.models.graphs.expression import Assignment, Unreadable, accesses_in, expressions_of
+from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
+from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.netlist import Graph

@@ -7,45 +7,13 @@ those cannot tell has the ports in ``from`` and ``to``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fiberscope.models.graphs.dot import Place
+from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.netlist import Graph, Node
 
-__all__ = ["Edge", "PortFinder"]
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge between blocks, as a file has it.
-
-    Args:
-        source, target: names of nodes.
-        kind: of the stream.
-        said_first, said_last: the comments where it leaves its source and where it reaches its target, which
-            differ if there are broadcasts between them.
-        attributes: its others.
-    """
-
-    source: str
-    target: str
-    kind: str
-    said_first: str
-    said_last: str
-    attributes: dict[str, str]
-    place: Place | None
-
-    @property
-    def first_word(self) -> str:
-        """The variable or tensor that it names where it leaves its source."""
-        return _last_word(self.said_first)
-
-    @property
-    def last_word(self) -> str:
-        """The variable or tensor that it names where it reaches its target."""
-        return _last_word(self.said_last)
+__all__ = ["PortFinder"]
 
 
 @dataclass
@@ -56,11 +24,6 @@ class _Operand:
     source: str
     edges: dict[str, Edge] = field(default_factory=dict)  # by kind
     taken_by: list[str] = field(default_factory=list)  # consumers of its reference behind the joiner
-
-
-def _last_word(comment: str) -> str:
-    """The variable or tensor at a comment's end."""
-    return re.split(r"[-_]", comment)[-1]
 
 
 class PortFinder:

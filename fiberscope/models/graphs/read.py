@@ -13,11 +13,12 @@ from pathlib import Path
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.dot import Digraph, EdgeStatement, NodeStatement, parse
+from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.faults import Faults
 from fiberscope.models.graphs.formats import Format, format_of
 from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.ports import Edge, PortFinder
+from fiberscope.models.graphs.ports import PortFinder
 from fiberscope.models.graphs.primitives import PRIMITIVES
 from fiberscope.models.graphs.primitives.primitive import BROADCAST, CRD, KINDS, REF, REPSIG
 from fiberscope.workloads.errors import nearest

@@ -20,7 +20,7 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.execution import Prepared
+    from fiberscope.models.graphs.prepared import Prepared
 
 __all__ = ["Ran", "report"]
 

@@ -33,9 +33,9 @@ from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
 from fiberscope.hw.streams.values_rtl import PIPELINE, AluParameters, PipelineParameters
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.hw.value_type import INTEGER, ValueType
-from fiberscope.models.graphs.execution import Prepared
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Node
+from fiberscope.models.graphs.prepared import Prepared
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report.files import write_text
 from fiberscope.sim import Component

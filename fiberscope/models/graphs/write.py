@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.ports import Edge, PortFinder
+from fiberscope.models.graphs.ports import PortFinder
 from fiberscope.results.report.files import write_text
 
 __all__ = ["gv_text", "write_gv"]

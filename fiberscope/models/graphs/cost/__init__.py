@@ -5,7 +5,7 @@ from __future__ import annotations
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.cost.estimate import Estimate, Inestimable, estimate
 from fiberscope.models.graphs.cost.statistics import TensorStatistics, statistics_of
-from fiberscope.models.graphs.execution import Prepared
+from fiberscope.models.graphs.prepared import Prepared
 
 __all__ = ["Estimate", "Inestimable", "TensorStatistics", "estimate", "estimated", "statistics_of"]
 

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from fiberscope.models.graphs.cost.expected import Expected
 from fiberscope.models.graphs.cost.statistics import LevelStatistics, TensorStatistics
-from fiberscope.models.graphs.nests import Nests, in_order, nests_of
+from fiberscope.models.graphs.loops import Nests
+from fiberscope.models.graphs.nests import in_order, nests_of
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.results.report.table import Table
 

@@ -10,16 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fiberscope.hw.streams.bits import words_of
 from fiberscope.workloads.canonical import Values
-
-if TYPE_CHECKING:
-    from fiberscope.models.graphs.cost.estimate import Walk
-    from fiberscope.models.graphs.netlist import Node
 
 __all__ = [
     "ROOT",
@@ -31,9 +26,7 @@ __all__ = [
     "ratio",
     "references_in_union",
     "scaled",
-    "scanned",
     "united",
-    "whole",
     "with_missing",
     "without_empty",
     "words",
@@ -219,58 +212,6 @@ def without_empty(inner: Expected) -> Expected:
     if above.parent is None:
         return Expected(min(1.0, inner.filled), {})
     return thinned(above, inner.filled, inner.filled_spread, above.parent)
-
-
-def whole(walk: Walk, node: Node, references: Expected) -> Expected:
-    """All coordinates for each of these references."""
-    size = walk.statistics[node["tensor"]].level(int(node["mode"])).size
-    spread = {name: where * size for name, where in references.spread.items()}
-    spread[node["index"]] = np.full(size, references.count)
-    return Expected(references.count * size, spread, references, references.count, references.spread)
-
-
-def scanned(walk: Walk, node: Node, references: Expected) -> Expected:
-    """The fibers of these references, by how full they are at the coordinates of outer loops."""
-    tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
-    level, above = tensor.level(dimension), tensor.above(dimension)
-    mean = level.elements / above.elements if above and above.elements else level.elements
-    fill, spread = 1.0, {}
-    for name, where in references.spread.items():
-        fuller = _fuller(walk, node, name, where)
-        spread[name] = where * fuller
-        fill *= float(spread[name].sum() / where.sum()) if where.sum() else 0.0
-    count = references.count * mean * fill
-    own = level.spread[dimension] / (level.elements or 1.0)
-    spread = {**scaled(spread, count), node["index"]: own * count}
-    whole = level.fibers / above.elements if above and above.elements else float(level.elements > 0)
-    filled = references.count * whole
-    reached = {name: where * (spread[name] > 0) for name, where in references.spread.items()}
-    return Expected(count, spread, references, filled, scaled(reached, filled))
-
-
-def _fuller(walk: Walk, node: Node, name: str, where: np.ndarray) -> np.ndarray:
-    """How many times as full as the mean the fibers at each coordinate of a loop around them are."""
-    tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
-    level, above = tensor.level(dimension), tensor.above(dimension)
-    other = _dimension_of(walk, node, name)
-    if above is None or other is None or other not in above.spread or not level.elements:
-        return np.ones_like(where)
-    mean = level.elements / above.elements
-    return ratio(level.spread[other], above.spread[other]) / mean
-
-
-def _dimension_of(walk: Walk, node: Node, variable: str) -> int | None:
-    """The dimension that a tensor has this variable for, on the way to a scanner of it."""
-    output = walk.graph.feeding(node, "ref")
-    while output is not None:
-        source = walk.graph.nodes[output.source]
-        is_inner = source.primitive.positions == output.output and source["tensor"] == node["tensor"]
-        if is_inner and source["index"] == variable:
-            return int(source["mode"])
-        inner = output.output if output.output.startswith("ref[") else "ref"
-        inner = "base" if output.output == "located" else inner
-        output = walk.graph.feeding(source, inner)
-    return None
 
 
 def words(fibers: Expected, size: int) -> Expected:

@@ -10,15 +10,15 @@ from fiberscope.base.errors import InputError
 from fiberscope.hw.streams.bits import PART, words_of
 from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zero
 from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of
+from fiberscope.models.graphs.levels.scans import ScannedFormat
 
 if TYPE_CHECKING:
     import numpy as np
 
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
@@ -66,7 +66,7 @@ class BitLevel:
         return CompressedLevel(from_zero(self.counts), self.coordinates).expanded(parents)
 
 
-class _BitVectors(WrittenFormat):
+class _BitVectors(WrittenFormat, ScannedFormat):
     name = "bitvector"
     letters = "b"
     meaning = "bit vectors"
@@ -87,7 +87,7 @@ class _BitVectors(WrittenFormat):
         np.bitwise_or.at(words, (parents[first], column[first] // PART), bits)
         return BitLevel(words), positions
 
-    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.bit_vector import BitVectorScanner
 
         words = context.level_of(node, BitLevel).words
@@ -110,8 +110,9 @@ class _BitVectors(WrittenFormat):
         fibers[owners, np.arange(len(owners)) - segments[owners]] = words[: len(owners)]
         return BitLevel(fibers)
 
-    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.expected import scanned, words
+    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        from fiberscope.models.graphs.cost.expected import words
+        from fiberscope.models.graphs.cost.scans import scanned
 
         walk.bits[node.name] = coordinates = scanned(walk, node, references)
         held = words(references, len(coordinates.spread[node["index"]]))

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.levels.level import Level, WrittenFormat, positions_of
+from fiberscope.models.graphs.levels.scans import ScannedFormat
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
@@ -54,7 +54,7 @@ class CompressedLevel:
         return owners, self.coordinates[positions], positions
 
 
-class _Compressed(WrittenFormat):
+class _Compressed(WrittenFormat, ScannedFormat):
     name = "compressed"
     letters = "suc"  # u and c are TACO's
     meaning = "compressed"
@@ -68,7 +68,7 @@ class _Compressed(WrittenFormat):
             from_zero(np.bincount(parents[first], minlength=fibers)), column[first]
         ), positions
 
-    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.compressed import CompressedScanner
         from fiberscope.hw.streams.skipping import SkippingScanner
 
@@ -81,8 +81,8 @@ class _Compressed(WrittenFormat):
 
         return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
 
-    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.expected import scanned
+    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        from fiberscope.models.graphs.cost.scans import scanned
 
         coordinates = scanned(walk, node, references)
         return coordinates, coordinates

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.levels.level import Level, LevelFormat
+from fiberscope.models.graphs.levels.level import Level
+from fiberscope.models.graphs.levels.scans import ScannedFormat
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.workloads.canonical import Integers
 
 __all__ = ["MADE", "DenseLevel"]
@@ -56,7 +56,7 @@ class DenseLevel:
         return owners, coordinates, np.repeat(parents, self.size) * self.size + coordinates
 
 
-class _Dense(LevelFormat):
+class _Dense(ScannedFormat):
     name = "dense"
     letters = "d"
     meaning = "dense"
@@ -69,14 +69,14 @@ class _Dense(LevelFormat):
             )
         return DenseLevel(size, fibers), parents * size + column
 
-    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         """It needs no more of a tensor than its size."""
         from fiberscope.hw.streams.dense import DenseScanner
 
         return DenseScanner(name, context.tensors[node["tensor"]].shape[int(node["mode"])], context.quirks)
 
-    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.expected import whole
+    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        from fiberscope.models.graphs.cost.scans import whole
 
         coordinates = whole(walk, node, references)
         return coordinates, coordinates

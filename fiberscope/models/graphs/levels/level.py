@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
-    from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.settings import ScratchpadParameters
     from fiberscope.workloads.canonical import Integers
 
@@ -64,24 +60,6 @@ class LevelFormat(ABC):
         Raises:
             InputError: it has more places than a machine has room for.
         """
-
-    @abstractmethod
-    def scanner(self, name: str, node: Node, context: Context) -> StreamBlock:
-        """What goes through a tensor's level.
-
-        Raises:
-            InputError: the tensor is stored otherwise.
-        """
-
-    def writer(self, name: str, quirks: int) -> StreamBlock:
-        """What writes a level."""
-        from fiberscope.hw.streams.writers import CompressedWriter
-
-        return CompressedWriter(name, quirks=quirks)
-
-    @abstractmethod
-    def estimate(self, walk: Walk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        """What is expected of the streams of a scanner: of its coordinates, and of their references."""
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
         """What is read for a reference into a scanner: what, the bytes of an entry, and the entries.

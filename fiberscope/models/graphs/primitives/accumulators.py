@@ -12,14 +12,12 @@ from fiberscope.workloads.expressions.expression import Sum
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Tree
+    from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
-    from fiberscope.models.graphs.ports import Edge, PortFinder
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk, EdgePorts, ValueTree
     from fiberscope.workloads.expressions.expression import Expression
 
 
@@ -41,13 +39,13 @@ class _Accumulator(Primitive):
         outputs = enumerate(self.outputs_of(node), start=1)
         return super().nest(node, fed, faults) | {output: nest[:n] for n, output in outputs} | {"": nest}
 
-    def value(self, tree: Tree, node: Node) -> Expression:
+    def value(self, tree: ValueTree, node: Node) -> Expression:
         operand = tree.values_into(node)[0]
         kept = accumulated(node)
         summed = tuple(variable for variable in tree.nest_into(node, VAL) if variable not in kept)
         return Sum(summed, operand) if summed else operand
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         """The different coordinates of the points that come, level by level."""
         from fiberscope.models.graphs.cost.expected import ROOT, Expected, distinct, scaled
 
@@ -66,7 +64,7 @@ class _Accumulator(Primitive):
     def sent_behind(self, node: Node, outputs: Mapping[str, Expected]) -> float:
         return outputs[VAL].tokens if _collects_all(node) else 0.0
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         coordinates = len(accumulated(node))
         return (
             coordinates,
@@ -91,14 +89,14 @@ class _Pairs(_Accumulator):
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return super().nest(node, fed, faults) | {"crd_outer": accumulated(node)[:-1]}
 
-    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """None of a variable that it sums over."""
         if edge.kind == VAL:
             return VAL
         said = re.split(r"[-_]", edge.said_last)  # the variable may stand before the tensor: in_j-C
         return next(filter(None, (_port_of(node, word) for word in reversed(said))), "")
 
-    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         if edge.kind == VAL:
             return VAL
         index = finder.target_of(edge)["index"]
@@ -113,7 +111,7 @@ class _Pairs(_Accumulator):
     def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
         return _variable_at(node, stream.input) if stream.kind == CRD else ""
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
 
         return (VectorReduce if node["order"] == "1" else MatrixReduce)(name, quirks=context.quirks)
@@ -133,7 +131,7 @@ class _VectorReducer(Primitive):
             faults.add(node.place, f"{node} has no list of fibers to add up: its values are one fiber")
         return {"": (*nest[:-2], *nest[-1:])}
 
-    def value(self, tree: Tree, node: Node) -> Expression:
+    def value(self, tree: ValueTree, node: Node) -> Expression:
         return Sum(tree.nest_into(node, VAL)[-2:-1], tree.values_into(node)[0])
 
 

@@ -19,24 +19,22 @@ from fiberscope.models.graphs.primitives.primitive import (
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Tree
+    from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
-    from fiberscope.models.graphs.ports import Edge, PortFinder
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk, EdgePorts, ValueTree
     from fiberscope.workloads.expressions.expression import Expression
 
 
 class _Nested(Primitive):
     """Of an outer stream and one within it, which files tell by variable."""
 
-    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return _port_of(node, edge.kind, edge.said_last, edge.last_word)
 
-    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         word = edge.first_word or finder.target_of(edge)["index"]
         return _port_of(node, edge.kind, edge.said_first, word)
 
@@ -66,7 +64,7 @@ class _Coordinates(_Nested):
         values = attributes.get("inner") in ("val", "vals") or attributes.get("vals") == "true"
         return VAL if port == "inner" and values else None
 
-    def value(self, tree: Tree, node: Node) -> Expression:
+    def value(self, tree: ValueTree, node: Node) -> Expression:
         return tree.value(tree.feeding(node, "inner"))
 
 
@@ -77,7 +75,7 @@ class _Dropper(_Coordinates):
         """Then zeros are dropped."""
         return self.makes("inner", node.attributes) == VAL and len(inner) == len(outer)
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import Expected, without_empty
 
         outer, inner = fed["outer"], fed["inner"]
@@ -87,7 +85,7 @@ class _Dropper(_Coordinates):
         below = Expected(inner.count, inner.spread, left, inner.filled, inner.filled_spread)
         return {"outer": left, "inner": below}
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper, ValueDropper
 
         if len(context.nest_into(node, "inner")) == len(context.nest_into(node, "outer")):
@@ -101,7 +99,7 @@ class _Hold(_Coordinates):
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": super().nest(node, fed, faults)["inner"]}
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {"outer": fed["inner"], "inner": fed["inner"]}
 
 
@@ -116,12 +114,12 @@ class _StopDropper(Primitive):
     unit = "droppers.StopDropper"
     passes = "in"
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import Expected
 
         return {"out": Expected(fed["in"].count, fed["in"].spread)}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.carried_into(node),)
 
 
@@ -129,7 +127,7 @@ class _EmptyFiberDropper(Primitive):
     unit = "droppers.EmptyFiberDropper"
     passes = "in"
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.carried_into(node),)
 
 

@@ -9,13 +9,12 @@ from fiberscope.models.graphs.nests import check_within
 from fiberscope.models.graphs.primitives.primitive import CRD, REF, REPSIG, Port, Primitive
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
-    from fiberscope.models.graphs.ports import Edge, PortFinder
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk, EdgePorts
 
 
 class Joiner(Primitive):
@@ -23,7 +22,7 @@ class Joiner(Primitive):
 
     of_loop = paired = alike = True
 
-    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """References by the number of the operand that has them."""
         if edge.kind == REF:
             return f"ref[{finder.operand_behind(node, edge)}]"
@@ -38,14 +37,14 @@ class _Intersection(Joiner):
     unit = "join.Intersect"
     intersects = True
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import intersected, united, with_missing
 
         coordinates = intersected(walk.ways(node), node["index"])
         walk.work[node.name] = united(walk.ways(node), node["index"]).tokens
         return {CRD: coordinates, **{name: with_missing(fed[name], coordinates) for name in _references(fed)}}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.graph.arity(node),)
 
 
@@ -53,7 +52,7 @@ class _Union(Joiner):
     unit = "join.Union"
     unites = True
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import references_in_union, united
 
         coordinates = united(walk.ways(node), node["index"])
@@ -62,7 +61,7 @@ class _Union(Joiner):
             **{name: references_in_union(fed[name], coordinates) for name in _references(fed)},
         }
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.graph.arity(node),)
 
 
@@ -79,7 +78,7 @@ class _Repeater(Primitive):
         check_within(node, fed.get(REF, ()), signal, ("references", "repeat signals"), faults)
         return {"": signal}
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import ROOT, with_missing
 
         return {REF: with_missing(fed.get(REF, ROOT), fed[REPSIG])}
@@ -89,7 +88,7 @@ class _Signals(Primitive):
     unit = "repeater.RepeatSignalGenerator"
     of_loop = True
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {REPSIG: fed[CRD]}
 
 

@@ -9,10 +9,10 @@ from fiberscope.models.graphs.primitives.primitive import ANY, CRD, REF, Port, P
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.primitives.primitive import BlockContext
 
 
 class _Lanes(Primitive):
@@ -27,7 +27,7 @@ class _Scatter(_Lanes):
 
     passes = "in"
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.parallel import Scatter
 
         carries = context.carried_into(node)
@@ -44,7 +44,7 @@ class _Merge(_Lanes):
     unit = "serializer.Merge"
     alike = True
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.graph.arity(node),)
 
 
@@ -55,7 +55,7 @@ class _Gather(_Lanes):
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": fed[self.passes]}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         depth = len(context.nest_into(node, self.passes)) - len(context.nest_into(node, REF))
         return (
             int(node["ways"]),
@@ -72,7 +72,7 @@ class _Split(Primitive):
         outer = (*fed[CRD][:-1], f"{node['index']}1")
         return {"outer": outer, "inner": (*outer, f"{node['index']}0")}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (
             int(node["factor"]),
             node["orig_crd"] == "true",
@@ -87,7 +87,7 @@ class _Flatten(Primitive):
         check_within(node, outer, inner, ("outer stream", "inner stream"), faults)
         return {"": outer}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (int(node["factor"]),)
 
 

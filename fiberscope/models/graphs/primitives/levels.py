@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from fiberscope.models.graphs.levels import BY_NAME
+from fiberscope.models.graphs.levels.scans import scanned_format
 from fiberscope.models.graphs.primitives.primitive import (
     BV,
     CRD,
@@ -20,15 +21,18 @@ from fiberscope.models.graphs.primitives.primitive import (
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Tree
+    from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Graph, Node
-    from fiberscope.models.graphs.ports import Edge, PortFinder
-    from fiberscope.models.graphs.verilog import Sizes
+    from fiberscope.models.graphs.primitives.primitive import (
+        BlockContext,
+        CostWalk,
+        EdgePorts,
+        ValueTree,
+        WordSizes,
+    )
     from fiberscope.sim import Component
     from fiberscope.workloads.expressions.expression import Expression
 
@@ -48,7 +52,7 @@ class _Scanner(Primitive):
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
         _check_level(graph, node, faults)
 
-    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return "skip" if edge.said_last.startswith("skip") else REF
 
     def output_port(self, node: Node, port: str) -> str:
@@ -58,20 +62,20 @@ class _Scanner(Primitive):
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*next(iter(fed.values())), node["index"])}
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import ROOT
 
-        coordinates, references = node.level.estimate(walk, node, fed.get(REF, ROOT))
+        coordinates, references = scanned_format(node).estimate(walk, node, fed.get(REF, ROOT))
         return {CRD: coordinates, REF: references}
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
-        return node.level.scanner(name, node, context)
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        return scanned_format(node).scanner(name, node, context)
 
     def lacks(self, node: Node) -> str:
         skips = "no hardware here skips ahead; take skip out of its intersection"
         return NO_WORDS if node.level.of_words else skips
 
-    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
+    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.compressed import CompressedScanner
 
@@ -100,18 +104,18 @@ class _Writer(Primitive):
         if not node.writes_values:
             _check_level(graph, node, faults)
 
-    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return edge.kind if edge.kind in (BV, VAL) else CRD
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {}
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.writers import ValuesWriter
 
         if node.writes_values:
             return ValuesWriter(name, quirks=context.quirks)
-        return node.level.writer(name, context.quirks)
+        return scanned_format(node).writer(name, context.quirks)
 
     def lacks(self, node: Node) -> str:
         return NO_WORDS
@@ -128,10 +132,10 @@ class _Locator(Primitive):
     def output_port(self, node: Node, port: str) -> str:
         return "out_ref2" if port == self.positions else super().output_port(node, port)
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {CRD: fed[CRD], self.positions: fed[CRD]}
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.locator import DenseLocator
 
         return DenseLocator(name, context.tensors[node["tensor"]].shape[int(node["mode"])])
@@ -141,18 +145,18 @@ class _Array(Primitive):
     unit = "arrays.ArrayLoad"
     loads = True
 
-    def value(self, tree: Tree, node: Node) -> Expression:
+    def value(self, tree: ValueTree, node: Node) -> Expression:
         return tree.access(node)
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import ROOT
 
         return {VAL: fed.get(REF, ROOT).points}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.tensors[node["tensor"]].values,)
 
-    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
+    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.arrays import ArrayLoad
 

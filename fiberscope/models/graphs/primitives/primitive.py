@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Protocol, TypeVar
 
-from fiberscope.models.graphs.expression import Unreadable
-from fiberscope.models.graphs.nests import check_equal
+from fiberscope.models.graphs.faults import Unreadable
+from fiberscope.models.graphs.loops import describe_loops
 
 if TYPE_CHECKING:
+    from fiberscope.hw.fibers.level import Level as Fibers
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Tree
+    from fiberscope.models.graphs.cost.statistics import TensorStatistics
+    from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.levels.level import Level
+    from fiberscope.models.graphs.loops import Nest, Nests
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
-    from fiberscope.models.graphs.ports import Edge, PortFinder
-    from fiberscope.models.graphs.verilog import Sizes
+    from fiberscope.models.graphs.storage import StoredTensor
     from fiberscope.sim import Component
-    from fiberscope.workloads.expressions.expression import Expression
+    from fiberscope.sim.protocol import Protocol as StreamProtocol
+    from fiberscope.workloads.expressions.expression import Access, Expression
 
 __all__ = [
     "ANY",
@@ -37,8 +38,13 @@ __all__ = [
     "REPSIG",
     "VAL",
     "Attributes",
+    "BlockContext",
+    "CostWalk",
+    "EdgePorts",
     "Port",
     "Primitive",
+    "ValueTree",
+    "WordSizes",
     "bare_port",
 ]
 
@@ -49,6 +55,7 @@ COMMON = {"phase": "1"}  # of all types, and ours: which of the runs after one a
 BROADCAST = "broadcast"  # a fork in a drawing: streams fan out by themselves
 
 Attributes = Mapping[str, str]
+AnyLevel = TypeVar("AnyLevel", bound="Level")
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,96 @@ def bare_port(port: str) -> str:
 
 def _port(ports: tuple[Port, ...], name: str) -> Port | None:
     return next((port for port in ports if port.name == bare_port(name)), None)
+
+
+class BlockContext(Protocol):
+    """What a block is made from; ``fiberscope.models.graphs.blocks`` has it."""
+
+    @property
+    def graph(self) -> Graph:
+        """That the block is of."""
+
+    @property
+    def tensors(self) -> Mapping[str, StoredTensor]:
+        """By name, as they are stored."""
+
+    @property
+    def quirks(self) -> int:
+        """Those of the public simulator, a mask."""
+
+    @property
+    def nests(self) -> Nests:
+        """The loop nests of all streams."""
+
+    def level_of(self, node: Node, kind: type[AnyLevel]) -> AnyLevel:
+        """Return the level that a node scans."""
+
+    def fibers_of(self, node: Node) -> Fibers:
+        """Return the level that a node scans as a block reads it."""
+
+    def fibers_at(self, tensor: str, mode: str) -> Fibers:
+        """Return a compressed level as a block reads it."""
+
+    def nest_into(self, node: Node, port: str) -> Nest:
+        """Return the loop nest of the stream into a block."""
+
+    def carried_into(self, node: Node, port: str = "") -> StreamProtocol:
+        """Return what the stream into a port of a block carries."""
+
+
+class CostWalk(Protocol):
+    """What an estimate of a block may ask, and note; ``fiberscope.models.graphs.cost.estimate`` has it."""
+
+    graph: Graph
+    statistics: dict[str, TensorStatistics]
+    nests: Nests
+    bits: dict[str, Expected]
+    work: dict[str, float]
+
+    def ways(self, node: Node) -> list[Expected]:
+        """Return the streams of coordinates that come together."""
+
+    def refuse(self, node: Node) -> NoReturn:
+        """Refuse a block of which nothing can be estimated."""
+
+
+class ValueTree(Protocol):
+    """Reads the expressions of streams; ``fiberscope.models.graphs.expression`` has it."""
+
+    def value(self, stream: Stream) -> Expression:
+        """Return what a stream of values carries."""
+
+    def values_into(self, node: Node) -> list[Expression]:
+        """Return what the streams of values into a block carry."""
+
+    def nest_into(self, node: Node, input: str) -> Nest:
+        """Return the loop nest of the stream into a block."""
+
+    def feeding(self, node: Node, input: str) -> Stream:
+        """Return the stream into a block."""
+
+    def access(self, node: Node) -> Access:
+        """Return the tensor that an array loads values of, at the variables of its scanners."""
+
+
+class EdgePorts(Protocol):
+    """Finds the ports of the edges of a file; ``fiberscope.models.graphs.ports`` has it."""
+
+    def target_of(self, edge: Edge) -> Node:
+        """Return the node at an edge's end."""
+
+    def operand_behind(self, joiner: Node, edge: Edge) -> int:
+        """Return the number of the operand whose references an edge out of a joiner carries."""
+
+    def only(self, node: Node, names: Sequence[str], kind: str, direction: str, other: str = "") -> str:
+        """Return the only port that an edge of a kind can have."""
+
+
+class WordSizes(Protocol):
+    """What the words of a memory must fit; ``fiberscope.models.graphs.verilog`` has it."""
+
+    def whole(self, node: Node, value: float) -> float:
+        """Return a value that fits."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +268,7 @@ class Primitive:
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
         """Tell what is wrong with a node's attributes."""
 
-    def input_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """The input that an edge of a file goes into; none if it says nothing to the node.
 
         Raises:
@@ -180,7 +277,7 @@ class Primitive:
         names = [port.name for port in self.inputs]
         return names[0] if len(names) == 1 else finder.only(node, names, edge.kind, "input", REF)
 
-    def output_of(self, finder: PortFinder, node: Node, edge: Edge) -> str:
+    def output_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """The output that an edge of a file comes out of.
 
         Raises:
@@ -198,11 +295,12 @@ class Primitive:
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         """The loop nests of its outputs by port, under the empty name that of all others."""
-        if self.alike:
-            check_equal(node, fed, faults)
+        if self.alike and len({len(nest) for nest in fed.values()}) > 1:
+            depths = ", ".join(f"{port}: {describe_loops(nest)}" for port, nest in sorted(fed.items()))
+            faults.add(node.place, f"{node}: its streams must be as deep as each other ({depths})")
         return {"": next(iter(fed.values()))}
 
-    def value(self, tree: Tree, node: Node) -> Expression:
+    def value(self, tree: ValueTree, node: Node) -> Expression:
         """The expression of the values that it makes.
 
         Raises:
@@ -225,7 +323,7 @@ class Primitive:
             raise Unreadable(f"{node} feeds an array with what are no references")
         return output
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         """What is expected of its outputs, by port.
 
         Raises:
@@ -237,7 +335,7 @@ class Primitive:
         """Tokens that it sends when all that it takes has come."""
         return 0.0
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         """The block that it stands for.
 
         Raises:
@@ -249,7 +347,7 @@ class Primitive:
         )
         return block
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         """What its unit is made with between its name and its quirks."""
         return ()
 
@@ -265,7 +363,7 @@ class Primitive:
         """Why it has no twin, and what to write instead."""
         return f"there is no hardware of {self.type}; fiberscope graph run simulates it"
 
-    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
+    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         """What fills the memory of its twin.
 
         Raises:

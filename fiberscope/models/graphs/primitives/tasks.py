@@ -14,11 +14,10 @@ from fiberscope.models.graphs.primitives.primitive import ANY, CRD, REF, VAL, Po
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Node
-    from fiberscope.models.graphs.verilog import Sizes
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, WordSizes
     from fiberscope.sim import Component
 
 SKIP_AHEAD = "skipahead"
@@ -27,7 +26,7 @@ SKIP_AHEAD = "skipahead"
 class _OfMachines(Primitive):
     named = False
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         raise InputError(f"{node}: only a machine from its specification has one; run that, as in spec:gamma")
 
     def lacks(self, node: Node) -> str:
@@ -56,7 +55,7 @@ class _Swap(_OfMachines):
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*fed[REF][:-1], node["index"])}
 
-    def words(self, node: Node, block: Component, sizes: Sizes) -> list[Token]:
+    def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
         from fiberscope.hw.rtl.kit.interface import Token
         from fiberscope.hw.streams.ways import FiberWays
 
@@ -88,7 +87,7 @@ class _SkipAhead(Primitive):
     def input_port(self, node: Node, port: str) -> str:
         return f"in_{port.replace('[', '').replace(']', '')}"
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.skip_ahead import SkipAhead
 
         return SkipAhead(
@@ -101,7 +100,7 @@ class _Runs(Primitive):
     named = False
     alike = True
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.run_sum import RunSum
 
         return RunSum(name)

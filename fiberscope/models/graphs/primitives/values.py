@@ -6,20 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.expression import Unreadable
+from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.nests import check_within, drops_empty
 from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
 from fiberscope.workloads.expressions.expression import Access, Call, Number, Sum
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
-    from fiberscope.models.graphs.expression import Tree
     from fiberscope.models.graphs.faults import Faults
-    from fiberscope.models.graphs.nests import Nest
+    from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk, ValueTree
     from fiberscope.workloads.expressions.expression import Expression
 
 EITHER, SECOND = (1, 0), (1,)  # of the operands that may stand in a register
@@ -55,7 +53,7 @@ class _Alu(Primitive):
     def registers(self, node: Node) -> tuple[int, ...]:
         return self.may_hold
 
-    def value(self, tree: Tree, node: Node) -> Expression:
+    def value(self, tree: ValueTree, node: Node) -> Expression:
         operands = tree.values_into(node)
         constant = node["in2"] or node["const0"]
         if node["scalar"] and len(operands) == 1:
@@ -68,13 +66,13 @@ class _Alu(Primitive):
             raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
         return Call(self.function_of(node), tuple(operands))
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         return {VAL: fed["val[0]"]}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (self.function_of(node),)
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.alu import UnaryAlu
 
         function = self.function_of(node)
@@ -121,11 +119,11 @@ class _Reducer(Primitive):
             check_within(node, fed[CRD], values, ("coordinates", "values"), faults)
         return {"": values[:-1]}
 
-    def value(self, tree: Tree, node: Node) -> Expression:
+    def value(self, tree: ValueTree, node: Node) -> Expression:
         operand = tree.values_into(node)[0]
         return Sum((tree.nest_into(node, VAL)[-1],), operand)
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import ROOT, without_empty
 
         values = fed[VAL]
@@ -133,7 +131,7 @@ class _Reducer(Primitive):
             return {VAL: without_empty(values)}
         return {VAL: values.parent.points if values.parent else ROOT}
 
-    def make(self, name: str, node: Node, context: Context) -> StreamBlock:
+    def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.reduce import FiberReduce, ScalarReduce
 
         if context.graph.feeding(node, CRD) is not None:

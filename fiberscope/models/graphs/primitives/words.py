@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from fiberscope.models.graphs.primitives.primitive import BV, CRD, NO_WORDS, REF, Port, Primitive
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.blocks import Context
-    from fiberscope.models.graphs.cost.estimate import Walk
     from fiberscope.models.graphs.cost.expected import Expected
     from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
 
 
 class _OfWords(Primitive):
@@ -26,7 +25,7 @@ class _Packer(_OfWords):
     whole = True
     passes = CRD
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         """Words up to that of the last bit of each fiber, which lies as far as the last of so many draws."""
         from fiberscope.models.graphs.cost.expected import Expected, words
 
@@ -42,7 +41,7 @@ class _Chunker(_OfWords):
     unit = "bit_words.Chunker"
     passes = BV
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (
             int(node["width"]),
             int(node["size"]),
@@ -53,7 +52,7 @@ class _Expander(_OfWords):
     unit = "bit_expander.BitExpander"
     of_loop = alike = expands = True
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import by_bit
 
         words = walk.graph.feeding(node, BV)
@@ -72,7 +71,7 @@ class _Intersection(_OfWords):
         """Those of the words of the same number."""
         return super().before(node, output).replace(REF, BV)
 
-    def estimate(self, walk: Walk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
         from fiberscope.models.graphs.cost.expected import by_bit, intersected
 
         sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
@@ -81,7 +80,7 @@ class _Intersection(_OfWords):
         walk.work[node.name] = by_bit(elements, fed["bv[0]"], node["index"])
         return {BV: fed["bv[0]"], "ref[0]": elements, "ref[1]": elements}
 
-    def arguments(self, node: Node, context: Context) -> tuple[object, ...]:
+    def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (node["emit_zeros"] == "true",)
 
 

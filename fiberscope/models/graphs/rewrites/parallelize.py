@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.nests import Nest, nests_of
+from fiberscope.models.graphs.loops import Nest
+from fiberscope.models.graphs.nests import nests_of
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.models.graphs.rewrites.surgery import Output, copy_of, fresh
 

@@ -1,0 +1,45 @@
+"""Formats as graphs use them: the blocks that read and write their levels, and what is expected of these."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from fiberscope.models.graphs.levels.level import LevelFormat
+
+if TYPE_CHECKING:
+    from fiberscope.hw.streams.block import StreamBlock
+    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.netlist import Node
+    from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
+
+__all__ = ["ScannedFormat", "scanned_format"]
+
+
+class ScannedFormat(LevelFormat):
+    """A format of levels that blocks scan and write."""
+
+    @abstractmethod
+    def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
+        """What goes through a tensor's level.
+
+        Raises:
+            InputError: the tensor is stored otherwise.
+        """
+
+    def writer(self, name: str, quirks: int) -> StreamBlock:
+        """What writes a level."""
+        from fiberscope.hw.streams.writers import CompressedWriter
+
+        return CompressedWriter(name, quirks=quirks)
+
+    @abstractmethod
+    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+        """What is expected of the streams of a scanner: of its coordinates, and of their references."""
+
+
+def scanned_format(node: Node) -> ScannedFormat:
+    """Return the format of the level that a node scans or writes."""
+    form = node.level
+    assert isinstance(form, ScannedFormat)
+    return form

@@ -1,0 +1,42 @@
+"""A graph that is ready to run: checked, with its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from fiberscope.models.graphs.expression import Assignment
+from fiberscope.models.graphs.netlist import Graph
+from fiberscope.models.graphs.operands import Operand
+from fiberscope.models.graphs.rewrites.joiners import chained_unions
+
+__all__ = ["Prepared"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A checked graph with its operands.
+
+    Args:
+        name: of the graph.
+        graph: checked.
+        operands: by name.
+        sizes: of the index variables.
+        meant: what the graph computes; nothing where that cannot be told, for the reason in ``unread``.
+    """
+
+    name: str
+    graph: Graph
+    operands: Mapping[str, Operand]
+    sizes: Mapping[str, int]
+    meant: tuple[Assignment, ...]
+    unread: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the graph computes."""
+        return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
+
+    def timed(self, timing: str) -> Prepared:
+        """With the blocks that this timing has."""
+        return replace(self, graph=chained_unions(self.graph)) if timing == "sam" else self
