@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 MOST_ROOMS, MOST_FLOORS = 20, 13
-MOST_CIRCLES, MOST_FILES_IN_A_CIRCLE = 6, 3
+MOST_CIRCLES, MOST_FILES_IN_A_CIRCLE = 4, 3
 _CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+cimport|cimport\s+([\w.]+))", flags=re.MULTILINE)
 
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fiberscope.sim.channel import Channel
 
 WORDS = ("control", "coordinate", "reference", "value")  # of a token, in their order
 
@@ -43,10 +39,6 @@ class Protocol:
         """The protocol in full, as in ``tile pair (coordinate: a, reference: b)``."""
         fields = ", ".join(f"{word}: {field}" for word, field in self.fields.items())
         return f"{self.name} ({fields})" if fields else self.name
-
-    def read(self, channel: Channel) -> str:
-        """The oldest token of a channel, by the names of its fields, as in ``a 17, b 4``."""
-        return ", ".join(f"{field} {getattr(channel, word)():g}" for word, field in self.fields.items())
 
 
 # Of a port that passes on whatever it is given.

@@ -115,13 +115,13 @@ class FlexDpe(Component):
 
     def _compute(self, pass_: Pass, column: int) -> None:
         """Multiply and sum one column; the network is set when the first of the chunk comes."""
-        share = self.plan.share(pass_.table.chunk, self.number)
+        share = self.plan.share(pass_.table, self.number)
         sums = share.sums(column, column + 1, self.plan.kind, self.plan.value_type)
         self.partial[pass_.number, column] = (share.rows, sums[0])
 
     def _send(self, pass_: Pass, column: int) -> None:
         """Put the words of one column on the network's inputs, zeros behind them."""
-        words = self.plan.share(pass_.table.chunk, self.number).words(column)
+        words = self.plan.share(pass_.table, self.number).words(column)
         words += [0.0] * (len(self.words) - len(words))
         for lane, word in zip(self.words, words, strict=True):
             lane.push(DATA, column, pass_.number, word)

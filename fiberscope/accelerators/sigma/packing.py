@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,6 @@ import numpy.typing as npt
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.gemm import Sliced
-
-if TYPE_CHECKING:
-    from fiberscope.accelerators.sigma.share import Share
 
 __all__ = ["Chunk", "Part", "Slice", "chunks", "slices"]
 
@@ -117,11 +114,6 @@ class Chunk:
     def words(self) -> int:
         """Coordinates of K that its multipliers need of a column."""
         return sum(len(np.unique(part.inner)) for part in self.parts)
-
-    @cached_property
-    def shares(self) -> dict[int, Share]:
-        """What Flex-DPEs have of it, by line, as far as that was asked for."""
-        return {}
 
     @cached_property
     def lines(self) -> range:

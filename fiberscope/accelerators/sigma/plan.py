@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,7 +28,8 @@ class Table:
     Attributes: ``lines`` are to be loaded, behind a flush if ``flush``; ``bits`` of the bitmaps are scanned
     for it. A column takes ``sending`` cycles at the input and ``serving`` at the accumulators, and the next
     one begins ``interval`` cycles after it. ``fresh`` of a column's sums begin an element of the product,
-    ``done`` are the last of one. ``useful`` multiplications have no zero.
+    ``done`` are the last of one. ``useful`` multiplications have no zero. ``shares`` has the shares of the
+    Flex-DPEs by line, as far as they have been asked for.
     """
 
     chunk: Chunk
@@ -41,6 +42,7 @@ class Table:
     fresh: int
     done: int
     useful: int
+    shares: dict[int, Share] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -148,12 +150,13 @@ class Plan:
         """What ``take`` gives next, None at the end."""
         return self._next
 
-    def share(self, chunk: Chunk, dpe: int) -> Share:
-        """What the Flex-DPE of this number has of a chunk."""
-        line = chunk.lines.start + (dpe - chunk.lines.start) % self.parameters.dpe.count
-        if line not in chunk.shares:
-            chunk.shares[line] = Share(chunk, line, self.router)
-        return chunk.shares[line]
+    def share(self, table: Table, dpe: int) -> Share:
+        """Return what the Flex-DPE of this number has of a table's chunk."""
+        first = table.chunk.lines.start
+        line = first + (dpe - first) % self.parameters.dpe.count
+        if line not in table.shares:
+            table.shares[line] = Share(table.chunk, line, self.router)
+        return table.shares[line]
 
     def _passes(self, coming: Iterator[Chunk]) -> Iterator[Pass]:
         number = loaded = fold = 0

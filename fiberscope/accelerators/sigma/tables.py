@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fiberscope.accelerators.sigma.packing import Chunk, Part, Slice
-from fiberscope.accelerators.sigma.plan import Plan
+from fiberscope.accelerators.sigma.packing import Part, Slice
+from fiberscope.accelerators.sigma.plan import Plan, Table
 from fiberscope.accelerators.sigma.protocols import CHUNK
 from fiberscope.accelerators.sigma.share import Share
 from fiberscope.accelerators.sigma.vectors import packed_values
@@ -119,21 +119,22 @@ class Tables(Component):
                 latest.places.append(before + (whole & (1 << bit) - 1).bit_count())
 
     def _take_chunk(self) -> None:
-        chunk = self.plan.passes[self.chunks.coordinate()].table.chunk
+        table = self.plan.passes[self.chunks.coordinate()].table
         if self.counts:
-            self._make_tables(chunk, self.chunks.reference())
+            self._make_tables(table, self.chunks.reference())
         if self.tasks:
-            self._set_networks(chunk)
+            self._set_networks(table)
         self.chunks.pop()
 
-    def _make_tables(self, chunk: Chunk, rows: int) -> None:
+    def _make_tables(self, table: Table, rows: int) -> None:
         """What Flex-DPEs hold of a chunk, by what was found; ``rows`` of vectors should have come."""
         if rows != self.rows:
             raise SimulationError(f"{self.name}: a chunk needs {rows} rows of vectors, and {self.rows} came")
+        chunk = table.chunk
         parts = tuple(map(self._part, chunk.parts))
         self.found = {part.slice.number: self.found[part.slice.number] for part in chunk.parts}
         full_chunk = replace(chunk, parts=parts)
-        chunk.shares.update((line, Share(full_chunk, line, self.plan.router)) for line in chunk.lines)
+        table.shares.update((line, Share(full_chunk, line, self.plan.router)) for line in chunk.lines)
 
     def _part(self, part: Part) -> Part:
         """The same part of the slice as it was found."""
@@ -155,11 +156,11 @@ class Tables(Component):
         rows, inner = np.array(positions.rows), np.array(positions.inner)
         return replace(slice_, rows=rows, inner=inner, values=values[positions.places])
 
-    def _set_networks(self, chunk: Chunk) -> None:
+    def _set_networks(self, table: Table) -> None:
         """Send the settings for a chunk, of all of its columns."""
-        for line in chunk.lines:
+        for line in table.chunk.lines:
             dpe = line % len(self.tasks)
-            settings = self.plan.share(chunk, dpe).settings
+            settings = self.plan.share(table, dpe).settings
             self.tasks[dpe].push(0, self.plan.columns)
             for row, bits in enumerate(settings, dpe * len(settings)):
                 self.settings[row].push(0, bits)

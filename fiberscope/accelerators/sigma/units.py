@@ -53,7 +53,7 @@ class Multipliers(Component):
         if not self.operands[0].can_pop():
             return self.idle()
         pass_ = self.plan.passes[self.operands[0].reference()]
-        share = self.plan.share(pass_.table.chunk, self.number)
+        share = self.plan.share(pass_.table, self.number)
         ids, weights = share.ids.tolist(), share.weights.tolist()
         for operand, product, neuron, weight in zip(self.operands, self.products, ids, weights, strict=True):
             if neuron < 0:
@@ -104,7 +104,7 @@ class Collector(Component):
             lane.pop()
         self.columns.pop()
         neurons, sums = zip(*sums_of_lanes, strict=True)
-        rows = self.plan.share(self.plan.passes[number].table.chunk, self.number).rows
+        rows = self.plan.share(self.plan.passes[number].table, self.number).rows
         self.partial[number, column] = (rows[np.array(neurons) - 1], np.array(sums))
         self.sums_taken += len(sums_of_lanes)
         self.sums.push(1, number, column)
