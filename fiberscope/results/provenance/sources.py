@@ -25,6 +25,7 @@ from fiberscope.sim import mode
 __all__ = ["Sources", "sources", "written"]
 
 OURS = __name__.partition(".")[0]
+VERSION, REPORTS = f"{OURS}.base.version", f"{OURS}.results.report"  # make no result
 PACKAGE = "__init__.py"
 _LIBRARIES = {"site-packages", "dist-packages"}
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
@@ -165,7 +166,7 @@ class _Walk:
 
 def _tells(name: str) -> bool:
     """Whether a module tells of results, and makes none: by words, tables, pictures, the package's names."""
-    return name in (OURS, f"{OURS}.version") or f"{name}.".startswith(f"{OURS}.report.")
+    return name in (OURS, VERSION) or f"{name}.".startswith(f"{REPORTS}.")
 
 
 def _is_written(path: str) -> bool:

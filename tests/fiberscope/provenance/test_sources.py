@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,14 @@ def test_what_a_process_has_imported_besides_changes_nothing() -> None:
     )
     assert alone == beside
     assert alone.strip() == sources([gamma]).digest
+
+
+@pytest.mark.parametrize("machine", ["gamma", "spec:gamma"])
+def test_what_only_shows_results_is_no_source(machine: str) -> None:
+    modules = fiberscope.simulate(machine, SMALL).source.modules
+    shows = ("fiberscope.results.report", "fiberscope.base.version")
+    assert all(find_spec(name) for name in shows)
+    assert [name for name in modules if name.startswith(shows)] == []
 
 
 def test_a_module_counts_as_the_process_has_it_and_now_as_it_is(folder: Path) -> None:
