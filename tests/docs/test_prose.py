@@ -45,17 +45,12 @@ NOT_YET = {
     "docs/memory.md",
     "docs/mint.md",
     "docs/outerspace.md",
-    "docs/page.md",
-    "docs/report.md",
     "docs/rtl.md",
     "docs/rtl_machine.md",
     "docs/sage.md",
     "docs/sigma.md",
     "docs/speed.md",
     "docs/teaal.md",
-    "docs/timeline.md",
-    "docs/units.md",
-    "docs/workloads.md",
 }
 
 
