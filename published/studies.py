@@ -71,12 +71,12 @@ def _mint_study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[objec
     from fiberscope.converters.mint import MINT
     from fiberscope.hw.rtl.tools.area import require, version
     from fiberscope.hw.rtl.tools.simulator import HdlError
-    from fiberscope.rtl.choice import known, one_line
+    from fiberscope.rtl.choice import one_line, rtl_blocks
     from published.mint_tables import mint_tables
 
     if cases or options["parts"]:
         raise InputError("mint has no matrices and no parts: it counts gates; write fiberscope compare mint")
-    known()
+    rtl_blocks()
     from published.mint import gates
 
     given = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
@@ -111,11 +111,11 @@ def _shipped_mint(said: str, options: Mapping[str, Any]) -> MintParameters:
     """
     from fiberscope.accelerators.configuration import load
     from fiberscope.converters.mint import MINT
-    from fiberscope.rtl.choice import known
+    from fiberscope.rtl.choice import rtl_blocks
 
     if options["parts"] or options["settings"]:
         raise InputError(f"{said} of machines as they ship: no --set and no --part")
-    known()
+    rtl_blocks()
     return load(MINT.configuration, MINT.shipped, name=MINT.name)
 
 

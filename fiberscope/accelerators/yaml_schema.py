@@ -34,7 +34,7 @@ def checked(schema: type[AnySchema], document: Document) -> AnySchema:
 def _filled(value: object) -> object:
     """Leave out the keys that have no value, at every depth."""
     if isinstance(value, Mapping):
-        return {key: _filled(one) for key, one in value.items() if one is not None}
+        return {key: _filled(entry) for key, entry in value.items() if entry is not None}
     return [_filled(entry) for entry in value] if isinstance(value, list) else value
 
 

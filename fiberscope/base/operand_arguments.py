@@ -44,17 +44,17 @@ def in_order(words: Sequence[str], names: Sequence[str]) -> list[str]:
             ``operands_of``.
     """
     factors, named = operands_of(words)
-    given = dict(zip(names, factors, strict=False))
+    operands = dict(zip(names, factors, strict=False))
     for name in named:
         if name not in names:
             raise InputError(f"{name}={named[name]}: the operands here are {' and '.join(names)}")
-        if name in given:
+        if name in operands:
             raise InputError(f"{name} is given twice, in order and by name; leave one out")
-    given |= named
-    for name in names[: max(1, len(given))]:
-        if name not in given:
+    operands |= named
+    for name in names[: max(1, len(operands))]:
+        if name not in operands:
             raise InputError(f"there is no {name}; give {name}=MATRIX")
-    return [given[name] for name in names if name in given] + factors[len(names) :]
+    return [operands[name] for name in names if name in operands] + factors[len(names) :]
 
 
 def file_of_graph(source: str) -> Path | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-__all__ = ["SPELT", "spelt"]
+__all__ = ["SPELT", "escape_undecodable"]
 
 SPELT = "fiberscope.spelt"  # of ``str.encode``: a name's own bytes; of other characters their escapes
 
@@ -24,12 +24,12 @@ def _spell(error: UnicodeError) -> tuple[str | bytes, int]:
 codecs.register_error(SPELT, _spell)
 
 
-def spelt(value: Any) -> Any:  # noqa: ANN401  (plain data)
+def escape_undecodable(value: Any) -> Any:  # noqa: ANN401  (plain data)
     r"""The same plain data with texts that UTF-8 has: where a name is none, ``\xff`` stands for a byte."""
     if isinstance(value, str):
         return value.encode(errors=SPELT).decode(errors="backslashreplace")
     if isinstance(value, dict):
-        return {spelt(key): spelt(inner) for key, inner in value.items()}
+        return {escape_undecodable(key): escape_undecodable(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [spelt(inner) for inner in value]
+        return [escape_undecodable(inner) for inner in value]
     return value

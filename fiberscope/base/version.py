@@ -27,9 +27,9 @@ def version_of(root: Path) -> str:
 
 def _built(root: Path) -> str:
     """As an unpacked archive says, or an installation; empty of anything else."""
-    told = root / "PKG-INFO"
-    if told.is_file():
-        lines = told.read_text(encoding="utf-8").splitlines()
+    package_info = root / "PKG-INFO"
+    if package_info.is_file():
+        lines = package_info.read_text(encoding="utf-8").splitlines()
         return next((line.split()[1] for line in lines if line.startswith("Version: ")), "")
     installed = next(root.glob("fiberscope-*.dist-info"), Path())
     return installed.stem.partition("-")[2]
@@ -77,8 +77,8 @@ def _tagged(root: Path, commit: str) -> bool:
     """Whether a commit has the tag of the release."""
     try:
         own = _repository(root)
-        found = _referred(own, f"refs/tags/v{RELEASE}")
-        return commit in found or f"object {commit}" in _within(_common(own), found[0])
+        tags = _referred(own, f"refs/tags/v{RELEASE}")
+        return commit in tags or f"object {commit}" in _within(_common(own), tags[0])
     except (OSError, ValueError, IndexError, zlib.error):
         return False
 

@@ -78,10 +78,10 @@ def rtl(
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import show
-    from fiberscope.rtl.choice import in_one_line, known
+    from fiberscope.rtl.choice import in_one_line, rtl_blocks
 
     name, graph = named_graph(source, formats, order)
-    known()
+    rtl_blocks()
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.models.graphs.cosim import area_table, cosimulated
     from fiberscope.models.graphs.drawn import drawn

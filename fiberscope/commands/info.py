@@ -111,13 +111,13 @@ def _described(name: str, parameter: str | None) -> _Machine | _Matrix:
     from fiberscope.workloads.cache import whereabouts
     from fiberscope.workloads.errors import nearest
     from fiberscope.workloads.files import file_of
-    from fiberscope.workloads.registry import known
+    from fiberscope.workloads.registry import is_registered
     from fiberscope.workloads.spec import is_spec
 
     machines = accelerators.names()
     if is_machine(name):
         return _Machine(find(name), parameter)
-    entry = workloads.lookup(name) if known(name) else None
+    entry = workloads.lookup(name) if is_registered(name) else None
     if entry is None and not is_spec(name) and file_of(name) is None:
         every = [*machines, *workloads.names()]
         raise InputError(f"no accelerator or matrix is called {name}; {nearest(name, every)}")

@@ -105,7 +105,7 @@ def map_(
     }
     with delivering(json, quiet) as deliver:
         with watched(quiet) as progress:
-            best = find(inputs, **options, told=_teller(progress, points))
+            best = find(inputs, **options, progress=_teller(progress, points))
         report = best.report()
         if output is not None:
             write_text(output, best.mapping())

@@ -26,7 +26,7 @@ from fiberscope.commands.rtl_power import power
 from fiberscope.commands.run_options import Waves
 from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import check_outputs, make_folder, write_text
-from fiberscope.rtl.choice import in_one_line, known, named, one_line
+from fiberscope.rtl.choice import in_one_line, named, one_line, rtl_blocks
 from fiberscope.run.find_machine import is_machine, specification_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _top(context: typer.Context) -> None:
 @rtl.command(name="list")
 def list_() -> None:
     """List the blocks that exist as RTL, with their parameters."""
-    blocks = known()
+    blocks = rtl_blocks()
     from fiberscope.hw.rtl.kit.parameters import described
 
     for block in blocks.values():
@@ -275,12 +275,12 @@ def area(
     """
     if block is None and settings:
         raise InputError(f"--set {settings[0]}: say of which block, as in fiberscope rtl area merger")
-    if block is not None and block not in known() and is_machine(block):
+    if block is not None and block not in rtl_blocks() and is_machine(block):
         if liberty is not None:
             raise InputError(f"{block}: of a machine all is in osu018; --liberty is for a block")
         area_of_machine(block, matrix, settings or [], parts or [], json)
         return
-    chosen = list(known().values()) if block is None else [named(block)]
+    chosen = list(rtl_blocks().values()) if block is None else [named(block)]
     from fiberscope.hw.rtl.kit.parameters import combinations
     from fiberscope.rtl.area import show
 
@@ -377,10 +377,10 @@ def _said(outcome: Outcome) -> int:
     """Print how RTL compares with the component; gives the exit code."""
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
-    from fiberscope.rtl.exercised import said
+    from fiberscope.rtl.exercised import exercise_lines
 
     for at, exercise in outcome.exercised.items():
-        for line in said(at, exercise, outcome.rtl.components[at]):
+        for line in exercise_lines(at, exercise, outcome.rtl.components[at]):
             print(line)
     for key in outcome.untold():
         print(f"NOT compared: {key}, for which the module has no status output")

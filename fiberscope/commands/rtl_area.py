@@ -20,16 +20,16 @@ def area_of_machine(
     Raises:
         InputError: no part of it exists as RTL, a tool is missing, or the file cannot be written.
     """
-    from fiberscope.rtl.machine_area import measured, parts_of, said, told
+    from fiberscope.rtl.machine_area import area_document, area_report, measured, parts_of
 
     check_outputs({"the areas": output}, {})
     parts = parts_of(machine, matrix, settings, wanted)
     rows = measured(parts, tell)
     if output is not None:
-        write_json(output, told(parts, rows))
+        write_json(output, area_document(parts, rows))
     if output == STANDARD_OUTPUT:
         return
-    lay(*said(parts, rows), *_published(machine))
+    lay(*area_report(parts, rows), *_published(machine))
 
 
 def _published(machine: str) -> Iterator[str]:

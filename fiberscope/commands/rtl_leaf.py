@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.graph_source import tensors_by_name
-from fiberscope.rtl.choice import in_one_line, known
+from fiberscope.rtl.choice import in_one_line, rtl_blocks
 
 __all__ = ["export_leaf"]
 
@@ -30,7 +30,7 @@ def export_leaf(
     """
     if level is None:
         raise InputError(f"{specification} is a specification; say of which level, as in --level pe")
-    known()
+    rtl_blocks()
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.hw.rtl.tools.hdl import choose, find
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError

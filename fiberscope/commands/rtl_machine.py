@@ -21,12 +21,12 @@ def export_machine(
         InputError: for what the user can put right.
     """
     from fiberscope.results.report.files import make_folder
-    from fiberscope.rtl.choice import known
+    from fiberscope.rtl.choice import rtl_blocks
     from fiberscope.rtl.order import Loop
     from fiberscope.rtl.places import MACHINE
     from fiberscope.rtl.whole import export
 
-    known()
+    rtl_blocks()
     make_folder(folder)
     operands = a_and_b(tensors or [_drawn(folder)])
     order = Loop((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))

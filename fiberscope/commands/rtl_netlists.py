@@ -39,11 +39,11 @@ def netlists(machines: _Machines, settings: Settings = None, write: _Write = Non
     from fiberscope.results.costs.book import read_book
     from fiberscope.results.costs.netlists import own_table
     from fiberscope.results.costs.prices import calls
-    from fiberscope.rtl.choice import known
+    from fiberscope.rtl.choice import rtl_blocks
     from fiberscope.run.configure import resolve_run
     from fiberscope.run.find_machine import find
 
-    known()
+    rtl_blocks()
     from fiberscope.rtl.netlists import called, remake
 
     modules_called: list[str] = []

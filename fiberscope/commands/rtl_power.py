@@ -18,7 +18,7 @@ from fiberscope.commands.progress import watched
 from fiberscope.commands.rtl_options import Folder
 from fiberscope.results.costs.netlists import LIBRARY
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.rtl.choice import in_one_line, known, named, one_line
+from fiberscope.rtl.choice import in_one_line, named, one_line, rtl_blocks
 from fiberscope.run.find_machine import is_machine
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def power(
       fiberscope rtl power bank gamma my.mtx --liberty my_cells.lib --table bank.csv
       fiberscope rtl power accumulator --set value_bits=8 --set sum_bits=16 --table adder.csv
     """
-    is_whole = block not in known() and is_machine(block)
+    is_whole = block not in rtl_blocks() and is_machine(block)
     from fiberscope.hw.rtl.tools.activity import DifferentNetlistError
 
     try:
@@ -133,7 +133,7 @@ def _of_block(
     output: Path,
 ) -> None:
     """Measure a block in a run, or alone, and print a table, or write it as CSV too (- for here alone)."""
-    from fiberscope.rtl.power import measure, measure_alone, said, written
+    from fiberscope.rtl.power import measure, measure_alone, print_power, written
 
     inputs = {} if order is None else order.inputs
     check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
@@ -144,7 +144,7 @@ def _of_block(
     if table is not None:
         written(measured, table)
     if table != STANDARD_OUTPUT:
-        said(measured)
+        print_power(measured)
 
 
 def _of_machine(
@@ -157,7 +157,7 @@ def _of_machine(
 ) -> None:
     """Measure a machine by its parts and print a table, or write it as JSON too (- for here alone)."""
     from fiberscope.base.operand_arguments import a_and_b
-    from fiberscope.rtl.machine_power import measure_machine, said_of_machine, told
+    from fiberscope.rtl.machine_power import measure_machine, power_document, said_of_machine
     from fiberscope.rtl.order import Loop
     from fiberscope.rtl.places import MACHINE
 
@@ -168,7 +168,7 @@ def _of_machine(
     with watched(quiet=False) as tell:
         measured = measure_machine(order, simulator, output, tell or nobody)
     if json is not None:
-        write_json(json, told(measured))
+        write_json(json, power_document(measured))
     if json != STANDARD_OUTPUT:
         lay(*said_of_machine(measured))
 

@@ -18,14 +18,16 @@ def main(folder: str, library: str, files: list[str]) -> None:
     Options.buffer_max_dims = DIMENSIONS
     modules = {file.removesuffix(".py").replace(os.sep, "."): file for file in files}
     extensions = [Extension(name, [file], extra_compile_args=FLAGS) for name, file in modules.items()]
-    made = cythonize(
+    compiled = cythonize(
         extensions,
         compiler_directives=DIRECTIVES,
         include_path=[library],
         shared_utility_qualified_name=HELPERS,
         quiet=True,
     )
-    setup(name="built", ext_modules=made, script_args=["--quiet", "build_ext", "--inplace"], py_modules=[])
+    setup(
+        name="built", ext_modules=compiled, script_args=["--quiet", "build_ext", "--inplace"], py_modules=[]
+    )
 
 
 if __name__ == "__main__":

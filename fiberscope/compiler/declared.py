@@ -50,21 +50,21 @@ class Generator:
     def module(self, module: Module) -> Declarations:
         """All that a module declares."""
         types = Types(self.modules, module, self)
-        found = Declarations()
+        module_types = Declarations()
         for name in module.classes:
             if self.compiled(module, name):
-                found.classes[name] = self.declared(module, name)
+                module_types.classes[name] = self.declared(module, name)
                 for item in module.classes[name].body:
-                    if isinstance(item, ast.FunctionDef) and item.name in found.classes[name].methods:
-                        function = found.classes[name].methods[item.name]
-                        function.locals = typed_locals(types, item, found.classes[name].known)
+                    if isinstance(item, ast.FunctionDef) and item.name in module_types.classes[name].methods:
+                        function = module_types.classes[name].methods[item.name]
+                        function.locals = typed_locals(types, item, module_types.classes[name].known)
         for name, node in module.functions.items():
             if kinds := module.said(node).words & {"cdef", "cpdef"}:
                 function = signature(types, node, kinds.pop(), module.said(node).words)
                 function.locals = typed_locals(types, node, {})
-                found.functions[name] = function
-        found.numbers = self._numbers(module, found)
-        return found
+                module_types.functions[name] = function
+        module_types.numbers = self._numbers(module, module_types)
+        return module_types
 
     def declared(self, module: Module, name: str) -> Declared:
         """A compiled class of a module."""
@@ -72,11 +72,11 @@ class Generator:
             return self.read(module).classes[name]
         if (module.name, name) not in self._declared:
             node = module.classes[name]
-            found = Declared(self._base(module, name), "final" in module.said(node).words)
+            declared = Declared(self._base(module, name), "final" in module.said(node).words)
             self._declared[module.name, name] = (
-                found  # so far as it is known, to classes that name one another
+                declared  # so far as it is known, to classes that name one another
             )
-            self._declare(module, node, found)
+            self._declare(module, node, declared)
         return self._declared[module.name, name]
 
     def chain(self, module: Module, name: str) -> list[tuple[Module, Declared]]:
@@ -96,46 +96,50 @@ class Generator:
                 if isinstance(base, ast.Name)
             ]
             above = [self.modules.origin(module, base) for base in bases]
-            found = [self.place(base[0], name) for base in above if base and base[0] is not module]
-            return next(filter(None, found), None)
+            places = [self.place(base[0], name) for base in above if base and base[0] is not module]
+            return next(filter(None, places), None)
         return place if self.compiled(*place) else None
 
     def adopt(self, module: Module, place: tuple[Module, str]) -> bool:
         """Have a module know a class that it does not import; whether it can, under no other's name."""
         if self.modules.origin(module, place[1]) is None:
             self._adopted.setdefault((module.name, place[1]), place)
-        known = self.place(module, place[1])
-        return known is not None and known[0] is place[0]
+        own_place = self.place(module, place[1])
+        return own_place is not None and own_place[0] is place[0]
 
     def _base(self, module: Module, name: str) -> str | None:
         bases = module.classes[name].bases
         return bases[0].id if bases and isinstance(bases[0], ast.Name) else None
 
-    def _declare(self, module: Module, node: ast.ClassDef, found: Declared) -> None:
+    def _declare(self, module: Module, node: ast.ClassDef, class_types: Declared) -> None:
         types = Types(self.modules, module, self)
         above = [declared for _, declared in self.chain(module, node.name)[1:]]
-        known = found.known
+        types_by_name = class_types.known
         for base in reversed(above):
-            known |= base.known
-            known |= {f"self.{name}": bare(ctype) for name, ctype in base.attributes.items()}
+            types_by_name |= base.known
+            types_by_name |= {f"self.{name}": bare(ctype) for name, ctype in base.attributes.items()}
         if "open" in module.said(node).words:
-            found.attributes["__dict__"] = "dict"
+            class_types.attributes["__dict__"] = "dict"
         inherited = {name for base in above for name in base.attributes}
         for item in node.body:
             if isinstance(item, ast.FunctionDef):
-                known[f"self.{item.name}()"] = types.of(item.returns)
+                types_by_name[f"self.{item.name}()"] = types.of(item.returns)
         for base in above:
-            known |= {f"self.{name}()": made.returns for name, made in base.methods.items() if made.returns}
-        own = attributes(types, node, known)
-        found.attributes |= {name: ctype for name, ctype in own.items() if name not in inherited}
+            types_by_name |= {
+                f"self.{name}()": typed_method.returns
+                for name, typed_method in base.methods.items()
+                if typed_method.returns
+            }
+        own = attributes(types, node, types_by_name)
+        class_types.attributes |= {name: ctype for name, ctype in own.items() if name not in inherited}
         for item in node.body:
             if isinstance(item, ast.FunctionDef):
-                made = self._method(types, item, above)
-                if made:
-                    _refuse_super(module, item, made)
-                    found.methods[item.name] = made
+                typed_method = self._method(types, item, above)
+                if typed_method:
+                    _refuse_super(module, item, typed_method)
+                    class_types.methods[item.name] = typed_method
                 else:  # of what Python gives nothing is known
-                    known[f"self.{item.name}()"] = OBJECT
+                    types_by_name[f"self.{item.name}()"] = OBJECT
 
     def _method(self, types: Types, node: ast.FunctionDef, above: list[Declared]) -> Function | None:
         """A method; one that a class above has too is as there.
@@ -153,10 +157,10 @@ class Generator:
             )
         return Function(over.kind, over.returns, over.arguments, over.raises)
 
-    def _numbers(self, module: Module, found: Declarations) -> dict[str, str]:
+    def _numbers(self, module: Module, module_types: Declarations) -> dict[str, str]:
         """Constants that its compiled bodies use."""
         used: set[str] = set()
-        for name in (*found.classes, *found.functions):
+        for name in (*module_types.classes, *module_types.functions):
             node = module.classes.get(name) or module.functions[name]
             for part in node.body if isinstance(node, ast.ClassDef) else [node]:
                 if isinstance(part, ast.FunctionDef):
@@ -186,57 +190,63 @@ def _refuse_super(module: Module, node: ast.FunctionDef, function: Function) -> 
             )
 
 
-def attributes(types: Types, node: ast.ClassDef, known: dict[str, str]) -> dict[str, str]:
+def attributes(types: Types, node: ast.ClassDef, types_by_name: dict[str, str]) -> dict[str, str]:
     """The attributes of a class with their C types, also noted in ``known``, as ``self.name``."""
-    found: dict[str, str] = {}
+    types_by_attribute: dict[str, str] = {}
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is None:
-            found[item.target.id] = _annotated(types, item, known)
+            types_by_attribute[item.target.id] = _annotated(types, item, types_by_name)
     methods = [item for item in node.body if isinstance(item, ast.FunctionDef)]
     for item in sorted(methods, key=lambda method: method.name != "__init__"):
-        _from_body(types, item, found, known, arguments(types, item))
-    return found
+        _from_body(types, item, types_by_attribute, types_by_name, arguments(types, item))
+    return types_by_attribute
 
 
 def arguments(types: Types, function: ast.FunctionDef) -> dict[str, str]:
     """What is known of a function's arguments: C types, classes, what their lists hold."""
-    known: dict[str, str] = {}
+    types_by_name: dict[str, str] = {}
     for item in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         if item.annotation is not None:
-            note(types, known, item.arg, types.of(item.annotation), item.annotation)
-            known[f"class {item.arg}"] = ast.unparse(item.annotation).split(" ")[0]
-    return known
+            note(types, types_by_name, item.arg, types.of(item.annotation), item.annotation)
+            types_by_name[f"class {item.arg}"] = ast.unparse(item.annotation).split(" ")[0]
+    return types_by_name
 
 
-def _annotated(types: Types, item: ast.AnnAssign, known: dict[str, str]) -> str:
+def _annotated(types: Types, item: ast.AnnAssign, types_by_name: dict[str, str]) -> str:
     said = types.module.said(item)
     name = ast.unparse(item.target)
     seen, ctype = _seen(said.type_of(name) or "")
     ctype = ctype or types.of(item.annotation)
-    note(types, known, f"self.{name}", ctype, item.annotation)
+    note(types, types_by_name, f"self.{name}", ctype, item.annotation)
     return f"{PUBLIC if seen is None else seen}{ctype}"
 
 
-def note(types: Types, known: dict[str, str], name: str, ctype: str, annotation: ast.expr | None) -> None:
+def note(
+    types: Types, types_by_name: dict[str, str], name: str, ctype: str, annotation: ast.expr | None
+) -> None:
     """Note what is known of an attribute: its C type, that of its elements, its class."""
-    known[name] = ctype
+    types_by_name[name] = ctype
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in ("list", "Sequence"):
         element = types.of(annotation.slice)
         if element != OBJECT:
-            known[f"element {name}"] = element
+            types_by_name[f"element {name}"] = element
 
 
 def _from_body(
-    types: Types, item: ast.FunctionDef, found: dict[str, str], known: dict[str, str], local: dict[str, str]
+    types: Types,
+    item: ast.FunctionDef,
+    types_by_attribute: dict[str, str],
+    types_by_name: dict[str, str],
+    local: dict[str, str],
 ) -> None:
     for part in ast.walk(item):
         if isinstance(part, ast.AnnAssign) and part.value is not None:
-            _assign(types, part, part.target, part.value, found, known, local)
+            _assign(types, part, part.target, part.value, types_by_attribute, types_by_name, local)
         if not isinstance(part, ast.Assign):
             continue
         for target in part.targets:
-            for one, value in _pairs(target, part.value):
-                _assign(types, part, one, value, found, known, local)
+            for part_target, value in _pairs(target, part.value):
+                _assign(types, part, part_target, value, types_by_attribute, types_by_name, local)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -246,7 +256,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
     if isinstance(value, ast.Tuple):
         return list(zip(target.elts, value.elts, strict=False))
     each = value.elt if isinstance(value, ast.GeneratorExp) else ast.Subscript(value, ast.Constant(0))
-    return [(one, each) for one in target.elts]
+    return [(element, each) for element in target.elts]
 
 
 def _assign(
@@ -254,26 +264,28 @@ def _assign(
     statement: ast.Assign | ast.AnnAssign,
     target: ast.expr,
     value: ast.expr,
-    found: dict[str, str],
-    known: dict[str, str],
+    types_by_attribute: dict[str, str],
+    types_by_name: dict[str, str],
     local: dict[str, str],
 ) -> None:
     """One target is given a value: what that says of it, unless more was known."""
     name, said = ast.unparse(target), types.module.said(statement)
     own = target.attr if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" else ""
-    if (not own and not isinstance(target, ast.Name)) or (own and name in known and own not in said.types):
+    if (not own and not isinstance(target, ast.Name)) or (
+        own and name in types_by_name and own not in said.types
+    ):
         return
     annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
     seen, ctype = _seen(said.type_of(own or name) or "")
     if not ctype:
-        ctype = types.of(annotation) if annotation is not None else types.given(value, known | local)
-    note(types, known if own else local, name, ctype, annotation)
+        ctype = types.of(annotation) if annotation is not None else types.given(value, types_by_name | local)
+    note(types, types_by_name if own else local, name, ctype, annotation)
     for what in ("class", "element"):
         if own and (held := local.get(f"{what} {ast.unparse(value)}")) is not None:
-            known[f"{what} {name}"] = held
+            types_by_name[f"{what} {name}"] = held
     if own:
         default = HIDDEN if own.startswith("_") else READONLY
-        found[own] = f"{default if seen is None else seen}{ctype}"
+        types_by_attribute[own] = f"{default if seen is None else seen}{ctype}"
 
 
 def _seen(ctype: str) -> tuple[str | None, str]:
@@ -290,18 +302,18 @@ def declarations(modules: Modules, module: Module) -> str:
     return text(generator, module, generator.module(module))
 
 
-def text(generator: Generator, module: Module, found: Declarations) -> str:
+def text(generator: Generator, module: Module, module_types: Declarations) -> str:
     """Declarations as the compiler reads them."""
-    parts = ["cimport cython", *_cimports(generator, module, found)]
-    parts += _of_numbers(generator, module, found.numbers)
-    for name, declared in found.classes.items():
+    parts = ["cimport cython", *_cimports(generator, module, module_types)]
+    parts += _of_numbers(generator, module, module_types.numbers)
+    for name, declared in module_types.classes.items():
         parts += ["", *(["@cython.final"] if declared.final else [])]
         parts.append(f"cdef class {name}{f'({declared.base})' if declared.base else ''}:")
         body = [f"cdef {ctype} {item}" for item, ctype in declared.attributes.items()]
         for item, function in declared.methods.items():
             body += _function(function, item, True)
         parts += [f"    {line}" for line in body or ["pass"]]
-    for name, function in found.functions.items():
+    for name, function in module_types.functions.items():
         parts += ["", *_function(function, name, False)]
     return "\n".join(parts) + "\n"
 
@@ -325,9 +337,9 @@ def _function(function: Function, name: str, owner: bool) -> list[str]:
     return [*([f"@cython.locals({local})"] if local else []), function.text(name, owner)]
 
 
-def _cimports(generator: Generator, module: Module, found: Declarations) -> list[str]:
+def _cimports(generator: Generator, module: Module, module_types: Declarations) -> list[str]:
     """Classes that declarations name, and the functions of compiled modules that are imported."""
-    needed = _named(found) - set(found.classes)
+    needed = _named(module_types) - set(module_types.classes)
     lines = []
     for name in sorted(needed):
         if place := generator.place(module, name):
@@ -351,11 +363,11 @@ def _functions(generator: Generator, module: Module) -> dict[str, Function] | se
     return {name for name, node in module.functions.items() if module.said(node).words & {"cdef", "cpdef"}}
 
 
-def _named(found: Declarations) -> set[str]:
+def _named(module_types: Declarations) -> set[str]:
     """The compiled classes that declarations name."""
-    ctypes = {function.returns for function in found.functions.values()}
-    functions = list(found.functions.values())
-    for declared in found.classes.values():
+    ctypes = {function.returns for function in module_types.functions.values()}
+    functions = list(module_types.functions.values())
+    for declared in module_types.classes.values():
         functions += declared.methods.values()
         ctypes |= {bare(ctype) for ctype in declared.attributes.values()} | {declared.base or "object"}
     for function in functions:

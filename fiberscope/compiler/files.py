@@ -17,8 +17,8 @@ def compiled_modules(modules: Modules, names: Iterable[str]) -> list[Module]:
         modules: finds them by name.
         names: what they are imported by.
     """
-    found = [modules.named(name.removesuffix(".__init__")) for name in sorted(names)]
-    return [module for module in found if module is not None and (module.compiled or module.by_hand)]
+    compiled = [modules.named(name.removesuffix(".__init__")) for name in sorted(names)]
+    return [module for module in compiled if module is not None and (module.compiled or module.by_hand)]
 
 
 def write(modules: Modules, compiled: Iterable[Module]) -> None:

@@ -36,10 +36,10 @@ class Function:
 
     def text(self, name: str, owner: bool) -> str:
         """Its declaration."""
-        given = ", ".join([*(["self"] if owner else []), *self.arguments])
+        parameters = ", ".join([*(["self"] if owner else []), *self.arguments])
         inline = "inline " if self.inline else ""
         returns = f"{self.returns} " if self.returns else ""
-        return f"{self.kind} {inline}{returns}{name}({given}) {self.raises}".rstrip()
+        return f"{self.kind} {inline}{returns}{name}({parameters}) {self.raises}".rstrip()
 
 
 @dataclass
@@ -72,21 +72,23 @@ class Declarations:
 
 def read(text: str) -> Declarations:
     """What a ``.pxd`` declares; bodies are passed over."""
-    found = Declarations()
+    declarations = Declarations()
     current = Declared()
     final = False
     local: dict[str, str] = {}
     for line in text.splitlines():
         if match := _CLASS.match(line):
-            current = found.classes[match[1]] = Declared(match[2], final)
+            current = declarations.classes[match[1]] = Declared(match[2], final)
         elif match := _FUNCTION.match(line):
             _, kind, inline, returns, name, arguments, raises = match.groups()
-            given = tuple(part for part in re.split(r", *", arguments) if part not in ("", "self"))
-            function = Function(kind, returns, given, raises or "", bool(inline), local, final)
-            (current.methods if match[1] else found.functions)[name] = function
+            argument_names = tuple(part for part in re.split(r", *", arguments) if part not in ("", "self"))
+            function = Function(kind, returns, argument_names, raises or "", bool(inline), local, final)
+            (current.methods if match[1] else declarations.functions)[name] = function
         elif match := _ATTRIBUTE.match(line):
             _, seen, ctype, names = match.groups()
-            target = found.numbers if not match[1] else current.attributes if len(match[1]) == 4 else {}
+            target = (
+                declarations.numbers if not match[1] else current.attributes if len(match[1]) == 4 else {}
+            )
             target |= dict.fromkeys(re.split(r", *", names), f"{seen or ''}{ctype}")
         elif match := re.match(r" *@cython\.locals\((.*)\)$", line):
             local = _locals(match[1])
@@ -95,7 +97,7 @@ def read(text: str) -> Declarations:
             final = True
             continue
         final, local = False, {}
-    return found
+    return declarations
 
 
 def _locals(text: str) -> dict[str, str]:

@@ -56,10 +56,12 @@ def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -
     raises = RAISES.get(returns, "")  # an object that is none says it by itself
     if "noexcept" in words:
         raises = "noexcept"
-    given = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
-    optional = list(given)[len(given) - len(node.args.defaults) :]
+    parameters = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
+    optional = list(parameters)[len(parameters) - len(node.args.defaults) :]
     said = types.module.said(node)
-    ctypes = {name: said.types.get(name) or types.of(argument.annotation) for name, argument in given.items()}
+    ctypes = {
+        name: said.types.get(name) or types.of(argument.annotation) for name, argument in parameters.items()
+    }
     arguments = tuple(
         f"{'' if ctype == OBJECT else ctype + ' '}{name}{'=*' if name in optional else ''}"
         for name, ctype in ctypes.items()
@@ -72,8 +74,8 @@ def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
     nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
     if nothing:
         return "void" if "noexcept" in words or _leaves_early(node) else "int"
-    found = types.of(node.returns)
-    return "" if found == OBJECT else found
+    ctype = types.of(node.returns)
+    return "" if ctype == OBJECT else ctype
 
 
 def _leaves_early(node: ast.FunctionDef) -> bool:
@@ -81,7 +83,7 @@ def _leaves_early(node: ast.FunctionDef) -> bool:
     return any(isinstance(part, ast.Return) and part.value is None for part in ast.walk(node))
 
 
-def typed_locals(types: Types, node: ast.FunctionDef, known: dict[str, str]) -> dict[str, str]:
+def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
     """C types of local names: as annotated, else of all that they are given, where that is one type."""
     said = types.module.said(node).types
     arguments = {
@@ -90,7 +92,7 @@ def typed_locals(types: Types, node: ast.FunctionDef, known: dict[str, str]) -> 
         if item.arg != "self"
     }
     annotated = {name: ctype for name, ctype in said.items() if name not in (*arguments, "return")}
-    given: dict[str, list[ast.expr]] = {}
+    values_by_name: dict[str, list[ast.expr]] = {}
     for part in ast.walk(node):
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
             ctype = types.module.said(part).type_of(part.target.id)
@@ -99,17 +101,21 @@ def typed_locals(types: Types, node: ast.FunctionDef, known: dict[str, str]) -> 
             if isinstance(target, ast.Name):
                 if isinstance(part, ast.stmt) and (ctype := types.module.said(part).type_of(target.id)):
                     annotated[target.id] = ctype
-                given.setdefault(target.id, []).append(value)
-    known = known | arguments
-    found: dict[str, str] = {}
+                values_by_name.setdefault(target.id, []).append(value)
+    types_by_name = types_by_name | arguments
+    local_types: dict[str, str] = {}
     types.for_locals = True
     for _ in range(ROUNDS):  # one name is given another's value
-        for name, values in given.items():
+        for name, values in values_by_name.items():
             if name not in arguments and name not in annotated:
-                ctype = _common({types.given(value, known | annotated | found) for value in values})
-                found[name] = OBJECT if ctype.endswith("]") else ctype  # an array may be used as numpy's
+                ctype = _common(
+                    {types.given(value, types_by_name | annotated | local_types) for value in values}
+                )
+                local_types[name] = (
+                    OBJECT if ctype.endswith("]") else ctype
+                )  # an array may be used as numpy's
     types.for_locals = False
-    return {name: ctype for name, ctype in (found | annotated).items() if ctype != OBJECT}
+    return {name: ctype for name, ctype in (local_types | annotated).items() if ctype != OBJECT}
 
 
 def _givens(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:

@@ -87,12 +87,12 @@ class Module:
     @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:
         """The names that it imports from modules, as the module and the name there."""
-        found: dict[str, tuple[str, str]] = {}
+        places: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
                 module = self.absolute(node)
-                found |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
-        return found
+                places |= {alias.asname or alias.name: (module, alias.name) for alias in node.names}
+        return places
 
     def absolute(self, node: ast.ImportFrom) -> str:
         """The module that a statement imports from, by its full name."""
@@ -112,18 +112,18 @@ class Module:
     @cached_property
     def assigned(self) -> dict[str, ast.expr | None]:
         """Names that it gives values to, each with the expression, None for one of several."""
-        found: dict[str, ast.expr | None] = {}
+        values: dict[str, ast.expr | None] = {}
         for node in self.tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                found[node.target.id] = node.value
+                values[node.target.id] = node.value
             if not isinstance(node, ast.Assign):
                 continue
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    found[target.id] = node.value
+                    values[target.id] = node.value
                 elif isinstance(target, ast.Tuple):
-                    found |= _unpacked(target, node.value)
-        return found
+                    values |= _unpacked(target, node.value)
+        return values
 
     def number_said(self, name: str) -> str | None:
         """The C type that a comment gives a number of the module."""
@@ -223,9 +223,9 @@ def _worked_out(node: ast.UnaryOp | ast.BinOp, numbers: list[int | float]) -> in
         else ast.UnaryOp(node.op, parts[0])
     )
     try:
-        found = eval(
+        value = eval(
             compile(ast.Expression(ast.fix_missing_locations(ast.copy_location(whole, node))), "", "eval")
         )
     except (ArithmeticError, TypeError, ValueError):
         return None
-    return found if type(found) in (int, float) else None
+    return value if type(value) in (int, float) else None

@@ -17,16 +17,16 @@ def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
         modules: finds them by name.
         roots: their names; one that there is not is left out.
     """
-    found: dict[str, Module] = {}
+    modules_by_name: dict[str, Module] = {}
     names = list(roots)
     while names:
         name = names.pop()
         module = modules.named(name) if name else None
-        if module is None or name in found:
+        if module is None or name in modules_by_name:
             continue
-        found[name] = module
+        modules_by_name[name] = module
         names += [name.rpartition(".")[0], *_imports(modules, module)]
-    return [module for module in found.values() if module.compiled or module.by_hand]
+    return [module for module in modules_by_name.values() if module.compiled or module.by_hand]
 
 
 def _imports(modules: Modules, module: Module) -> Iterator[str]:

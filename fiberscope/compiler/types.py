@@ -90,8 +90,8 @@ class Types:
     def _optional(self, annotation: ast.BinOp, module: Module) -> str:
         parts = [annotation.left, annotation.right]
         left = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
-        found = self.of(left[0], module) if len(left) == 1 else OBJECT
-        return found if is_class(found) or found in ("list", "dict", "tuple") else OBJECT
+        ctype = self.of(left[0], module) if len(left) == 1 else OBJECT
+        return ctype if is_class(ctype) or ctype in ("list", "dict", "tuple") else OBJECT
 
     def compiled_class(self, name: str, module: Module) -> str:
         """The name of a compiled class, ``object`` of any other."""
@@ -100,53 +100,53 @@ class Types:
             return OBJECT if place is None else name
         return place[1] if self.generator.adopt(self.module, place) else OBJECT
 
-    def given(self, value: ast.expr, known: dict[str, str]) -> str:
+    def given(self, value: ast.expr, types_by_name: dict[str, str]) -> str:
         """The C type of an expression.
 
         Args:
             value: the expression.
             known: C types of the names in it, and of ``self``'s attributes as ``self.name``.
         """
-        found = _SELF_EVIDENT.get(type(value))
-        if found:
-            return found
+        ctype = _SELF_EVIDENT.get(type(value))
+        if ctype:
+            return ctype
         if isinstance(value, ast.Attribute) and value.attr == "data":
-            return self.given(value.value, known)
+            return self.given(value.value, types_by_name)
         for kinds, handled in self._handlers:
             if isinstance(value, kinds):
-                return str(handled(value, known))
+                return str(handled(value, types_by_name))
         return OBJECT
 
     def _constant(self, value: ast.Constant, _: dict[str, str]) -> str:
         return {bool: "bint", int: "long", float: "double"}.get(type(value.value), OBJECT)
 
-    def _subscript(self, value: ast.Subscript, known: dict[str, str]) -> str:
-        return OBJECT if isinstance(value.slice, ast.Slice) else self.element(value.value, known)
+    def _subscript(self, value: ast.Subscript, types_by_name: dict[str, str]) -> str:
+        return OBJECT if isinstance(value.slice, ast.Slice) else self.element(value.value, types_by_name)
 
-    def _unary(self, value: ast.UnaryOp, known: dict[str, str]) -> str:
-        return "bint" if isinstance(value.op, ast.Not) else self.given(value.operand, known)
+    def _unary(self, value: ast.UnaryOp, types_by_name: dict[str, str]) -> str:
+        return "bint" if isinstance(value.op, ast.Not) else self.given(value.operand, types_by_name)
 
-    def _choice(self, value: ast.BoolOp | ast.IfExp, known: dict[str, str]) -> str:
+    def _choice(self, value: ast.BoolOp | ast.IfExp, types_by_name: dict[str, str]) -> str:
         parts = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
-        kinds = {self.given(part, known) for part in parts}
+        kinds = {self.given(part, types_by_name) for part in parts}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
-    def _named(self, value: ast.Name | ast.Attribute, known: dict[str, str]) -> str:
+    def _named(self, value: ast.Name | ast.Attribute, types_by_name: dict[str, str]) -> str:
         text = ast.unparse(value)
-        if text in known:
-            return known[text]
+        if text in types_by_name:
+            return types_by_name[text]
         if isinstance(value, ast.Name):
             number = self.modules.number(self.module, value)
             return {int: "long", float: "double"}.get(type(number), OBJECT)
-        return self._attribute(value, known)
+        return self._attribute(value, types_by_name)
 
-    def element(self, holder: ast.expr, known: dict[str, str]) -> str:
+    def element(self, holder: ast.expr, types_by_name: dict[str, str]) -> str:
         """The C type of what a list or an array holds."""
-        ctype = self.given(holder, known)
+        ctype = self.given(holder, types_by_name)
         if ctype.endswith("[::1]"):
             kind = ctype.removesuffix("[::1]").removeprefix("const ")
             return kind if kind in ("double", "unsigned long") else "long"
-        return known.get(f"element {ast.unparse(holder)}", OBJECT)
+        return types_by_name.get(f"element {ast.unparse(holder)}", OBJECT)
 
     def _chain(self, ctype: str) -> list[tuple[Module, Declared]]:
         """A compiled class that the module knows, and those above it, with the modules that they are in."""
@@ -157,12 +157,12 @@ class Types:
         """What a C type of another module is in this one."""
         return self.compiled_class(ctype, module) if is_class(ctype) else ctype
 
-    def _attribute(self, value: ast.Attribute, known: dict[str, str]) -> str:
+    def _attribute(self, value: ast.Attribute, types_by_name: dict[str, str]) -> str:
         """Of something's attribute: what its class, a plain one of this project perhaps, has it as."""
-        for module, declared in self._chain(self.given(value.value, known)):
+        for module, declared in self._chain(self.given(value.value, types_by_name)):
             if value.attr in declared.attributes:
                 return self._here(bare(declared.attributes[value.attr]), module)
-        holder = known.get(f"class {ast.unparse(value.value)}")
+        holder = types_by_name.get(f"class {ast.unparse(value.value)}")
         place = self.modules.origin(self.module, holder) if holder else None
         while place and place[1] in place[0].classes:
             module, node = place[0], place[0].classes[place[1]]
@@ -175,24 +175,24 @@ class Types:
             place = self.modules.origin(module, base.id) if isinstance(base, ast.Name) else None
         return OBJECT
 
-    def _worked_out(self, value: ast.BinOp, known: dict[str, str]) -> str:
+    def _worked_out(self, value: ast.BinOp, types_by_name: dict[str, str]) -> str:
         if isinstance(value.op, ast.Mult) and isinstance(value.left, ast.Call | ast.List):
-            left = self.given(value.left, known)
+            left = self.given(value.left, types_by_name)
             if left not in ("long", "double"):
                 return left
-        kinds = {self.given(value.left, known), self.given(value.right, known)} - {"bint"}
+        kinds = {self.given(value.left, types_by_name), self.given(value.right, types_by_name)} - {"bint"}
         if isinstance(value.op, ast.Div):
             return "double" if kinds <= {"long", "double"} else OBJECT
         if "unsigned long" in kinds:  # the compiler knows best, and has no sign by mistake
             return OBJECT
         return "long" if kinds == {"long"} else "double" if kinds <= {"long", "double"} else OBJECT
 
-    def _called(self, value: ast.Call, known: dict[str, str]) -> str:
+    def _called(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
         name = ast.unparse(value.func)
         if name in CALLS:
             return OBJECT if self.for_locals and name == "int" else CALLS[name]
         if name in ("min", "max", "sum", "abs"):
-            return self._least(value, known)
+            return self._least(value, types_by_name)
         if name.startswith("np."):
             return _of_numpy(value)
         if name == "array" or name.endswith(".cast"):
@@ -201,28 +201,28 @@ class Types:
             return f"{kind}[::1]" if kind else OBJECT
         if isinstance(value.func, ast.Name):
             return self._returned(value.func.id)
-        return self._method(value.func, known) if isinstance(value.func, ast.Attribute) else OBJECT
+        return self._method(value.func, types_by_name) if isinstance(value.func, ast.Attribute) else OBJECT
 
-    def _method(self, function: ast.Attribute, known: dict[str, str]) -> str:
+    def _method(self, function: ast.Attribute, types_by_name: dict[str, str]) -> str:
         """Of what a method gives."""
         if function.attr == "bit_length":
             return "long"
-        if f"{ast.unparse(function)}()" in known:
-            return known[f"{ast.unparse(function)}()"]
+        if f"{ast.unparse(function)}()" in types_by_name:
+            return types_by_name[f"{ast.unparse(function)}()"]
         holder = ast.unparse(function.value)
         if holder in self.module.imported:
             above = self.modules.named(".".join(self.module.imported[holder]))
             node = above.functions.get(function.attr) if above else None
             return self._of_function(above, node) if above and node else OBJECT
-        for module, declared in self._chain(self.given(function.value, known)):
+        for module, declared in self._chain(self.given(function.value, types_by_name)):
             if function.attr in declared.methods:
                 return self._here(declared.methods[function.attr].returns or OBJECT, module)
         return OBJECT
 
-    def _least(self, value: ast.Call, known: dict[str, str]) -> str:
+    def _least(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
         if len(value.args) == 1:
             return "long" if ast.unparse(value.func) == "sum" else OBJECT
-        kinds = {self.given(part, known) for part in value.args}
+        kinds = {self.given(part, types_by_name) for part in value.args}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
     def _returned(self, name: str) -> str:
@@ -237,16 +237,16 @@ class Types:
         """Of what a function gives, by its annotation; its comment where it is C's."""
         said = module.said(function)
         if self.for_locals and not said.words & {"cdef", "cpdef"}:
-            found = self.of(function.returns, module)
-            return OBJECT if found == "long" else found
+            ctype = self.of(function.returns, module)
+            return OBJECT if ctype == "long" else ctype
         return said.types.get("return") or self.of(function.returns, module)
 
     def returned_array(self, function: ast.FunctionDef) -> str:
         """The C type of the array that a function returns, nothing if it returns none."""
         for node in ast.walk(function):
             if isinstance(node, ast.Return) and node.value is not None:
-                found = self.given(node.value, {})
-                return found if found.endswith("]") else ""
+                ctype = self.given(node.value, {})
+                return ctype if ctype.endswith("]") else ""
         return ""
 
 

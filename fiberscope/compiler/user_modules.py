@@ -63,8 +63,8 @@ class _Sources:
 
     def typed(self) -> dict[Path, str]:
         """The C types of those that are compiled, by file."""
-        found = compiled_modules(self.modules, map(self.name, self.files))
-        return {module.path: _typed(self.modules, module) for module in found}
+        compiled = compiled_modules(self.modules, map(self.name, self.files))
+        return {module.path: _typed(self.modules, module) for module in compiled}
 
 
 def declarations(path: Path) -> dict[Path, str]:
@@ -97,13 +97,13 @@ def _sources(path: Path) -> _Sources:
         package = package_name(path.parent) if machine else ""
         alone = _Sources(path.parent if machine else _root(path.parent), [path], package)
         return replace(alone, files=_imported(alone))
-    found = sorted(path.rglob("*.py"))
-    if not found:
+    files = sorted(path.rglob("*.py"))
+    if not files:
         wrong = (
             "there are no Python files in it" if path.is_dir() else "there is no such Python file or folder"
         )
         raise InputError(f"{path}: {wrong}")
-    return _Sources(_root(path), [file for file in found if file.name != "__init__.py"])
+    return _Sources(_root(path), [file for file in files if file.name != "__init__.py"])
 
 
 def _root(folder: Path) -> Path:
@@ -115,14 +115,18 @@ def _root(folder: Path) -> Path:
 
 def _imported(alone: _Sources) -> list[Path]:
     """A file and those beside it that it imports, and that these do."""
-    found = list(alone.files)
-    for file in found:
+    reached = list(alone.files)
+    for file in reached:
         module = alone.modules.named(alone.name(file))
         names = {name for name, _ in module.imported.values()} if module else set()
         others = (alone.modules.named(name) for name in sorted(names))
-        beside = [one.path for one in others if one and one.path.parent == file.parent]
-        found += [one for one in beside if one not in found]
-    return found
+        beside = [
+            imported_module.path
+            for imported_module in others
+            if imported_module and imported_module.path.parent == file.parent
+        ]
+        reached += [imported_module for imported_module in beside if imported_module not in reached]
+    return reached
 
 
 def build(path: Path) -> list[Path]:
@@ -136,13 +140,13 @@ def build(path: Path) -> list[Path]:
     with _refusing():
         sources = _sources(path)
         typed = sources.typed()
-    made = _room(sources, typed)
-    if not all(_place(made, sources, file).is_file() for file in typed):
-        _compile(made, sources, typed)
+    cache_folder = _room(sources, typed)
+    if not all(_place(cache_folder, sources, file).is_file() for file in typed):
+        _compile(cache_folder, sources, typed)
     kept = {str(file): digest(file) for file in typed}
     for file in typed:
         note(file).parent.mkdir(parents=True, exist_ok=True)
-        module = {"name": sources.name(file), "module": str(_place(made, sources, file))}
+        module = {"name": sources.name(file), "module": str(_place(cache_folder, sources, file))}
         note(file).write_text(json.dumps({**module, "library": library(), "sources": kept}))
     return list(typed)
 
@@ -165,8 +169,8 @@ def _room(sources: _Sources, typed: dict[Path, str]) -> Path:
     return room() / hashlib.sha256("\n".join([*parts, *typed.values()]).encode()).hexdigest()
 
 
-def _place(made: Path, sources: _Sources, file: Path) -> Path:
-    return made / sources.place(file).with_suffix(SUFFIX)
+def _place(cache_folder: Path, sources: _Sources, file: Path) -> Path:
+    return cache_folder / sources.place(file).with_suffix(SUFFIX)
 
 
 def _use_needed(sources: _Sources, typed: dict[Path, str]) -> None:
@@ -176,10 +180,10 @@ def _use_needed(sources: _Sources, typed: dict[Path, str]) -> None:
             importlib.import_module(module.name)
 
 
-def _compile(made: Path, sources: _Sources, typed: dict[Path, str]) -> None:
+def _compile(cache_folder: Path, sources: _Sources, typed: dict[Path, str]) -> None:
     """Compile copies of the sources, and have the folder under its name only when it is whole."""
     _use_needed(sources, typed)
-    making = made.with_suffix(".partial")
+    making = cache_folder.with_suffix(".partial")
     shutil.rmtree(making, ignore_errors=True)
     for file, text in typed.items():
         copy = making / sources.place(file)
@@ -193,8 +197,8 @@ def _compile(made: Path, sources: _Sources, typed: dict[Path, str]) -> None:
     done = subprocess.run(command, cwd=_LIBRARY, capture_output=True, text=True, check=False)
     if done.returncode:
         raise InputError(_fault(done.stdout + done.stderr, sources))
-    shutil.rmtree(made, ignore_errors=True)
-    making.rename(made)
+    shutil.rmtree(cache_folder, ignore_errors=True)
+    making.rename(cache_folder)
 
 
 def _fault(said: str, sources: _Sources) -> str:

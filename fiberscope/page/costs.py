@@ -17,7 +17,7 @@ def costs(report: Report) -> dict[str, Any]:
     return {
         "energy": [[name, spent[name]] for name in dearest if spent[name]] if energy else None,
         "energy_without": energy.without if energy else (),
-        "area": sorted(area.by_component.items(), key=lambda one: -one[1]) if area else None,
+        "area": sorted(area.by_component.items(), key=lambda entry: -entry[1]) if area else None,
         "area_without": area.without if area else (),
         "unpriced": _unpriced(report),
     }

@@ -63,13 +63,13 @@ def _machine(report: Report, run_sources: bool) -> tuple[Graph, dict[str, str]]:
         InputError: the machine does not ship, and its file is not to be run.
         ConfigurationError: the machine is not there.
     """
-    given = settings(report)
+    entries = settings(report)
     if report.problem is not None and _kind(report) == "conversion":
         kind = MINT
-        given |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
+        entries |= {f"problem.{key}": value for key, value in report.problem.parameters.items()}
     else:
         kind = _described(report, run_sources)
-    graph, boxes = families_of(kind, given), box_names(map(family_name, report.components))
+    graph, boxes = families_of(kind, entries), box_names(map(family_name, report.components))
     placed = {name: boxes[family_name(name)] for name in report.components}
     return graph, {name: box for name, box in placed.items() if box in graph.boxes}
 
@@ -100,13 +100,15 @@ def _graph(report: Report) -> tuple[Graph, dict[str, str]]:
     if report.source is None:
         raise InputError("the report does not say of which graph it is")
     asked = report.source.asked
-    made = read_gv(Path(asked.machine)) if asked.graph is None else graph_from_text(asked.graph)
-    drawn = drawing_of(made)
-    names = block_names(made.nodes.values())
-    boxes = {f"graph.{names[node]}": box for node, box in zip(made.nodes, drawn.boxes, strict=True)}
-    known = {name.removesuffix(".root") for name in report.components}
-    if not known <= boxes.keys():
-        raise InputError(f"{asked.machine} has no block {', '.join(sorted(known - boxes.keys()))} any more")
+    graph = read_gv(Path(asked.machine)) if asked.graph is None else graph_from_text(asked.graph)
+    drawn = drawing_of(graph)
+    names = block_names(graph.nodes.values())
+    boxes = {f"graph.{names[node]}": box for node, box in zip(graph.nodes, drawn.boxes, strict=True)}
+    names_of_blocks = {name.removesuffix(".root") for name in report.components}
+    if not names_of_blocks <= boxes.keys():
+        raise InputError(
+            f"{asked.machine} has no block {', '.join(sorted(names_of_blocks - boxes.keys()))} any more"
+        )
     return drawn, boxes
 
 

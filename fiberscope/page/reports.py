@@ -56,14 +56,14 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
     store = Store(folder, make=True)
     for (digest, report), config in zip(reports.items(), configs, strict=True):
         machine = report.accelerator
-        told = measures(report, find(machine).workers if ships(machine) else "")
+        measured = measures(report, find(machine).workers if ships(machine) else "")
         row = {
             "digest": digest,
             "status": DONE if report.complete else report.ending,
             "accelerator": machine,
             "workload": report.workload.name,
             "config": json.dumps(config),
-            **told,
+            **measured,
         }
         store.add(digest, encoded(row, {key: config[key] for key in config if key in differing}))
     store.gather()

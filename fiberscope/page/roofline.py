@@ -22,7 +22,7 @@ def roofline(report: Report) -> dict[str, Any] | None:
     Returns:
         None of a run that moved nothing or did nothing.
     """
-    moved = sum(one.moved_bytes for one in report.traffic.values())
+    moved = sum(traffic.moved_bytes for traffic in report.traffic.values())
     work = _work(report.operations)
     count = report.operations.get(work, 0)
     if not (moved and count and report.cycles):
@@ -48,6 +48,6 @@ def _work(operations: Mapping[str, int]) -> str:
 def _workers(work: str, count: int, components: Mapping[str, Component]) -> Family | None:
     """The family whose components did all of the work, by their counters."""
     for name, family in families(components).items():
-        if sum(one.counters.get(work, 0) for one in members(name, components)) == count:
+        if sum(component.counters.get(work, 0) for component in members(name, components)) == count:
             return family
     return None

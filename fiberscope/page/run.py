@@ -46,15 +46,17 @@ def run_data(
         ],
         "machine": drawn,
         "undrawn": undrawn,
-        "traffic": [[name, one.read_bytes, one.write_bytes] for name, one in report.traffic.items()],
+        "traffic": [
+            [name, traffic.read_bytes, traffic.write_bytes] for name, traffic in report.traffic.items()
+        ],
         "traffic_minimum": report.traffic_minimum_bytes if report.complete else None,
         "roofline": roofline(report),
         "costs": costs(report),
         "course": report.timeline.model_dump(mode="json") if report.timeline else None,
         "work": report.timeline.work[0] if report.timeline else "",
         "components": [
-            [name, one.cycles, *(getattr(one, state) for state in STATES)]
-            for name, one in report.components.items()
+            [name, component.cycles, *(getattr(component, state) for state in STATES)]
+            for name, component in report.components.items()
         ],
         "settings": settings(report),
         "states": states.model_dump(mode="json", by_alias=True) if states else None,
@@ -64,7 +66,12 @@ def run_data(
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
     """What the run was and how it ended, by label."""
     operands = report.workload.operands
-    yield "operands", "; ".join(f"{one.name}, {one.nonzeros:,} nonzeros ({one.source})" for one in operands)
+    yield (
+        "operands",
+        "; ".join(
+            f"{operand.name}, {operand.nonzeros:,} nonzeros ({operand.source})" for operand in operands
+        ),
+    )
     if report.problem:
         yield "problem", report.problem.title
     yield "cycles", f"{report.cycles:,}, {report.seconds:g} s"
@@ -82,8 +89,12 @@ def _check_same(report: Report, states: StateTimeline) -> None:
         InputError: naming a component that differs.
     """
     for name, component in report.components.items():
-        told = states.components.get(name)
-        spent = None if told is None else {key: sum(cycles) for key, cycles in told.states.items()}
+        component_states = states.components.get(name)
+        spent = (
+            None
+            if component_states is None
+            else {key: sum(cycles) for key, cycles in component_states.states.items()}
+        )
         whole = states.start == 0 and states.end >= report.cycles
         if spent is None or (whole and spent.get("busy", 0) != component.busy):
             raise InputError(f"the timeline is not of this run: {name} differs from the report's")

@@ -102,8 +102,8 @@ def _keys(large: Sequence[Mapping[str, str | None]], parameters: Sequence[str]) 
 
 def _units(large: Sequence[Mapping[str, str | None]]) -> dict[str, str]:
     """The unit of each parameter that was given as a quantity, by dotted key."""
-    given = {key: value for row in large for key, value in json.loads(row["settings"] or "{}").items()}
-    return {key: unit for key, value in given.items() if (unit := _unit(value))}
+    entries = {key: value for row in large for key, value in json.loads(row["settings"] or "{}").items()}
+    return {key: unit for key, value in entries.items() if (unit := _unit(value))}
 
 
 def _unit(value: object) -> str:
@@ -146,11 +146,11 @@ def _column(
     differs = telling and values.nunique(dropna=role == "identity") > 1
     number = values.dtype.kind in "iuf"
     kept = values.astype(object).where(values.notna(), None).tolist()
-    told = {"values": [_short(value) for value in kept]} if number else _coded(kept)
+    encoded_values = {"values": [_short(value) for value in kept]} if number else _coded(kept)
     shown = differs or name in SHOWN
     kind = "number" if number else "text"
     head = {"name": name, "label": label, "role": role, "type": kind, "shown": shown, "unit": ""}
-    return {**head, **more, "telling": differs, **told}
+    return {**head, **more, "telling": differs, **encoded_values}
 
 
 def _short(value: float | None) -> float | None:
@@ -175,12 +175,12 @@ def _text(value: object) -> str:
 
 def _families(texts: Sequence[str | None]) -> dict[str, Any]:
     """How often components were in which state: name, how many, shares of their cycles in hundredths of %."""
-    told = [json.loads(text or "{}") for text in texts]
-    names = list(dict.fromkeys(name for families in told for name in families))
+    families_by_run = [json.loads(text or "{}") for text in texts]
+    names = list(dict.fromkeys(name for families in families_by_run for name in families))
     number = {name: at for at, name in enumerate(names)}
     rows = [
         [[number[name], family["count"], *_shares(family)] for name, family in families.items()]
-        for families in told
+        for families in families_by_run
     ]
     return {"family_names": names, "families": rows}
 
@@ -192,11 +192,11 @@ def _shares(family: Mapping[str, int]) -> list[int]:
 
 def _settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dict[str, Any]:
     """What most runs of an accelerator have, and of each run what differs from it."""
-    told = [
+    configurations = [
         (machine, json.loads(config or "{}")) for machine, config in zip(accelerators, configs, strict=True)
     ]
     counts: dict[str, dict[str, Counter[str]]] = {}
-    for machine, config in told:
+    for machine, config in configurations:
         of_machine = counts.setdefault(machine, {})
         for key, value in config.items():
             of_machine.setdefault(key, Counter())[json.dumps(value)] += 1
@@ -206,6 +206,6 @@ def _settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dic
     }
     own = [
         {key: value for key, value in config.items() if common[machine][key] != value}
-        for machine, config in told
+        for machine, config in configurations
     ]
     return {"common": common, "own": own}

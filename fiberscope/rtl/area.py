@@ -46,7 +46,9 @@ def show(
     try:
         cells = None if liberty is None else library(liberty)
         require()
-        measured = [(block, given, _measure(block, given, cells)) for block, given in _watched(chosen)]
+        measured = [
+            (block, parameters, _measure(block, parameters, cells)) for block, parameters in _watched(chosen)
+        ]
     except HdlError as error:
         raise InputError(str(error)) from error
     if output is not None:
@@ -59,7 +61,7 @@ def show(
     console.print(_table(measured))
     counted = "Generic gates" if cells is None else f"Cells of {cells.stem}, without wires"
     console.print(f"{counted}, by Yosys {version()}; memories are not among them.")
-    if cells is not None and any(_macros(block, given) for block, given, _area in measured):
+    if cells is not None and any(_macros(block, parameters) for block, parameters, _area in measured):
         console.print(f"SRAM is no part of the cells' area, but {ESTIMATED}.")
 
 
@@ -113,7 +115,7 @@ def _table(measured: Sequence[_Measured]) -> Table:
         table.add_column(name.replace("_", "_\n"), justify="right", overflow="fold")
     numbers = [_numbers(area) for _block, _parameters, area in measured]
     if isinstance(measured[0][-1], Cells):
-        srams = [_sram_numbers(_macros(block, given)) for block, given, _area in measured]
+        srams = [_sram_numbers(_macros(block, parameters)) for block, parameters, _area in measured]
         if any(srams):
             numbers = [row | (sram or _NO_SRAM) for row, sram in zip(numbers, srams, strict=True)]
     for name in numbers[0]:
@@ -146,10 +148,13 @@ def _macros(block: RtlBlock, parameters: Parameters) -> list[Macro]:
 
 def _sram_numbers(macros: Sequence[Macro]) -> dict[str, str]:
     """Columns of a row with SRAM: the area of all, and the longest access."""
-    found = [estimate(macro.size / 8) for macro in macros]
-    if not found:
+    estimates = [estimate(macro.size / 8) for macro in macros]
+    if not estimates:
         return {}
-    area, access = sum(one.area_um2 for one in found), max(one.access_ns for one in found)
+    area, access = (
+        sum(estimate_.area_um2 for estimate_ in estimates),
+        max(estimate_.access_ns for estimate_ in estimates),
+    )
     return dict(zip(_NO_SRAM, (f"{area:,.0f}", f"{access:.2f}"), strict=True))
 
 

@@ -36,11 +36,11 @@ def stalls(generator: random.Random) -> Iterator[bool]:
 
 def ram(dut: Handle, number: int, shared: Handle = None) -> Handle:
     """The memory behind a port, with contents that others have too."""
-    made = AxiRam(AxiBus.from_prefix(dut, f"m{number}_axi"), dut.clk, dut.rst, size=SPACE, mem=shared)
-    writes, reads, generator = made.write_if, made.read_if, random.Random(number)
+    memory = AxiRam(AxiBus.from_prefix(dut, f"m{number}_axi"), dut.clk, dut.rst, size=SPACE, mem=shared)
+    writes, reads, generator = memory.write_if, memory.read_if, random.Random(number)
     for channel in (writes.aw_channel, writes.w_channel, writes.b_channel, reads.ar_channel, reads.r_channel):
         channel.set_pause_generator(stalls(generator))
-    return made
+    return memory
 
 
 async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
@@ -98,15 +98,15 @@ def product(memory: Handle, elements: Sequence[Element]) -> dict[int, list[tuple
     """The rows of Z as they lie in memory, by its row pointers: columns, and the bits of values."""
     first, end_bits = pointers()
     words = [number(memory, first + 4 * row, 4) for row in range(len(TOLD["product"]["pointers"]) - 1)]
-    found = {}
+    entries = {}
     for i, element in enumerate(elements):
         begin, own = 0, [row for row, word in enumerate(words) if word and word >> end_bits == i]
         for row in sorted(own, key=words.__getitem__):
             end = words[row] & (1 << end_bits) - 1
             places = [element.place(place) for place in range(begin, end)]
-            found[row] = [(number(memory, at, 4), number(memory, at + 4, VALUE)) for at in places]
+            entries[row] = [(number(memory, at, 4), number(memory, at + 4, VALUE)) for at in places]
             begin = end
-    return found
+    return entries
 
 
 def number(memory: Handle, address: int, size: int) -> int:

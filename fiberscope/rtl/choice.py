@@ -14,7 +14,7 @@ from fiberscope.results.report.files import make_folder, write_text
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
 
-__all__ = ["in_one_line", "known", "named", "one_line"]
+__all__ = ["in_one_line", "named", "one_line", "rtl_blocks"]
 
 
 LOG = "fault.log"
@@ -62,7 +62,7 @@ def named(name: str, machine: str = "") -> RtlBlock:
     return blocks[name]
 
 
-def known() -> Mapping[str, RtlBlock]:
+def rtl_blocks() -> Mapping[str, RtlBlock]:
     """The catalogue; once it is there, so is all that RTL needs."""
     from fiberscope.hw.rtl.catalogue import BLOCKS
 

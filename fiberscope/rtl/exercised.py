@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from fiberscope.hw.rtl.kit.exercise import Exercise
 from fiberscope.results.report.parts import Component
 
-__all__ = ["said"]
+__all__ = ["exercise_lines"]
 
 
-def said(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
+def exercise_lines(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
     """A line on what was exercised at a place, and one on what was not, if there is any such thing.
 
     Args:
@@ -28,9 +28,9 @@ def said(at: str, exercise: Exercise, component: Component) -> Iterator[str]:
         ("no stall at", list(_never(stalls))),
         ("counters at 0:", [name for name, count in component.counters.items() if not count]),
     ]
-    told = [f"{what} {', '.join(names)}" for what, names in missing if names]
-    if told:
-        yield f"NOT exercised at {at}: {'; '.join(told)}"
+    lines = [f"{what} {', '.join(names)}" for what, names in missing if names]
+    if lines:
+        yield f"NOT exercised at {at}: {'; '.join(lines)}"
 
 
 def _never(counts: Mapping[str, int]) -> Iterator[str]:
@@ -42,7 +42,7 @@ def _never(counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _by_port(counts: Mapping[str, int]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    counts_by_port: dict[str, list[int]] = {}
     for label, count in counts.items():
-        found.setdefault(label.partition("[")[0], []).append(count)
-    return found
+        counts_by_port.setdefault(label.partition("[")[0], []).append(count)
+    return counts_by_port

@@ -77,12 +77,12 @@ class LeafOrder:
     def differences(self, backend: Callable[[LeafVerilog], Backend]) -> list[str]:
         """The first token of each stream in which the module and the machine differ."""
         leaf = self.leaf
-        found, _stored = of_module(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
+        tokens, _stored = of_module(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
         return [
-            f"{stream}, token {place}: {one} of the machine, {other} of the module"
+            f"{stream}, token {place}: {token} of the machine, {other} of the module"
             for stream, expected in leaf.expected.items()
-            for place, (one, other) in enumerate(zip_longest(expected, found[stream]))
-            if one != other
+            for place, (token, other) in enumerate(zip_longest(expected, tokens[stream]))
+            if token != other
         ][:1]
 
 
@@ -107,15 +107,15 @@ def drawn(specification: str, folder: Path, *, whole: bool = True) -> dict[str, 
     several = max(len(outline.tensors[name].ranks) for name in outline.inputs) > 2
     sizes = dict(zip(ranks, cycle(FEWER if several else SIZES), strict=False))
     generator = np.random.default_rng(SEED)
-    found = {}
+    files = {}
     for name in outline.inputs:
         shape = [sizes[rank] for rank in outline.tensors[name].ranks]
         there = generator.random(shape) < (1.0 if len(shape) < 2 else 0.4)
         magnitudes = generator.integers(1, 9, shape) if whole else generator.uniform(0.1, 9.0, shape)
         values = magnitudes * generator.choice([-1, 1], shape)
-        found[name] = str(folder / f"{name}.npy")
-        np.save(found[name], values * there)
-    return found
+        files[name] = str(folder / f"{name}.npy")
+        np.save(files[name], values * there)
+    return files
 
 
 def export(order: LeafOrder, folder: Path) -> Exported:
@@ -157,9 +157,11 @@ def check(exported: Exported, simulator: str, folder: Path) -> int:
             raise FailedBenchError(f"{order.module} is not its instance: {different[0]}")
     else:
         ports = order.leaf.verilog.composition.without_status().interface()
-        told = {"order": asdict(order), "here": str(Path.cwd())}
+        bench_order = {"order": asdict(order), "here": str(Path.cwd())}
         bench = "fiberscope.rtl.leaf_bench"
-        run(Bench(exported.files[:1], order.module, (ports,), bench, told, folder / "bench"), simulator)
+        run(
+            Bench(exported.files[:1], order.module, (ports,), bench, bench_order, folder / "bench"), simulator
+        )
     return sum(map(len, order.leaf.expected.values()))
 
 

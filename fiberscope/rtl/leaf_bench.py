@@ -16,9 +16,9 @@ from fiberscope.rtl.leaf import LeafOrder
 @cocotb.test()
 async def the_module_is_the_instance(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
     """Fails where a stream of the module is not that of the machine, token by token."""
-    told = read_order()
-    order = LeafOrder(**told["order"])
-    with chdir(told["here"]):  # tensors are named from there
+    bench_order = read_order()
+    order = LeafOrder(**bench_order["order"])
+    with chdir(bench_order["here"]):  # tensors are named from there
         leaf = order.leaf
     ports = leaf.verilog.composition.without_status().interface()
 

@@ -21,9 +21,9 @@ from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.numbers import leaves
 from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.rtl import whole
-from fiberscope.rtl.beside import Beside, TooLongError
 from fiberscope.rtl.order import Loop
 from fiberscope.rtl.places import ALL, MACHINE, Maker, Place, choose, makers, outermost
+from fiberscope.rtl.reference_process import ReferenceProcess, TooLongError
 from fiberscope.rtl.runs import (
     RESULTS,
     TOP,
@@ -90,8 +90,8 @@ class Outcome:
 
     def untold(self) -> list[str]:
         """The counters of the replaced components for which a module of the user's lacks a status output."""
-        told, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.at)
-        return [key for key in _entries(self.component) if key not in told and key.startswith(counters)]
+        entries, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.at)
+        return [key for key in _entries(self.component) if key not in entries and key.startswith(counters)]
 
     @property
     def _of_wholes(self) -> tuple[str, ...]:
@@ -165,7 +165,7 @@ def _compared(
     if simulator != PYRTL:
         _check_folder(loop, places, folder)
     plain = replace(loop, waveform=None, lock_step=False)
-    with Beside(lambda: simulated(plain, noted)) as component:
+    with ReferenceProcess(lambda: simulated(plain, noted)) as component:
         try:
             if loop.sources:
                 places = _fitted(loop, places, simulator, folder)
@@ -181,7 +181,7 @@ class _Attempt:
     loop: Loop
     places: Sequence[Place]
     simulator: str
-    component: Beside
+    component: ReferenceProcess
 
     def outcome(self, folder: Path, recorder: Recorder | None) -> Outcome:
         """Both runs; where they differ, a third finds the cycle in which that begins.
@@ -257,8 +257,8 @@ def _check(loop: Loop, simulator: str) -> None:
         raise InputError(f"--module {loop.module}: say by --verilog in which file it is")
     if (len(loop.blocks) > 1 or ALL in loop.blocks) and loop.sources:
         raise InputError(f"--verilog is for one block, not for {' and '.join(loop.blocks)}")
-    if simulator not in (known := (AUTO, *SIMULATORS, PYRTL)):
-        raise InputError(f"no simulator {simulator}; {nearest(simulator, known)}")
+    if simulator not in (simulators := (AUTO, *SIMULATORS, PYRTL)):
+        raise InputError(f"no simulator {simulator}; {nearest(simulator, simulators)}")
     if simulator == PYRTL and loop.sources:
         raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
     try:
@@ -290,8 +290,8 @@ def _fitted(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -
     """The places with the user's module in them, which may lack status outputs."""
     with made_folder(folder):
         sources = [Path(source) for source in loop.sources]
-        found = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
-    return tuple(place.fitted(found[place.module]) for place in places)
+        ports = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
+    return tuple(place.fitted(ports[place.module]) for place in places)
 
 
 def _entries(report: Report) -> dict[str, object]:

@@ -43,12 +43,12 @@ __all__ = [
     "Part",
     "Parts",
     "Row",
+    "area_document",
+    "area_report",
     "clock_said",
     "measured",
     "modules",
     "parts_of",
-    "said",
-    "told",
 ]
 
 SCHEMA = "fiberscope-machine-area-1"
@@ -139,16 +139,16 @@ def parts_of(machine: str, matrix: str, settings: Sequence[str], wanted: Sequenc
     noted = makers(machine, (ALL,), {})
     simulated(Loop((ALL,), machine, matrix, settings=tuple(settings), cycle_limit=1), noted)
     places, without = _places(machine, noted, {})
-    found = _parts(places)
-    if not found:
+    parts = _parts(places)
+    if not parts:
         said = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
         raise InputError(f"{machine}: nothing to measure; {said}")
-    found = _wanted(machine, found, wanted)
+    parts = _wanted(machine, parts, wanted)
     kind = find(machine)
     configured = resolve_run(kind, parse_settings(list(settings)), None).configured
     technology = read_book(kind.costs_file).said["technology"] if kind.costs_file.is_file() else LIBRARY_NM
-    by_costs = _by_costs(prices_of(kind, configured), {part.family: part.count for part in found})
-    return Parts(machine, found, without, technology, float(str(values(configured)["clock"])), by_costs)
+    by_costs = _by_costs(prices_of(kind, configured), {part.family: part.count for part in parts})
+    return Parts(machine, parts, without, technology, float(str(values(configured)["clock"])), by_costs)
 
 
 def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
@@ -163,8 +163,8 @@ def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[
 def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, float]:
     """The area of so many components of each family, of those of which all is known."""
     parts = {family: prices.of(family) for family in counts} if prices else {}
-    known = {name: one.um2 for name, one in parts.items() if one and not one.without}
-    return {name: counts[name] * um2 for name, um2 in known.items() if um2 is not None}
+    areas = {name: area.um2 for name, area in parts.items() if area and not area.without}
+    return {name: counts[name] * um2 for name, um2 in areas.items() if um2 is not None}
 
 
 def _places(
@@ -172,13 +172,13 @@ def _places(
 ) -> tuple[list[Place], Mapping[str, str]]:
     """Every outermost part that has a module, and of the others why not; then what is within them counts."""
     chosen, _ = outermost({block: maker for block, maker in noted.items() if block not in refused})
-    found: list[Place] = []
+    places: list[Place] = []
     for block, maker in chosen.items():
         try:
-            found += choose(machine, {block: maker}, [ALL], None)
+            places += choose(machine, {block: maker}, [ALL], None)
         except InputError as error:
             return _places(machine, noted, {**refused, block: str(error)})
-    return found, refused
+    return places, refused
 
 
 def _parts(places: Iterable[Place]) -> list[Part]:
@@ -192,7 +192,9 @@ def _parts(places: Iterable[Place]) -> list[Part]:
         whole = InWhole(alike[0].unit, _whole(alike[0].parameters, line_bytes))
         for inner, _name, part in modules(family, "", whole):
             counts[inner, part.block, part.parameters] += len(alike)
-    return [Part(name, count, module_of(block, given)) for (name, block, given), count in counts.items()]
+    return [
+        Part(name, count, module_of(block, parameters)) for (name, block, parameters), count in counts.items()
+    ]
 
 
 def modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, InWhole]]:
@@ -205,31 +207,34 @@ def modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, I
         yield from modules(f"{family}.{inner}", f"{name}.{instance.name}", instance.part)
 
 
-def _whole(given: Parameters, line_bytes: int) -> Parameters:
+def _whole(parameters: Parameters, line_bytes: int) -> Parameters:
     """With the lines of memory, which go from stand-in to stand-in beside the modules of a loop."""
     lines = {"data": ARRAY, "line_bits": 8 * line_bytes}
     with one_line():
-        return replace(given, **{one.name: lines[one.name] for one in fields(given) if one.name in lines})
+        return replace(
+            parameters,
+            **{field.name: lines[field.name] for field in fields(parameters) if field.name in lines},
+        )
 
 
-def measured(found: Parts, tell: Tell) -> list[Row]:
+def measured(parts: Parts, tell: Tell) -> list[Row]:
     """A row for each family; what was measured before stays, in the user's table of netlists.
 
     Raises:
         InputError: a tool or the library is missing.
     """
     rows: dict[str, Row] = {}
-    netlists = remake([part.module for part in found.parts], own_table(), tell)
-    for part, netlist in zip(found.parts, netlists, strict=True):
-        row = _row(part, netlist, found)
+    netlists = remake([part.module for part in parts.parts], own_table(), tell)
+    for part, netlist in zip(parts.parts, netlists, strict=True):
+        row = _row(part, netlist, parts)
         rows[part.family] = rows[part.family] + row if part.family in rows else row
     return list(rows.values())
 
 
-def _row(part: Part, netlist: Netlist, found: Parts) -> Row:
+def _row(part: Part, netlist: Netlist, parts: Parts) -> Row:
     macros = srams(part.module.block.twin(part.module.parameters))
     sram_bits = sum(macro.size for macro in macros)
-    scale, sram_scale = (area_factor(nm, found.technology) for nm in (LIBRARY_NM, TABLES_NM))
+    scale, sram_scale = (area_factor(nm, parts.technology) for nm in (LIBRARY_NM, TABLES_NM))
     return Row(
         part.family,
         part.count,
@@ -243,30 +248,30 @@ def _row(part: Part, netlist: Netlist, found: Parts) -> Row:
     )
 
 
-def told(found: Parts, rows: Sequence[Row]) -> dict[str, Any]:
+def area_document(parts: Parts, rows: Sequence[Row]) -> dict[str, Any]:
     """All of it, for JSON."""
     return {
         "schema": SCHEMA,
-        "machine": found.machine,
+        "machine": parts.machine,
         "cells": LIBRARY,
-        "technology": found.technology,
+        "technology": parts.technology,
         "parts": [asdict(row) for row in rows],
-        "without": dict(found.without),
+        "without": dict(parts.without),
     }
 
 
-def said(found: Parts, rows: Sequence[Row]) -> Iterator[str | Table]:
+def area_report(parts: Parts, rows: Sequence[Row]) -> Iterator[str | Table]:
     """What is printed."""
     yield _table(rows)
-    nm = f"{found.technology:g} nm"
+    nm = f"{parts.technology:g} nm"
     yield f"Cells of {LIBRARY} by Yosys {version()}, scaled to {nm}, without wires; SRAM is {ESTIMATED}."
     yield "Bits of arrays, which are read within a cycle, are in no area."
-    if found.by_costs:
-        ours = sum(row.um2 + row.sram_um2 for row in rows if row.family in found.by_costs)
-        theirs = sum(found.by_costs.values())
+    if parts.by_costs:
+        ours = sum(row.um2 + row.sram_um2 for row in rows if row.family in parts.by_costs)
+        theirs = sum(parts.by_costs.values())
         yield f"By costs.yaml {theirs:,.0f} um2 of the parts of which it knows all, here {ours:,.0f}."
-    yield from clock_said(found.hertz / 1e9, rows)
-    for block, why in found.without.items():
+    yield from clock_said(parts.hertz / 1e9, rows)
+    for block, why in parts.without.items():
         yield f"without {block}: {why}"
 
 

@@ -66,12 +66,12 @@ class MachineModel:
         self.problem: Problem = maker.load(a, None, exact=False, progress=nobody)
         interface = _interface(accelerator, configured)
         channels = len(interface.streams) // 2
-        asked, told = interface.streams[:channels], interface.streams[channels:]
+        asked, replies = interface.streams[:channels], interface.streams[channels:]
         numbers = count()
 
         def pins(name: str, *_arguments: object) -> Component:
             i = next(numbers)
-            return MemoryPins(name, asked[i], told[i])
+            return MemoryPins(name, asked[i], replies[i])
 
         make = partial(kind.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
         self._machine = cast(Machine, make(configured, *self.problem.given()))

@@ -43,7 +43,16 @@ from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 
-__all__ = ["Alike", "MachinePower", "Node", "Row", "measure_machine", "row_of", "said_of_machine", "told"]
+__all__ = [
+    "Alike",
+    "MachinePower",
+    "Node",
+    "Row",
+    "measure_machine",
+    "power_document",
+    "row_of",
+    "said_of_machine",
+]
 
 SCHEMA = "fiberscope-machine-power-1"
 MAPPING, RUNNING, ADDING = "mapping parts to cells", "compiling and running the module", "adding up power"
@@ -75,7 +84,7 @@ class Row:
 
     def __add__(self, other: Row) -> Row:
         """Both together."""
-        sums = (getattr(self, one.name) + getattr(other, one.name) for one in fields(self)[1:])
+        sums = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self)[1:])
         return Row(self.family, *sums)
 
 
@@ -110,8 +119,8 @@ class MachinePower:
     def by_costs(self, family: str) -> float | None:
         """What the report says of a family in the whole run, in pJ; None if it does not."""
         energy = self.report.energy
-        found = energy.by_component.get(family) if energy else None
-        return None if found is None else sum(found.values())
+        energies = energy.by_component.get(family) if energy else None
+        return None if energies is None else sum(energies.values())
 
 
 @dataclass(frozen=True)
@@ -140,17 +149,17 @@ def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = 
     """
     kind = find(order.accelerator)
     book = read_book(kind.costs_file).said
-    made: list[RecordingBackend] = []
+    recordings: list[RecordingBackend] = []
     simulator = check_simulator(simulator)
     kernel, composition = composed(order)
     with tools(LIBRARY) as cells:
         parts = _alike(kernel, composition, cells, tell)
-        found = [one for one in parts if one.netlist.registers]
-        netlists = {name: one.netlist for one in found for name in one.instances}
+        powered = [part for part in parts if part.netlist.registers]
+        netlists = {name: part.netlist for part in powered for name in part.instances}
 
         def recorder(_module: object, backend: Backend) -> Backend:
-            made.append(RecordingBackend(backend, netlists))
-            return made[-1]
+            recordings.append(RecordingBackend(backend, netlists))
+            return recordings[-1]
 
         tell(RUNNING, 0, 0)
         outcome = compare(order, simulator, folder, recorder)
@@ -158,22 +167,22 @@ def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = 
             raise FailedRunError(f"{order.accelerator} as one module: {differences[0]}", outcome.rtl)
         node = Node(book["technology"], book["voltage"])
         rows: list[Row] = []
-        for one in found:
-            tell(ADDING, len(rows), len(found))
-            rows.append(row_of(one, made[-1], cells, node))
+        for part in powered:
+            tell(ADDING, len(rows), len(powered))
+            rows.append(row_of(part, recordings[-1], cells, node))
     configured = resolve_run(kind, parse_settings(list(order.settings)), None).configured
     hertz = float(str(values(configured)["clock"]))
-    without = sorted({one.family for one in parts if not one.netlist.registers})
-    cycles = made[-1].activity(found[0].instances[0]).cycles
+    without = sorted({part.family for part in parts if not part.netlist.registers})
+    cycles = recordings[-1].activity(powered[0].instances[0]).cycles
     return MachinePower(outcome.component, cycles, _by_family(rows), without, node, hertz)
 
 
 def _by_family(rows: Iterable[Row]) -> list[Row]:
     """Those of a family together."""
-    found: dict[str, Row] = {}
+    rows_by_family: dict[str, Row] = {}
     for row in rows:
-        found[row.family] = found[row.family] + row if row.family in found else row
-    return list(found.values())
+        rows_by_family[row.family] = rows_by_family[row.family] + row if row.family in rows_by_family else row
+    return list(rows_by_family.values())
 
 
 def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress) -> list[Alike]:
@@ -193,15 +202,17 @@ def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part,
     texts = {
         part: part.block.modules(part.parameters, part.interface.module, status=part.status) for part in parts
     }
-    made: dict[Part, Netlist] = {}
+    netlists: dict[Part, Netlist] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         tell(MAPPING, 0, len(texts))
         for part, netlist in zip(
-            texts, pool.map(lambda one: mapped(texts[one], one.interface.module, cells), texts), strict=True
+            texts,
+            pool.map(lambda text: mapped(texts[text], text.interface.module, cells), texts),
+            strict=True,
         ):
-            made[part] = netlist
-            tell(MAPPING, len(made), len(texts))
-    return made
+            netlists[part] = netlist
+            tell(MAPPING, len(netlists), len(texts))
+    return netlists
 
 
 def row_of(alike: Alike, recording: RecordingBackend, cells: Path, node: Node) -> Row:
@@ -229,65 +240,65 @@ def _together(activities: Iterable[Activity]) -> Activity:
     return Activity(cycles, toggles, high)
 
 
-def told(found: MachinePower) -> dict[str, Any]:
+def power_document(power: MachinePower) -> dict[str, Any]:
     """All of it, for JSON."""
     return {
         "schema": SCHEMA,
-        "machine": found.report.accelerator,
-        "workload": found.report.workload.name,
+        "machine": power.report.accelerator,
+        "workload": power.report.workload.name,
         "cells": LIBRARY,
-        **asdict(found.node),
-        "cycles": found.cycles,
-        "parts": [{**asdict(row), "by_costs_pj": found.by_costs(row.family)} for row in found.rows],
-        "without": list(found.without),
+        **asdict(power.node),
+        "cycles": power.cycles,
+        "parts": [{**asdict(row), "by_costs_pj": power.by_costs(row.family)} for row in power.rows],
+        "without": list(power.without),
     }
 
 
-def said_of_machine(found: MachinePower) -> Iterator[str | Table]:
+def said_of_machine(power: MachinePower) -> Iterator[str | Table]:
     """What is printed."""
-    total, gigahertz = reduce(add, found.rows).picojoules, found.hertz / 1e9
-    run = f"{found.report.accelerator} on {found.report.workload.name}: {found.cycles:,} cycles"
+    total, gigahertz = reduce(add, power.rows).picojoules, power.hertz / 1e9
+    run = f"{power.report.accelerator} on {power.report.workload.name}: {power.cycles:,} cycles"
     yield f"{run}, every register of the cells as in the RTL"
-    yield _table(found)
+    yield _table(power)
     yield f"{total:,.1f} pJ a cycle, {total * gigahertz:,.1f} mW at {gigahertz:g} GHz."
     yield f"Cells of {LIBRARY}, without wires, by Yosys {version()} and OpenSTA {sta.version()}, scaled from"
     whence = f"{LIBRARY_NM:g} nm at {LIBRARY_VOLTS:g} V"
-    yield f"{whence} to {found.node.technology:g} nm at {found.node.voltage:g} V; no clock tree, none gated."
+    yield f"{whence} to {power.node.technology:g} nm at {power.node.voltage:g} V; no clock tree, none gated."
     yield "Accesses to SRAM, and writes to arrays, are estimated for 45 nm; reads of arrays are in no number."
-    if found.without:
-        yield f"Without {', '.join(found.without)}: no register, without which OpenSTA knows no activity."
-    known = {row: spent for row in found.rows if (spent := found.by_costs(row.family)) is not None}
-    if known:
-        ours = found.cycles * sum(row.picojoules for row in known) / 1000
-        theirs = sum(known.values()) / 1000
+    if power.without:
+        yield f"Without {', '.join(power.without)}: no register, without which OpenSTA knows no activity."
+    energies = {row: spent for row in power.rows if (spent := power.by_costs(row.family)) is not None}
+    if energies:
+        ours = power.cycles * sum(row.picojoules for row in energies) / 1000
+        theirs = sum(energies.values()) / 1000
         yield f"By costs.yaml {theirs:,.1f} nJ of the parts of which it knows, here {ours:,.1f}."
-        yield from _each(found, {"by costs.yaml": theirs, "here": ours})
-    if memory := found.by_costs(MEMORY):
+        yield from _each(power, {"by costs.yaml": theirs, "here": ours})
+    if memory := power.by_costs(MEMORY):
         yield f"Memory is no part of the module; by costs.yaml it takes {memory / 1000:,.1f} nJ."
 
 
-def _each(found: MachinePower, nanojoules: Mapping[str, float]) -> Iterator[str]:
+def _each(power: MachinePower, nanojoules: Mapping[str, float]) -> Iterator[str]:
     """The same for each multiplication of the run."""
-    if count := found.report.operations.get("multiply"):
+    if count := power.report.operations.get("multiply"):
         said = ", ".join(f"{of} {each * 1000 / count:,.0f}" for of, each in nanojoules.items())
         yield f"For each of {count:,} multiplications these are, in pJ, {said}."
 
 
-def _table(found: MachinePower) -> Table:
+def _table(power: MachinePower) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, collapse_padding=True, pad_edge=False, show_edge=False, show_footer=True
     )
-    together = _numbers(reduce(add, found.rows), found) | {"part": "in all", "costs.yaml\nnJ": ""}
+    together = _numbers(reduce(add, power.rows), power) | {"part": "in all", "costs.yaml\nnJ": ""}
     for name, number in together.items():
         table.add_column(name, number, justify="left" if name == "part" else "right", overflow="fold")
-    for row in found.rows:
-        table.add_row(*_numbers(row, found).values())
+    for row in power.rows:
+        table.add_row(*_numbers(row, power).values())
     return table
 
 
-def _numbers(row: Row, found: MachinePower) -> dict[str, str]:
+def _numbers(row: Row, power: MachinePower) -> dict[str, str]:
     """A row of the table, by column."""
-    spent = found.by_costs(row.family)
+    spent = power.by_costs(row.family)
     return {
         "part": row.family,
         "number": f"{row.count:,}",
@@ -295,6 +306,6 @@ def _numbers(row: Row, found: MachinePower) -> dict[str, str]:
         "toggles\npJ": f"{row.toggling:,.2f}",
         "SRAM\npJ": f"{row.sram:,.2f}",
         "arrays\npJ": f"{row.array:,.2f}",
-        "the run\nnJ": f"{found.cycles * row.picojoules / 1000:,.1f}",
+        "the run\nnJ": f"{power.cycles * row.picojoules / 1000:,.1f}",
         "costs.yaml\nnJ": "" if spent is None else f"{spent / 1000:,.1f}",
     }

@@ -47,18 +47,18 @@ def called(call: str) -> Module:
 def module_of(block: RtlBlock, parameters: Parameters) -> Module:
     """A block with parameters, of which the call says those that are not the default."""
     arguments = {
-        one.name: _said(given)
-        for one in fields(parameters)
-        if (given := getattr(parameters, one.name)) != one.default
+        field.name: _said(value)
+        for field in fields(parameters)
+        if (value := getattr(parameters, field.name)) != field.default
     }
     return Module(call_of(block.name, arguments), block, parameters)
 
 
-def _said(given: object) -> object:
+def _said(value: object) -> object:
     """A parameter as a call has it; of what a channel carries the bits of each field."""
-    if isinstance(given, Stream):
-        return "+".join(f"{name}:{len(given.ports) * bits}" for name, bits in given.widths.items())
-    return given
+    if isinstance(value, Stream):
+        return "+".join(f"{name}:{len(value.ports) * bits}" for name, bits in value.widths.items())
+    return value
 
 
 def remake(modules: Iterable[Module], table: Path, tell: Callable[[str], None]) -> list[Netlist]:
@@ -74,30 +74,30 @@ def remake(modules: Iterable[Module], table: Path, tell: Callable[[str], None]) 
     Raises:
         InputError: a tool or the library is missing, or does not accept a module.
     """
-    shipped, known, found = read_netlists(SHIPPED), read_netlists(table), []
+    shipped, own, netlists = read_netlists(SHIPPED), read_netlists(table), []
     try:
         require()
         cells = library(LIBRARY)
         for module in modules:
             call = module.call
-            found.append(_measured(module, cells, known.get(call, shipped.get(call)), tell))
-            if found[-1] != shipped.get(call):
-                known[call] = found[-1]
-                _write(known.values(), table)  # at once: the next may take minutes
+            netlists.append(_measured(module, cells, own.get(call, shipped.get(call)), tell))
+            if netlists[-1] != shipped.get(call):
+                own[call] = netlists[-1]
+                _write(own.values(), table)  # at once: the next may take minutes
     except HdlError as error:
         raise InputError(str(error)) from error
-    return found
+    return netlists
 
 
-def _measured(module: Module, cells: Path, known: Netlist | None, tell: Callable[[str], None]) -> Netlist:
+def _measured(module: Module, cells: Path, previous: Netlist | None, tell: Callable[[str], None]) -> Netlist:
     call, block, parameters = module.call, module.block, module.parameters
     verilog = block.verilog(parameters)
     digest = hashlib.sha256(verilog.encode() + cells.read_bytes()).hexdigest()
-    if known is not None and (known.digest, known.yosys) == (digest, version()):
-        return known
+    if previous is not None and (previous.digest, previous.yosys) == (digest, version()):
+        return previous
     tell(f"{call}: synthesizing")
-    found = cells_of(verilog, block.interface(parameters).module, cells)
-    numbers = found.area, found.cells, found.flip_flops, found.memory_bits, found.path_ns
+    numbers_ = cells_of(verilog, block.interface(parameters).module, cells)
+    numbers = numbers_.area, numbers_.cells, numbers_.flip_flops, numbers_.memory_bits, numbers_.path_ns
     return Netlist(call, *numbers, digest, version())
 
 

@@ -34,7 +34,7 @@ def verilog_of(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
     from fiberscope.models.from_spec.units import VerilogPart  # noqa: PLC0415  (most machines have no specification)
 
     own = machine(name).own.values()
-    named = (str(one.path) for one in own if isinstance(one, VerilogPart) and one.part in blocks)
+    named = (str(source.path) for source in own if isinstance(source, VerilogPart) and source.part in blocks)
     return tuple(dict.fromkeys(named))
 
 

@@ -98,13 +98,13 @@ def try_bench(
     tests = 0
     for under_test in (MODEL, RTL) if device == BOTH else (device,):
         text = module.verilog(parameters) if under_test == RTL else shell(interface)
-        told = {**order, "model": under_test == MODEL}
+        order_ = {**order, "model": under_test == MODEL}
         tests, transcripts[under_test] = _run(
             bench,
             interface,
             text,
             "fiberscope.hw.rtl.tools.own_bench",
-            told,
+            order_,
             simulator,
             folder.resolve() / under_test,
         )
@@ -134,13 +134,13 @@ def _run(
     place.mkdir(parents=True, exist_ok=True)
     source, transcript = place / f"{interface.module}.v", place / "transcript.json"
     source.write_text(text, encoding="utf-8")
-    told = {
+    bench_order = {
         **order,
         "bench": bench.stem,
         "folder": str(bench.resolve().parent),
         "transcript": str(transcript),
     }
-    tests = run(Bench((source,), interface.module, (interface,), companion, told, place), simulator)
+    tests = run(Bench((source,), interface.module, (interface,), companion, bench_order, place), simulator)
     return tests, json.loads(transcript.read_text(encoding="utf-8"))
 
 

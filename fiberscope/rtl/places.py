@@ -55,13 +55,13 @@ class Place:
         status = {name: bits for name, bits in needed.status_widths.items() if name not in self.absent}
         return replace(needed, module=self.module, status=status)
 
-    def fitted(self, found: Sequence[Wire]) -> Place:
+    def fitted(self, ports: Sequence[Wire]) -> Place:
         """The place with a module that has these ports.
 
         Raises:
             SimulationError: if they are not those that it needs.
         """
-        there = check_ports(self.interface, found).status
+        there = check_ports(self.interface, ports).status
         return replace(self, absent=tuple(name for name in self.interface.status if name not in there))
 
     @property
@@ -83,10 +83,10 @@ class Maker:
 
     def __call__(self, name: str, *arguments: object, **options: object) -> Component:
         """Make a part; the arguments are those of the machine."""
-        made = self.rtl.get(name, self.kind)(name, *arguments, **options)
+        component = self.rtl.get(name, self.kind)(name, *arguments, **options)
         suits = partial(self.block.matching, *arguments, **options)
-        self.made[name] = lambda: replace(suits(), **self.block.connected(made))
-        return made
+        self.made[name] = lambda: replace(suits(), **self.block.connected(component))
+        return component
 
 
 def makers(
@@ -103,10 +103,12 @@ def makers(
         InputError: if it has no such part.
     """
     kind, there = machine(accelerator), units(accelerator)
-    known = {name for name, part in kind.parts.items() if name in there and _stands_in(there[name], part)}
-    for block in (blocks := sorted(known) if ALL in blocks and known else blocks):
-        if block not in known:
-            advice = nearest(block, known) if known else "none of its parts exists as RTL"
+    block_names = {
+        name for name, part in kind.parts.items() if name in there and _stands_in(there[name], part)
+    }
+    for block in (blocks := sorted(block_names) if ALL in blocks and block_names else blocks):
+        if block not in block_names:
+            advice = nearest(block, block_names) if block_names else "none of its parts exists as RTL"
             raise InputError(f"{kind.name} has no part {block} to replace; {advice}")
     return {block: Maker(there[block], kind.parts[block], rtl) for block in blocks}
 
@@ -119,15 +121,15 @@ def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
     return all(port in ports for port in theirs) and all(port.optional for port in alone)
 
 
-def outermost(made: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
+def outermost(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
     """Every instance that is not within another, and the makers of these."""
-    names = [name for maker in made.values() for name in maker.made]
-    outer = tuple(name for name in names if not any(name.startswith(f"{one}.") for one in names))
-    return {block: maker for block, maker in made.items() if maker.made.keys() & set(outer)}, outer
+    names = [name for maker in makers_by_block.values() for name in maker.made]
+    outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
+    return {block: maker for block, maker in makers_by_block.items() if maker.made.keys() & set(outer)}, outer
 
 
 def choose(
-    accelerator: str, made: Mapping[str, Maker], at: Sequence[str], own_module: str | None
+    accelerator: str, makers_by_block: Mapping[str, Maker], at: Sequence[str], own_module: str | None
 ) -> tuple[Place, ...]:
     """The places of RTL: of each block those that are named, or the first if none of them is.
 
@@ -140,14 +142,14 @@ def choose(
     Raises:
         InputError: if there is no such instance, or the RTL cannot be made for its arguments.
     """
-    block_of = {name: block for block, maker in made.items() for name in maker.made}
+    block_of = {name: block for block, maker in makers_by_block.items() for name in maker.made}
     for name in at:
         if name not in (ALL, *block_of):
             raise InputError(
-                f"{accelerator} has no {' or '.join(made)} named {name}; {nearest(name, block_of)}"
+                f"{accelerator} has no {' or '.join(makers_by_block)} named {name}; {nearest(name, block_of)}"
             )
     chosen = []
-    for block, maker in made.items():
+    for block, maker in makers_by_block.items():
         if not maker.made:
             raise InputError(f"{accelerator} has no {block} in this run")
         named = [name for name in maker.made if name in at or ALL in at]
@@ -157,18 +159,18 @@ def choose(
 
 
 def _with_modules(
-    accelerator: str, found: Iterable[tuple[str, str, Parameters]], own_module: str | None
+    accelerator: str, modules: Iterable[tuple[str, str, Parameters]], own_module: str | None
 ) -> tuple[Place, ...]:
     """One module for all places of a block with the same parameters, numbered from the second on."""
     names: dict[tuple[str, Parameters], str] = {}
     numbers: Counter[str] = Counter()
-    for _name, block, parameters in found:
+    for _name, block, parameters in modules:
         if (block, parameters) not in names:
             names[block, parameters] = f"{block}_{numbers[block]}" if numbers[block] else block
             numbers[block] += 1
     return tuple(
         Place(name, accelerator, block, parameters, own_module or names[block, parameters])
-        for name, block, parameters in found
+        for name, block, parameters in modules
     )
 
 

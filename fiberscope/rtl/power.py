@@ -44,7 +44,7 @@ __all__ = [
     "measure",
     "measure_alone",
     "output_ports",
-    "said",
+    "print_power",
     "tools",
     "written",
 ]
@@ -92,8 +92,8 @@ class Ran:
     @property
     def component(self) -> str:
         """The component's class; the block's name if it is several."""
-        made = BLOCKS[self.block].component
-        return self.block if made is None else type(made(self.at, self.parameters)).__name__
+        component = BLOCKS[self.block].component
+        return self.block if component is None else type(component(self.at, self.parameters)).__name__
 
     @property
     def given(self) -> str:
@@ -125,18 +125,18 @@ def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured
         InputError: a tool or the library is missing, or as ``fiberscope.rtl.loop.compare`` does.
         DifferentNetlistError: the cells do not do what the RTL does.
     """
-    made: list[tuple[Place, Netlist, RecordingBackend]] = []
+    places_of_run: list[tuple[Place, Netlist, RecordingBackend]] = []
     simulator = check_simulator(simulator)
     locate(order)
     with tools(liberty) as cells:
 
         def recorder(place: Place, backend: Backend) -> Backend:
             netlist = _netlist(place.block, place.parameters, place.module, cells)
-            made.append((place, netlist, RecordingBackend(backend, {"": netlist})))
-            return made[-1][-1]
+            places_of_run.append((place, netlist, RecordingBackend(backend, {"": netlist})))
+            return places_of_run[-1][-1]
 
         outcome = compare(order, simulator, folder, recorder)
-        ((place, netlist, recording),) = made
+        ((place, netlist, recording),) = places_of_run
         counters = outcome.rtl.components[place.at].counters
         of = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
         return _measured(
@@ -153,13 +153,13 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
     """
     if block not in STIMULI:
         raise InputError(f"{block} has no stimulus of its own; say of which accelerator and matrix")
-    made = BLOCKS[block]
-    interface = made.interface(parameters)
+    rtl_block = BLOCKS[block]
+    interface = rtl_block.interface(parameters)
     with tools(liberty) as cells:
         netlist = _netlist(block, parameters, interface.module, cells)
-        recording = RecordingBackend(PyrtlBackend(made.twin(parameters), watched=True), {"": netlist})
-        stand_in = made.stand_in("block", interface, recording)
-        outputs = output_ports(interface, made.stand_in)
+        recording = RecordingBackend(PyrtlBackend(rtl_block.twin(parameters), watched=True), {"": netlist})
+        stand_in = rtl_block.stand_in("block", interface, recording)
+        outputs = output_ports(interface, rtl_block.stand_in)
         outcome = run_block(stand_in, stimulus(block, parameters), outputs, sleep=False)
         counters = outcome.statistics["block"].counters
         ran = Ran(block, parameters, block, counters, "its own stimulus (fiberscope.hw.rtl.tools.stimulus)")
@@ -224,8 +224,8 @@ def _of_cells(ran: Ran, power: sta.Power, cycles: int, cells: str) -> Iterator[E
     shared = f"{source}; the mean of {len(counts)} counters" if len(counts) > 1 else source
 
     def row(event: str, count: int, picojoules: float, said: str) -> Energy:
-        given = ran.component, ran.block, ran.given
-        return Energy(*given, event, count, picojoules, 1000 / power.path_ns, cells, said)
+        fields = ran.component, ran.block, ran.given
+        return Energy(*fields, event, count, picojoules, 1000 / power.path_ns, cells, said)
 
     yield row("cycle", cycles, power.idle_pj, source)
     yield from (row(event, count, each, shared) for event, count in counts.items() if count)
@@ -269,7 +269,7 @@ def written(measured: Measured, path: Path) -> None:
     write_text(path, text.getvalue())
 
 
-def said(measured: Measured) -> None:
+def print_power(measured: Measured) -> None:
     """Print what was measured."""
     power = measured.power
     print(f"{measured.ran.at}: {measured.cycles:,} cycles, every register of the cells as in the RTL")

@@ -75,15 +75,15 @@ def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
 def in_bench(run: Callable[[Loop], Run]) -> None:
     """A run of the loop that was ordered; leaves its report, or what went wrong, where it was told."""
     order = read_order()
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in order["loop"].items()
     }
-    if given["waveform"] is not None:
-        given["waveform"] = Waveform(**{**given["waveform"], "path": Path(given["waveform"]["path"])})
+    if options["waveform"] is not None:
+        options["waveform"] = Waveform(**{**options["waveform"], "path": Path(options["waveform"]["path"])})
     with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
-        report, exercised = run(Loop(**given))
-        told = {at: asdict(exercise) for at, exercise in exercised.items()}
-        Path(order["exercised"]).write_text(json.dumps(told), encoding="utf-8")
+        report, exercised = run(Loop(**options))
+        exercises = {at: asdict(exercise) for at, exercise in exercised.items()}
+        Path(order["exercised"]).write_text(json.dumps(exercises), encoding="utf-8")
         report.write(order["report"])
 
 
@@ -180,8 +180,8 @@ def benched(loop: Loop, bench: Bench, simulator: str) -> Run:
         raise SimulationError(message) from error
     finally:
         process.unlink(missing_ok=True)
-    told = json.loads(exercised.read_text(encoding="utf-8"))
-    return Report.read(report), {at: Exercise(**exercise) for at, exercise in told.items()}
+    exercises = json.loads(exercised.read_text(encoding="utf-8"))
+    return Report.read(report), {at: Exercise(**exercise) for at, exercise in exercises.items()}
 
 
 def _pass_on(process: Path) -> None:

@@ -45,5 +45,5 @@ def _own(files: tuple[tuple[Path, int], ...]) -> Mapping[str, RtlBlock]:
 
 
 def _listed(modules: Iterable[ModuleType]) -> Mapping[str, RtlBlock]:
-    made = (one for module in modules for one in vars(module).values())
-    return {one.name: one for one in made if isinstance(one, RtlBlock) and one.listed}
+    blocks = (block for module in modules for block in vars(module).values())
+    return {block.name: block for block in blocks if isinstance(block, RtlBlock) and block.listed}

@@ -60,9 +60,9 @@ def whole_of(accelerator: str) -> Whole:
     Raises:
         InputError: there is none.
     """
-    known = [name for name in names() if find_spec(_file(name))]
-    if accelerator not in known:
-        raise InputError(f"{accelerator} does not exist as one module; {' and '.join(known)} does")
+    accelerators = [name for name in names() if find_spec(_file(name))]
+    if accelerator not in accelerators:
+        raise InputError(f"{accelerator} does not exist as one module; {' and '.join(accelerators)} does")
     whole: Whole = import_module(_file(accelerator)).WHOLE
     return whole
 
@@ -94,9 +94,9 @@ def _make(loop: Loop, kernel: Kernel, **options: object) -> tuple[Machine, Probl
     kind = machine(loop.accelerator)
     configured, maker = configure(kind, None, parse_settings(loop.settings))
     problem = maker.load(loop.a, loop.b, exact=False, progress=nobody)
-    made = cast(Machine, kind.models[EVENT](configured, *problem.given(), kernel=kernel, **options))
-    problem.precision = getattr(made, "value_type", None)
-    return made, problem
+    built_machine = cast(Machine, kind.models[EVENT](configured, *problem.given(), kernel=kernel, **options))
+    problem.precision = getattr(built_machine, "value_type", None)
+    return built_machine, problem
 
 
 def _parts(loop: Loop, name: str) -> Parts:
@@ -126,15 +126,15 @@ def export(loop: Loop, folder: Path) -> tuple[Path, ...]:
     """
     kernel, composition = composed(loop)
     try:
-        told = whole_of(loop.accelerator).bench_data(kernel, _product(loop))
+        facts = whole_of(loop.accelerator).bench_data(kernel, _product(loop))
     except ValueError as error:
         raise InputError(str(error)) from error
-    module = with_axi(composition, AxiParameters(told["bytes"]["line"]))
+    module = with_axi(composition, AxiParameters(facts["bytes"]["line"]))
     name = composition.module
     texts = {
         f"{name}.v": f"{verilog(module)}\n{axi_module(module)}",
         f"{name}.f": f"{name}.v\n",
-        f"{name}_told.json": json.dumps(told),
+        f"{name}_told.json": json.dumps(facts),
         f"test_{name}.py": BENCH.read_text(encoding="utf-8"),
     }
     with made_folder(folder):
@@ -149,9 +149,9 @@ def _product(loop: Loop) -> CsrArray:
     Raises:
         InputError: it does not come to the end, or is wrong.
     """
-    made, problem = _make(loop, Kernel())
-    made.kernel.run()
-    product = cast(CsrArray, made.result())
+    reference_machine, problem = _make(loop, Kernel())
+    reference_machine.kernel.run()
+    product = cast(CsrArray, reference_machine.result())
     if not problem.check(product).passed:
         raise InputError(f"{loop.accelerator} itself gets this product wrong; see fiberscope sim")
     return product
@@ -197,9 +197,9 @@ def _sources(
     top = {f"{TOP}.v": harness(TOP, {composition.module: interface})}
     if not loop.sources:
         return written(top | {f"{composition.module}.v": verilog(composition)}, folder), interface
-    own, made = tuple(map(Path, loop.sources)), written(top, folder)
+    own, written_files = tuple(map(Path, loop.sources)), written(top, folder)
     check_ports(interface, find_simulator(simulator).ports(own, interface.module, folder))
-    return (*own, *made), interface
+    return (*own, *written_files), interface
 
 
 def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) -> Run:
@@ -223,9 +223,9 @@ def _simulated(loop: Loop, make: Callable[[str, SeatKernel], Adapter], progress:
     """The run in a kernel of seats."""
     kind = machine(loop.accelerator)
 
-    def model(*given: object, **options: object) -> Machine:
+    def model(*arguments: object, **options: object) -> Machine:
         kernel = SeatKernel(f"{kind.name}.{MODULE}", make, sleep=not (loop.lock_step or loop.accompanied))
-        return cast(Machine, kind.models[EVENT](*given, kernel=kernel, **options))
+        return cast(Machine, kind.models[EVENT](*arguments, kernel=kernel, **options))
 
     as_module = replace(kind, models={**kind.models, EVENT: model}, workers=MODULE, limits=())
     return simulated(loop, _seats(loop), progress, as_module)

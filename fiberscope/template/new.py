@@ -33,8 +33,8 @@ def new_machine(name: str, folder: Path) -> Path:
         raise InputError(f"{folder}: there is no such folder to make {name} in")
     if place.exists():
         raise InputError(f"{place} is there already; choose another name, or another folder by --in")
-    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as made:
-        whole = Path(made) / name  # it is there with all of its files, or not at all
+    with tempfile.TemporaryDirectory(prefix=f".{name}.", dir=folder) as folder_:
+        whole = Path(folder_) / name  # it is there with all of its files, or not at all
         whole.mkdir()
         for file in (file for pattern in FILES for file in TEMPLATE.glob(pattern)):
             text = file.read_text(encoding="utf-8").replace(NAME, name).replace(_class(NAME), _class(name))

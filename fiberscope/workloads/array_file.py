@@ -67,8 +67,8 @@ def array_in(path: str) -> SparseTensor | None:
     if layout is not None:
         if "shape" in arrays and arrays["shape"].size == 2:
             return None
-        found = decode(layout, arrays, path)
-        return found if isinstance(found, SparseTensor) else None
+        content = decode(layout, arrays, path)
+        return content if isinstance(content, SparseTensor) else None
     if len(arrays) != 1:
         named = ", ".join(f"{path}:{name}" for name in sorted(arrays)) or "it has none"
         fix = f"name one of its arrays: {named}"
@@ -110,8 +110,8 @@ def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
         if kind in NARROW:
             return decode_narrow(kind, _raw_bytes(path, name)).reshape(stored.get_shape())
         if kind not in _WIDE:
-            known = ", ".join([*_WIDE, *NARROW])
-            raise WorkloadError(f"values of type {kind}", where=f"{path}:{name}", fix=f"known: {known}")
+            type_names = ", ".join([*_WIDE, *NARROW])
+            raise WorkloadError(f"values of type {kind}", where=f"{path}:{name}", fix=f"known: {type_names}")
         return held.get_tensor(name)
 
 

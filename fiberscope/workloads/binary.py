@@ -37,19 +37,19 @@ def read_binary(stream: BinaryIO, suffix: str, where: str) -> CsrArray:
     """
     read, writer = _READERS[suffix]
     try:
-        found = read(stream, where)
+        content = read(stream, where)
     except WorkloadError:
         raise
     except Exception as error:  # damage shows in a dozen ways inside zipfile, numpy and scipy
         raise WorkloadError(
             f"not a matrix of {writer} ({type(error).__name__}: {error})", where=where
         ) from error
-    if not isinstance(found, SparseTensor):
-        return found
-    if found.order not in (1, 2):
-        raise WorkloadError(f"a tensor of rank {found.order}; a matrix has rank 2", where=where)
-    check_shape(found.shape[0], found.shape[-1], found.nonzeros, where)
-    return found.unfolded(1).matrix() if found.order == 1 else found.matrix()  # a vector is a column
+    if not isinstance(content, SparseTensor):
+        return content
+    if content.order not in (1, 2):
+        raise WorkloadError(f"a tensor of rank {content.order}; a matrix has rank 2", where=where)
+    check_shape(content.shape[0], content.shape[-1], content.nonzeros, where)
+    return content.unfolded(1).matrix() if content.order == 1 else content.matrix()  # a vector is a column
 
 
 def _npz(stream: BinaryIO, where: str) -> CsrArray | SparseTensor:

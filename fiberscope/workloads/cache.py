@@ -53,9 +53,9 @@ def data_folders() -> list[Path]:
 
 def cache_folder() -> Path:
     """``FIBERSCOPE_CACHE``, or ``fiberscope`` in the user's cache folder; it need not exist."""
-    given = os.environ.get("FIBERSCOPE_CACHE")
-    if given:
-        return Path(given)
+    folder = os.environ.get("FIBERSCOPE_CACHE")
+    if folder:
+        return Path(folder)
     import platformdirs  # noqa: PLC0415  (most runs ask for no cache)
 
     return Path(platformdirs.user_cache_dir("fiberscope"))
@@ -82,8 +82,8 @@ def find(name: str) -> Path | None:
 
 def on_data_path(entry: Entry) -> Path | None:
     """The file that the data path has of a registered name."""
-    found = (find(name) for name in (entry.name, *entry.aliases))
-    return next(filter(None, found), None)
+    files = (find(name) for name in (entry.name, *entry.aliases))
+    return next(filter(None, files), None)
 
 
 def shipped(entry: Entry) -> Path | None:
@@ -157,10 +157,10 @@ def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> 
     arrived = file.with_name(address.rsplit("/", 1)[-1])
     record = arrived.with_name(arrived.name + ".download-sha256")
     checksum = entry.checksum or (record.read_text().strip() if record.is_file() else None)
-    found = download(address, arrived, checksum, progress)
+    digest = download(address, arrived, checksum, progress)
     if arrived != file:
         _unpack(arrived, file)
-    record.write_text(found + "\n")
+    record.write_text(digest + "\n")
     _beside(file).write_text(file_digest(file) + "\n")
     return file
 

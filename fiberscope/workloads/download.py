@@ -47,14 +47,14 @@ def download(address: str, target: Path, checksum: str | None, progress: Progres
     part = target.with_name(target.name + ".part")
     try:
         _transfer(address, part, progress)
-        found = file_digest(part)
-        if checksum is not None and found != checksum:
+        digest = file_digest(part)
+        if checksum is not None and digest != checksum:
             part.unlink()
-            raise DownloadError(f"sha256 {found} is not the {checksum} on record", where=address)
+            raise DownloadError(f"sha256 {digest} is not the {checksum} on record", where=address)
         os.replace(part, target)
     except OSError as error:
         raise DownloadError(f"cannot be stored ({error.strerror or error})", where=address) from error
-    return found
+    return digest
 
 
 def file_digest(path: Path) -> str:

@@ -35,9 +35,9 @@ class WorkloadError(ValueError):
         super().__init__(" ".join(f"{text}; {fix}".split()) if fix else " ".join(text.split()))
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, names: Iterable[str]) -> str:
     """Advice naming what of ``known`` looks most like ``word``; if nothing does, all or the first."""
-    choices = sorted(known)
+    choices = sorted(names)
     close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
     named = [choice for low in close for choice in choices if choice.lower() == low]
     if named:

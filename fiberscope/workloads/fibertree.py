@@ -97,17 +97,17 @@ class FiberTree:
                 point given twice.
         """
         ranks = tuple(Rank(name, size, name) for name, size in shape.items())
-        given, numbers = [np.asarray(column) for column in coordinates], np.asarray(values)
-        _check_columns(ranks, given, numbers)
-        columns = [column.astype(np.int64, copy=False) for column in given]
+        arrays, numbers = [np.asarray(column) for column in coordinates], np.asarray(values)
+        _check_columns(ranks, arrays, numbers)
+        columns = [column.astype(np.int64, copy=False) for column in arrays]
         return _grown(ranks, columns, numbers, len(ranks))
 
     def to_coo(self) -> tuple[dict[str, Integers], Values]:
         """The coordinates of all nonzeros by rank of the tensor, and their values, in the tree's order."""
-        found: dict[str, Integers] = {}
+        columns: dict[str, Integers] = {}
         for rank, column in zip(self.ranks, self.columns(), strict=True):
-            _unravel(rank, column, found)
-        return found, self.values
+            _unravel(rank, column, columns)
+        return columns, self.values
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -387,11 +387,11 @@ def _pointers(counts: Integers) -> Integers:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _unravel(rank: Rank, column: Integers, found: dict[str, Integers]) -> None:
+def _unravel(rank: Rank, column: Integers, columns: dict[str, Integers]) -> None:
     """Add the coordinates of the tensor's ranks that a rank of the tree holds."""
     if rank.parts:
         high, low = rank.parts
-        _unravel(high, column // low.shape, found)
-        _unravel(low, column % low.shape, found)
+        _unravel(high, column // low.shape, columns)
+        _unravel(low, column % low.shape, columns)
     elif rank.tensor_rank:
-        found[rank.tensor_rank] = column
+        columns[rank.tensor_rank] = column

@@ -47,9 +47,9 @@ class RankFormat:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
-        for name, known in (("kind", "UCB"), ("layout", ("structs", "arrays"))):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} should be {' or '.join(known)}, not {getattr(self, name)}")
+        for name, values_allowed in (("kind", "UCB"), ("layout", ("structs", "arrays"))):
+            if getattr(self, name) not in values_allowed:
+                raise ValueError(f"{name} should be {' or '.join(values_allowed)}, not {getattr(self, name)}")
         for name, least in (("coordinate", 0), ("payload", 0), ("header", 0), ("word", 1)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} should be at least {least} bits, not {getattr(self, name)}")

@@ -17,14 +17,14 @@ def file_of(name: str | os.PathLike[str]) -> Path | None:
     """The file that ``load`` would read: a path, what the data path has of a name, a profile; else None."""
     text = os.fspath(name)
     if spec.view_in(text):
-        return file_of(spec.behind(text)[1])
+        return file_of(spec.split_view(text)[1])
     if spec.is_spec(text) and not Path(text).exists():
         return spec.file_of(text)
     if (place := named_array(text)) is not None:
         return Path(place[0])
     if is_path(text):
         return Path(text)
-    return cache.on_data_path(registry.lookup(text)) if registry.known(text) else cache.find(text)
+    return cache.on_data_path(registry.lookup(text)) if registry.is_registered(text) else cache.find(text)
 
 
 def is_path(text: str) -> bool:

@@ -26,13 +26,13 @@ PROGRAMS = {"bfs": BFS, "sssp": SSSP, "pagerank": PAGERANK}
 RANKS_AGREE = 1e-6  # relative: sums of the same messages in another order
 
 
-def _root(given: object) -> int | str:
+def _root(root: object) -> int | str:
     """A vertex, or ``MAX_DEGREE``."""
-    if given == MAX_DEGREE:
+    if root == MAX_DEGREE:
         return MAX_DEGREE
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+    if isinstance(root, bool) or not isinstance(root, int) or root < 0:
         raise ValueError(f"it should be a vertex, counted from 0, or {MAX_DEGREE}")
-    return given
+    return root
 
 
 class GraphParameters(ProblemParameters):
@@ -96,16 +96,18 @@ class GraphAlgorithm(Problem):
             self._refuse_endless()
 
     def _task(self, program: VertexProgram, vertices: int) -> GraphTask:
-        given = self.parameters
+        parameters = self.parameters
         degrees = np.diff(self.graph.indptr)
-        root = int(np.argmax(degrees)) if given.root == MAX_DEGREE else int(given.root)
+        root = int(np.argmax(degrees)) if parameters.root == MAX_DEGREE else int(parameters.root)
         if root >= vertices:
             raise WorkloadError(
                 f"problem.root is {root}, and there are {vertices} vertices: 0 to {vertices - 1}, "
                 f"or {MAX_DEGREE}"
             )
-        most = given.iterations if program.all_active else vertices + 1  # a search passes each vertex once
-        return GraphTask(program, root, most, given.weights)
+        most = (
+            parameters.iterations if program.all_active else vertices + 1
+        )  # a search passes each vertex once
+        return GraphTask(program, root, most, parameters.weights)
 
     def _reference(self) -> tuple[str, float]:
         if self.task.program in (BFS, SSSP):

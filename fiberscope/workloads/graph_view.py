@@ -19,7 +19,7 @@ from fiberscope.workloads.canonical import (
 )
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.graphs import ORDER, words
-from fiberscope.workloads.spec import Spec, behind, full_text, parsed
+from fiberscope.workloads.spec import Spec, full_text, parsed, split_view
 
 __all__ = ["GRAPH", "GraphView", "full_view", "graph_view", "seen"]
 
@@ -46,7 +46,7 @@ def graph_view(text: str) -> tuple[GraphView, str]:
     Raises:
         WorkloadError: no workload, an unknown key (naming the nearest), or a value that is none.
     """
-    head, of = behind(text)
+    head, of = split_view(text)
     return parsed(head, GraphView), of
 
 

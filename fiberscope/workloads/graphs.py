@@ -139,12 +139,14 @@ def _differing(keys: Integers) -> npt.NDArray[np.bool_]:
     return np.append(True, keys[1:] != keys[:-1])
 
 
-def _among(keys: Integers, known: Integers) -> npt.NDArray[np.bool_]:
+def _among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
     """Which of ``keys`` are among sorted ``known`` ones."""
-    if not len(known):
+    if not len(sorted_keys):
         return np.zeros(len(keys), dtype=bool)
-    found: npt.NDArray[np.bool_] = np.take(known, np.searchsorted(known, keys), mode="clip") == keys
-    return found
+    is_among: npt.NDArray[np.bool_] = (
+        np.take(sorted_keys, np.searchsorted(sorted_keys, keys), mode="clip") == keys
+    )
+    return is_among
 
 
 def _with_tail(keys: Integers, vertices: int, tail: int, seed: int) -> CsrArray:

@@ -65,16 +65,16 @@ class Joins:
         self._pending = dict.fromkeys(np.flatnonzero(~stands).tolist())  # the other joins, in order
 
     def _keys(self) -> Integers:
-        one, other = self._ends
+        first, other = self._ends
         if self._both_ways:
-            one, other = np.minimum(one, other), np.maximum(one, other)
-        keys: Integers = one * len(self._kinds) + other
+            first, other = np.minimum(first, other), np.maximum(first, other)
+        keys: Integers = first * len(self._kinds) + other
         return keys
 
-    def _key(self, one: int, other: int) -> int:
-        if self._both_ways and one > other:
-            one, other = other, one
-        return one * len(self._kinds) + other
+    def _key(self, first: int, other: int) -> int:
+        if self._both_ways and first > other:
+            first, other = other, first
+        return first * len(self._kinds) + other
 
     def repaired(self) -> tuple[Integers, Integers]:
         """The joins, all distinct and none of a node with itself."""
@@ -115,8 +115,8 @@ class Joins:
             self._pending[partner] = None
         return True
 
-    def _is_free(self, one: int, other: int) -> bool:
-        return one != other and self._key(one, other) not in self._taken
+    def _is_free(self, first: int, other: int) -> bool:
+        return first != other and self._key(first, other) not in self._taken
 
     def _stand(self, join: int, ends: list[int]) -> None:
         self._taken.add(self._key(*ends))

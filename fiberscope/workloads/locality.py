@@ -34,17 +34,17 @@ def with_locality(profile: Profile, wanted: int) -> Profile:
     Localities fall by four until the product has too few; the interval is then halved three times (on a
     logarithmic scale), and the best one seen is taken.
     """
-    found: dict[float, int] = {}
+    surplus: dict[float, int] = {}
 
     def excess(locality: float) -> int:
         matrix = drawn(profile.model_copy(update={"locality": locality}), _SEED)
-        found[locality] = product_nonzeros(matrix) - wanted
-        return found[locality]
+        surplus[locality] = product_nonzeros(matrix) - wanted
+        return surplus[locality]
 
     below = next((place for place, locality in enumerate(_COARSE) if excess(locality) <= 0), None)
     if below:
         _halve(excess, _COARSE[below], _COARSE[below - 1])
-    best = min(found, key=lambda locality: abs(found[locality]))
+    best = min(surplus, key=lambda locality: abs(surplus[locality]))
     return profile.model_copy(update={"locality": best})
 
 

@@ -124,15 +124,15 @@ def read_banner(stream: BinaryIO, where: str) -> tuple[str, str, str, str]:
     kind, layout, field, symmetry = words[1:]
     fields = _FIELDS if layout == "coordinate" else _FIELDS[1:]
     field = _SAME_FIELDS.get(field, field)
-    for name, word, known in (
+    for name, word, allowed in (
         ("object", kind, _OBJECTS),
         ("layout", layout, ("coordinate", "array")),
         ("field", field, fields),
         ("symmetry", symmetry, _SYMMETRIES),
     ):
-        if word not in known:
+        if word not in allowed:
             what = f"the {name} {word!r} is not supported"
-            raise WorkloadError(what, where=where, line=1, fix="one of " + ", ".join(known))
+            raise WorkloadError(what, where=where, line=1, fix="one of " + ", ".join(allowed))
     return kind, layout, field, symmetry
 
 

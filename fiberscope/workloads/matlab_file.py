@@ -57,9 +57,9 @@ def _main() -> None:
     except Exception as error:  # damage shows in a dozen ways inside scipy
         reason = str(error) if isinstance(error, WorkloadError) else _damage(error)
         arrays = {"error": np.asarray(" ".join(reason.split()))}
-    made = io.BytesIO()
-    np.savez(made, **arrays)  # type: ignore[arg-type]
-    sys.stdout.buffer.write(made.getbuffer())
+    archive = io.BytesIO()
+    np.savez(archive, **arrays)  # type: ignore[arg-type]
+    sys.stdout.buffer.write(archive.getbuffer())
 
 
 def _damage(error: Exception) -> str:

@@ -18,7 +18,7 @@ __all__ = ["decode_object"]
 _COO, _GCXS = ("coords",), ("indices", "indptr", "compressed_axes")  # attributes of the library sparse
 
 
-def decode_object(given: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - whatever a user has
+def decode_object(value: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401 - whatever a user has
     """Return a sparse matrix as a matrix, and anything else as a tensor.
 
     A graph of networkx is its adjacency matrix, nodes in the graph's order, missing weights 1. Explicit zeros
@@ -27,19 +27,19 @@ def decode_object(given: Any, where: str) -> CsrArray | SparseTensor:  # noqa: A
     Raises:
         WorkloadError: naming ``where``: the object is no array, or its arrays are not sound.
     """
-    if sparse.issparse(given):
-        return decode_scipy(given, where)
+    if sparse.issparse(value):
+        return decode_scipy(value, where)
     networkx = sys.modules.get("networkx")
-    if networkx is not None and isinstance(given, networkx.Graph):
-        return _decode_graph(networkx, given, where)
-    if hasattr(given, "fill_value") and hasattr(given, "data") and not isinstance(given, np.ndarray):
-        names = _COO if hasattr(given, "coords") else _GCXS
-        if all(hasattr(given, name) for name in names):
+    if networkx is not None and isinstance(value, networkx.Graph):
+        return _decode_graph(networkx, value, where)
+    if hasattr(value, "fill_value") and hasattr(value, "data") and not isinstance(value, np.ndarray):
+        names = _COO if hasattr(value, "coords") else _GCXS
+        if all(hasattr(value, name) for name in names):
             arrays = {
-                name: np.asarray(getattr(given, name)) for name in (*names, "data", "shape", "fill_value")
+                name: np.asarray(getattr(value, name)) for name in (*names, "data", "shape", "fill_value")
             }
             return decode("coo" if names is _COO else "gcxs", arrays, where)
-    return SparseTensor.from_array(_dense(given, where), where)
+    return SparseTensor.from_array(_dense(value, where), where)
 
 
 def _decode_graph(networkx: Any, graph: Any, where: str) -> CsrArray | SparseTensor:  # noqa: ANN401
@@ -50,12 +50,12 @@ def _decode_graph(networkx: Any, graph: Any, where: str) -> CsrArray | SparseTen
     return decode_scipy(matrix, where)
 
 
-def _dense(given: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
-    if np.ma.is_masked(given):
+def _dense(value: Any, where: str) -> np.ndarray[Any, Any]:  # noqa: ANN401
+    if np.ma.is_masked(value):
         raise WorkloadError("some values are masked", where=where, fix="fill them first, as by filled(0)")
-    if isinstance(given, np.ndarray):
-        return given
+    if isinstance(value, np.ndarray):
+        return value
     try:
-        return np.asarray(given)
+        return np.asarray(value)
     except Exception as error:  # rows of different lengths, a tensor on another device
         raise WorkloadError(f"no array can be made of it ({error})", where=where) from error

@@ -92,7 +92,7 @@ class NamedTensor:
         check_shape(tensor.shape[0], tensor.shape[1], tensor.nonzeros, called)
         if self.tensor.order == 1:
             return replace(self, tensor=tensor)
-        shape, read = (" x ".join(map(str, one.shape)) for one in (self.tensor, tensor))
+        shape, read = (" x ".join(map(str, operand.shape)) for operand in (self.tensor, tensor))
         notice = f"NOTE: {self.name} is {shape}, and was read as a matrix of {read}"
         return replace(self, tensor=tensor, notice=notice)
 
@@ -155,13 +155,13 @@ def _in_windows(text: str) -> NamedTensor:
 
 def _tensor_file(text: str) -> Path | None:
     """The file that is meant, of a tensor or of a matrix."""
-    if not registry.known(text) or Path(text).is_file():
+    if not registry.is_registered(text) or Path(text).is_file():
         return file_of(text)
     entry = registry.lookup(text)
-    found = cache.on_data_path(entry)
-    if found is None and not entry.is_matrix:
+    file = cache.on_data_path(entry)
+    if file is None and not entry.is_matrix:
         fix = f"put {entry.name}.tns into a folder on FIBERSCOPE_DATA"
         raise WorkloadError(
             "its file is not there, and tensors have no surrogates", where=entry.name, fix=fix
         )
-    return found
+    return file

@@ -29,7 +29,7 @@ cdef class NumberLines:
     cdef long power
     cdef double value
 
-    @cython.locals(entries=cython.long, found=cython.long, length=cython.long)
+    @cython.locals(entries=cython.long, line_length=cython.long, length=cython.long)
     cpdef object table(self, bytes text)
     cdef long _line(self, long entry) except -2
     cdef bint _skip_blanks(self) noexcept

@@ -72,10 +72,10 @@ class NumberLines:
         self.numbers = numbers = np.empty((len(text) // (2 * self.width) + 1) * self.width)
         length = len(text)
         while self.at < length:
-            found = self._line(entries)
-            if found < 0:
+            line_length = self._line(entries)
+            if line_length < 0:
                 return None
-            entries += found
+            entries += line_length
         return numbers[: entries * self.width].reshape(entries, self.width)
 
     def _line(self, entry: int) -> int:
@@ -85,15 +85,15 @@ class NumberLines:
         if self.comments[first]:
             self._skip_comment()
             return 0
-        found = first not in (NEWLINE, RETURN)
-        if found and not self._entry(entry):
+        has_entry = first not in (NEWLINE, RETURN)
+        if has_entry and not self._entry(entry):
             return -1
         while self.text[self.at] in (SPACE, TAB, RETURN):
             self.at += 1
         if self.text[self.at] != NEWLINE:
             return -1
         self.at += 1
-        return found
+        return has_entry
 
     def _skip_blanks(self) -> bool:
         """Go over spaces and tabs; whether there are any."""
@@ -122,15 +122,15 @@ class NumberLines:
         start = self.at
         negative = self._sign(kind != INDEX)
         self.mantissa = self.significant = self.power = 0
-        found = self._digits()
+        digits = self._digits()
         if kind == REAL:
             if self.text[self.at] == POINT:
                 self.at += 1
                 self.power = -self._digits()
-                found -= self.power
+                digits -= self.power
             if self.text[self.at] | TO_LOWER == LOWER_E and not self._exponent():
                 return False
-        if found == 0:
+        if digits == 0:
             return False
         if self.significant > MOST_DIGITS or not self._nearest():
             self.value = float(self.source[start : self.at])
@@ -152,9 +152,9 @@ class NumberLines:
             mantissa = 10 * mantissa + self.text[at] - ZERO
             significant += mantissa != 0
             at += 1
-        found = at - self.at
+        digits = at - self.at
         self.at, self.mantissa, self.significant = at, mantissa, significant
-        return found
+        return digits
 
     def _exponent(self) -> bool:
         """Go over an exponent, adding it to ``power``; whether it has digits."""
@@ -162,11 +162,11 @@ class NumberLines:
         self.at += 1
         negative = self._sign(True)
         self.mantissa = self.significant = 0
-        found = self._digits()
+        digits = self._digits()
         exponent = self.mantissa if self.significant <= MOST_EXPONENT_DIGITS else FAR_EXPONENT
         self.power += -exponent if negative else exponent
         self.mantissa, self.significant = mantissa, significant
-        return found > 0
+        return digits > 0
 
     def _nearest(self) -> bool:
         """Set ``value`` to the double nearest to ``mantissa`` times ten to ``power``; whether that is sure.

@@ -37,7 +37,7 @@ def load_tensor(
 
 
 def open_tensor(
-    given: Any,  # noqa: ANN401 - whatever a user has
+    operand: Any,  # noqa: ANN401 - whatever a user has
     name: str,
     *,
     exact: bool = False,
@@ -53,17 +53,19 @@ def open_tensor(
     Raises:
         WorkloadError: as ``load_tensor``; or values that are no finite real numbers.
     """
-    if isinstance(given, NamedTensor):
-        return given
-    if isinstance(given, Workload | DrawnOperand):
-        return _of_matrix(given)
-    if isinstance(given, str | os.PathLike):
-        return load_tensor(given, exact=exact, progress=progress)
-    found = given if isinstance(given, SparseTensor) else decode_object(given, name)
-    tensor = found if isinstance(found, SparseTensor) else SparseTensor.from_matrix(found)
+    if isinstance(operand, NamedTensor):
+        return operand
+    if isinstance(operand, Workload | DrawnOperand):
+        return _of_matrix(operand)
+    if isinstance(operand, str | os.PathLike):
+        return load_tensor(operand, exact=exact, progress=progress)
+    content = operand if isinstance(operand, SparseTensor) else decode_object(operand, name)
+    tensor = content if isinstance(content, SparseTensor) else SparseTensor.from_matrix(content)
     return NamedTensor(name, "memory", tensor, name, tensor.digest)
 
 
-def _of_matrix(found: Workload | DrawnOperand) -> NamedTensor:
-    tensor = SparseTensor.from_matrix(found.matrix)
-    return NamedTensor(found.name, found.source, tensor, found.origin, found.digest, found.notice)
+def _of_matrix(workload: Workload | DrawnOperand) -> NamedTensor:
+    tensor = SparseTensor.from_matrix(workload.matrix)
+    return NamedTensor(
+        workload.name, workload.source, tensor, workload.origin, workload.digest, workload.notice
+    )

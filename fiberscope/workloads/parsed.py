@@ -62,11 +62,11 @@ def read(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> Parsed
         except (OSError, ValueError, KeyError, TypeError, EOFError):
             note = f"NOTE: what the cache kept of {file.name} was damaged; it has been read again"
             shutil.rmtree(kept, ignore_errors=True)
-    found = _from_file(path, duplicates)
+    parsed = _from_file(path, duplicates)
     if _state(file) == before:
         with suppress(OSError):
-            _keep(found, kept)
-    return found._replace(note=note)
+            _keep(parsed, kept)
+    return parsed._replace(note=note)
 
 
 def _from_file(path: str | os.PathLike[str], duplicates: Duplicates) -> Parsed:
@@ -101,10 +101,10 @@ def _content(file: Path) -> str:
     record = _folder() / f"{hashlib.sha256(path.encode()).hexdigest()}.json"
     state = _state(file)
     with suppress(OSError, ValueError, KeyError, TypeError):
-        known = json.loads(record.read_text(encoding="utf-8"))
-        if known["state"] == state:
-            return str(known["content"])
-        shutil.rmtree(_folder() / known["content"], ignore_errors=True)
+        state_before = json.loads(record.read_text(encoding="utf-8"))
+        if state_before["state"] == state:
+            return str(state_before["content"])
+        shutil.rmtree(_folder() / state_before["content"], ignore_errors=True)
     content = file_digest(file)
     if time.time_ns() - state[1] > SETTLED_NANOSECONDS:
         with suppress(OSError):
@@ -119,17 +119,17 @@ def _write_whole(file: Path, record: dict[str, Any]) -> None:
     os.replace(partly.name, file)
 
 
-def _keep(found: Parsed, kept: Path) -> None:
+def _keep(parsed: Parsed, kept: Path) -> None:
     """Write a matrix; it has its name once it is whole."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     partly = Path(tempfile.mkdtemp(dir=kept.parent, prefix=kept.name, suffix=".partly"))
     try:
-        arrays = {name: getattr(found.matrix, name) for name in _ARRAYS}
+        arrays = {name: getattr(parsed.matrix, name) for name in _ARRAYS}
         for name, array in arrays.items():
             np.save(partly / f"{name}.npy", array)
         checksums = {name: zlib.crc32(array) for name, array in arrays.items()}
-        shape = [int(size) for size in found.matrix.shape]
-        record = json.dumps({"shape": shape, "digest": found.digest, "checksums": checksums})
+        shape = [int(size) for size in parsed.matrix.shape]
+        record = json.dumps({"shape": shape, "digest": parsed.digest, "checksums": checksums})
         (partly / RECORD).write_text(f"{zlib.crc32(record.encode())} {record}", encoding="utf-8")
         partly.rename(kept)
     finally:

@@ -82,7 +82,7 @@ class Profile(_Row):
 
     def degrees(self) -> tuple[Integers, Integers, Integers]:
         """Class, row nonzeros and column nonzeros of every node, by class."""
-        groups = [(kind, *row) for kind, one in enumerate(self.classes) for row in one.degrees]
+        groups = [(kind, *row) for kind, class_ in enumerate(self.classes) for row in class_.degrees]
         kinds, counts, rows, columns = np.array(groups, dtype=np.int64).reshape(-1, 4).T
         return np.repeat(kinds, counts), np.repeat(rows, counts), np.repeat(columns, counts)
 
@@ -108,8 +108,8 @@ class Profile(_Row):
         return self
 
     def _check_room(self, between: Integers) -> None:
-        sizes = np.array([one.nodes for one in self.classes], dtype=np.int64)
-        diagonal = np.diag([one.diagonal for one in self.classes])
+        sizes = np.array([class_.nodes for class_ in self.classes], dtype=np.int64)
+        diagonal = np.diag([class_.diagonal for class_ in self.classes])
         crowded = np.argwhere(between - diagonal > np.outer(sizes, sizes) - np.diag(sizes))
         for row, column in crowded.tolist():
             _require(False, f"nonzeros_between[{row}][{column}] is more than its classes have places for")
@@ -180,8 +180,8 @@ def read_profile(path: str | Path) -> Profile:
     try:
         return Profile.model_validate_json(Path(path).read_bytes())
     except OSError as error:
-        known = ", ".join(profiles())
-        remedy = f"give a file, or one of {known}"
+        names = ", ".join(profiles())
+        remedy = f"give a file, or one of {names}"
         raise WorkloadError(f"cannot be read ({error.strerror})", where=str(path), fix=remedy) from None
     except ValidationError as error:
         fault = error.errors()[0]
@@ -197,4 +197,4 @@ def profiles() -> dict[str, Profile]:
     texts = sorted(
         file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".json")
     )
-    return {one.name: one for one in map(Profile.model_validate_json, texts)}
+    return {profile.name: profile for profile in map(Profile.model_validate_json, texts)}

@@ -28,12 +28,12 @@ def read_program(path: Path) -> VertexProgram:
     if not path.is_file():
         raise WorkloadError("there is no such file; a vertex program is a Python file", where=str(path))
     try:
-        found = runpy.run_path(str(path)).get(NAME)
+        program = runpy.run_path(str(path)).get(NAME)
     except (Exception, SystemExit) as error:
         raise WorkloadError(f"{type(error).__name__}: {error}", where=str(path)) from error
-    if not isinstance(found, VertexProgram):
+    if not isinstance(program, VertexProgram):
         raise WorkloadError(f"it should have a VertexProgram, called {NAME}", where=str(path))
-    return found
+    return program
 
 
 def try_out(graph: CsrArray, task: GraphTask, where: str) -> None:

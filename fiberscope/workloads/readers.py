@@ -62,8 +62,10 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             return _read_tns(stream, where, duplicates)
         if suffix in EDGE_SUFFIXES:
             return _read_edges(stream, where, duplicates)
-    known = ", ".join(SUFFIXES)
-    raise WorkloadError("neither its content nor its name tells a format", where=where, fix=f"known: {known}")
+    suffixes = ", ".join(SUFFIXES)
+    raise WorkloadError(
+        "neither its content nor its name tells a format", where=where, fix=f"known: {suffixes}"
+    )
 
 
 def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:

@@ -79,7 +79,7 @@ def _by_name() -> dict[str, Entry]:
     return {word.lower(): entry for entry in entries() for word in (entry.name, *entry.aliases)}
 
 
-def known(name: str) -> bool:
+def is_registered(name: str) -> bool:
     """Whether ``name`` is a row's name or alias, in whatever case."""
     return name.lower() in _by_name()
 

@@ -48,9 +48,9 @@ def _sorted_places(keys: Integers, size: int) -> Integers:
     order |= np.arange(len(keys))
     order.sort()
     order &= (1 << places) - 1
-    if dropped == 0 or _is_sorted(found := keys.take(order)):
+    if dropped == 0 or _is_sorted(taken := keys.take(order)):
         return order
-    return order[np.argsort(found, kind="stable")]
+    return order[np.argsort(taken, kind="stable")]
 
 
 def _is_sorted(keys: Integers) -> bool:

@@ -26,10 +26,10 @@ __all__ = ["csr_in_place", "sparse"]
 class _AtFirstUse(ModuleType):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  (whatever scipy has)
         with _less():
-            from scipy import sparse as found  # noqa: PLC0415
+            from scipy import sparse as module  # noqa: PLC0415
 
-        vars(self).update(vars(found))
-        return getattr(found, name)
+        vars(self).update(vars(module))
+        return getattr(module, name)
 
 
 @contextmanager

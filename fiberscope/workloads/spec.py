@@ -19,13 +19,13 @@ __all__ = [
     "Size",
     "Sizes",
     "Spec",
-    "behind",
     "described",
     "full_text",
     "generate",
     "is_spec",
     "parsed",
     "sizes_in",
+    "split_view",
     "view_in",
 ]
 
@@ -160,7 +160,7 @@ def view_in(text: str) -> str | None:
     return head if colon and head in VIEWS and not Path(text).exists() else None
 
 
-def behind(text: str) -> tuple[str, str]:
+def split_view(text: str) -> tuple[str, str]:
     """How a view reads something, and the text of what that is.
 
     Raises:

@@ -75,9 +75,9 @@ def drawn(profile: Profile, seed: int) -> CsrArray:
 def _on_diagonal(profile: Profile, kinds: Integers, able: Integers, rng: np.random.Generator) -> Integers:
     """The nodes with a nonzero on the diagonal, of those with one in both row and column."""
     chosen = [
-        rng.choice(np.flatnonzero((kinds == kind) & (able > 0)), one.diagonal, replace=False)
-        for kind, one in enumerate(profile.classes)
-        if one.diagonal
+        rng.choice(np.flatnonzero((kinds == kind) & (able > 0)), class_.diagonal, replace=False)
+        for kind, class_ in enumerate(profile.classes)
+        if class_.diagonal
     ]
     return np.concatenate([np.empty(0, dtype=np.int64), *chosen])
 

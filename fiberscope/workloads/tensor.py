@@ -135,10 +135,10 @@ class SparseTensor:
             WorkloadError: there are more places than 64-bit integers.
         """
         places_of(self.shape)
-        found = np.zeros(self.nonzeros, dtype=np.int64)
+        positions = np.zeros(self.nonzeros, dtype=np.int64)
         for size, column in zip(self.shape, self.coordinates, strict=True):
-            found = found * size + column
-        return found
+            positions = positions * size + column
+        return positions
 
     def without_zeros(self) -> SparseTensor:
         """Its entries that are not zero."""
@@ -165,7 +165,7 @@ class SparseTensor:
             SparseTensor(self.shape[part], self.coordinates[part], self.values)
             for part in (slice(rows), slice(rows, None))
         ]
-        shape, columns = (one.places for one in parts), (one.positions() for one in parts)
+        shape, columns = (part.places for part in parts), (part.positions() for part in parts)
         return SparseTensor(tuple(shape), tuple(columns), self.values)
 
     def simplest(self) -> SparseTensor | CsrArray:
@@ -176,9 +176,9 @@ class SparseTensor:
 
     def toarray(self) -> npt.NDArray[np.float64]:
         """With its zeros, as a matrix of scipy gives them."""
-        found = np.zeros(self.shape)
-        found[self.coordinates] = self.values
-        return found
+        array = np.zeros(self.shape)
+        array[self.coordinates] = self.values
+        return array
 
     def matrix(self) -> CsrArray:
         """As a canonical matrix, if it has two ranks."""

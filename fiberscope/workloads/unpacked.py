@@ -49,7 +49,10 @@ def check_members(archive: ZipFile, where: str) -> None:
         WorkloadError: as ``check_unpacked``.
     """
     members = archive.infolist()
-    unpacked, packed = sum(one.file_size for one in members), sum(one.compress_size for one in members)
+    unpacked, packed = (
+        sum(member.file_size for member in members),
+        sum(member.compress_size for member in members),
+    )
     check_unpacked(unpacked, packed, where)
 
 

@@ -182,12 +182,12 @@ def entries_compared(entries: CsrArray, values: CsrArray, sizes: CsrArray, produ
 
 
 def _compare_entries(expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray) -> Comparison:
-    places, found = _places(expected), _places(product)
+    places, product_places = _places(expected), _places(product)
     values = product.data
-    if not np.array_equal(places, found):
-        _common, here, there = np.intersect1d(places, found, return_indices=True)
+    if not np.array_equal(places, product_places):
+        _common, here, there = np.intersect1d(places, product_places, return_indices=True)
         reference, scale, values = reference[here], scale[here], values[there]
-    missing, extra = len(places) - len(values), len(found) - len(values)
+    missing, extra = len(places) - len(values), len(product_places) - len(values)
     return Comparison(largest_error(reference, scale, values), missing, extra)
 
 

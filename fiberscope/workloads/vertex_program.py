@@ -93,13 +93,15 @@ class VertexProgram:
 
     def __post_init__(self) -> None:
         """Refuse what no machine could run."""
-        for what, given, known in (
+        for what, value, choices in (
             ("process_edge", self.process_edge, PROCESS),
             ("reduce", self.reduce, REDUCE),
             ("apply", self.apply, APPLY),
         ):
-            if given not in known if isinstance(given, str) else not callable(given):
-                raise ValueError(f"{what} is {given!r}; it should be a function or one of {', '.join(known)}")
+            if value not in choices if isinstance(value, str) else not callable(value):
+                raise ValueError(
+                    f"{what} is {value!r}; it should be a function or one of {', '.join(choices)}"
+                )
         if not isinstance(self.neutral, Real) or isnan(self.neutral):
             raise ValueError(f"neutral is {self.neutral!r}; it should be a number")
         if self.cycles is not None and not _are_latencies(self.cycles):

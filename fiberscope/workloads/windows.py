@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.spec import Size, Sizes, Spec, behind, parsed, sizes_in
+from fiberscope.workloads.spec import Size, Sizes, Spec, parsed, sizes_in, split_view
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["WINDOWS", "Windows", "unrolled", "windows"]
@@ -46,7 +46,7 @@ def windows(text: str) -> tuple[Windows, str]:
     Raises:
         WorkloadError: no image, an unknown key (naming the nearest), or a value that is none.
     """
-    head, of = behind(text)
+    head, of = split_view(text)
     return parsed(head, Windows), of
 
 
@@ -91,7 +91,7 @@ def _at(
         number, between = np.divmod(column + view.pad - offset, view.stride)
         inside &= (between == 0) & (number >= 0) & (number < count)
         numbers.append(number)
-    found = np.count_nonzero(inside)
-    within = [np.full(found, offset, dtype=np.int64) for offset in offsets]
+    inside_count = np.count_nonzero(inside)
+    within = [np.full(inside_count, offset, dtype=np.int64) for offset in offsets]
     around = [column[inside] for column in image.coordinates[:kept]]
     return [*around, *within, *(number[inside] for number in numbers), image.values[inside]]

@@ -56,8 +56,8 @@ def undirected(nodes: Nodes, degrees: Integers, rng: np.random.Generator) -> tup
     # The first end of a join is in the lower class; of joins within a class, every other stub is one.
     rank = np.arange(len(stubs)) - np.searchsorted(pair, pair)
     first = np.where(kinds == partners, rank % 2 == 0, kinds < partners)
-    one, other = Joins(nodes.kinds, (stubs[first], stubs[~first]), rng, both_ways=True).repaired()
-    return np.concatenate([one, other]), np.concatenate([other, one])
+    ends, other = Joins(nodes.kinds, (stubs[first], stubs[~first]), rng, both_ways=True).repaired()
+    return np.concatenate([ends, other]), np.concatenate([other, ends])
 
 
 def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Values:

@@ -81,8 +81,8 @@ def load(
     if view == GRAPH:
         return _viewed(text, exact, progress)
     if (view is not None or named_array(text) is not None) and (of_ranks := tensor_in(text)) is not None:
-        found = of_ranks.of_order(2, text)
-        return _workload(found.name, found.source, found.matrix, found.origin, found.notice)
+        loaded = of_ranks.of_order(2, text)
+        return _workload(loaded.name, loaded.source, loaded.matrix, loaded.origin, loaded.notice)
     if spec.is_spec(text) and not Path(text).exists():
         drawn, full = spec.generate(text)
         if isinstance(drawn, SparseTensor):
@@ -90,7 +90,7 @@ def load(
         return _workload(full, "generated", drawn, full)
     if is_path(text):
         return _read(_bare(text), text, Path(text).name, duplicates)
-    if not registry.known(text):
+    if not registry.is_registered(text):
         return _from_data_path(text, duplicates)
     return _registered(registry.lookup(text), exact, progress, duplicates)
 
@@ -98,9 +98,9 @@ def load(
 def _viewed(text: str, exact: bool, progress: Callable[[int, int], None] | None) -> Workload:
     view, of = graph_view(text)
     read_as: Duplicates = "sum" if view.duplicates == "sum" else "keep"
-    found = load(of, exact=exact, progress=progress, duplicates=read_as)
-    matrix = seen(found.matrix, view, text)
-    return replace(found, name=text, matrix=matrix, digest=digest(matrix), origin=full_view(view, of))
+    viewed = load(of, exact=exact, progress=progress, duplicates=read_as)
+    matrix = seen(viewed.matrix, view, text)
+    return replace(viewed, name=text, matrix=matrix, digest=digest(matrix), origin=full_view(view, of))
 
 
 def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 - any format, or a dense array
@@ -115,13 +115,13 @@ def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 -
     Raises:
         WorkloadError: not two-dimensional, not real numbers, not finite, indices out of range.
     """
-    found = decode_object(matrix, name)
-    if isinstance(found, SparseTensor):
-        if found.order not in (1, 2):
-            raise WorkloadError(f"{found.order} dimensions; a matrix has 2", where=name)
-        check_shape(found.shape[0], found.shape[-1], found.nonzeros, name)
-        found = found.unfolded(1).matrix() if found.order == 1 else found.matrix()
-    return _workload(name, "memory", found, name)
+    content = decode_object(matrix, name)
+    if isinstance(content, SparseTensor):
+        if content.order not in (1, 2):
+            raise WorkloadError(f"{content.order} dimensions; a matrix has 2", where=name)
+        check_shape(content.shape[0], content.shape[-1], content.nonzeros, name)
+        content = content.unfolded(1).matrix() if content.order == 1 else content.matrix()
+    return _workload(name, "memory", content, name)
 
 
 def _workload(
@@ -164,17 +164,17 @@ def _registered(
 
 
 def _read(name: str, file: str | Path, origin: str, duplicates: Duplicates) -> Workload:
-    found = parsed.read(file, duplicates)
-    return Workload(name, "real", found.matrix, found.digest, found.note, origin)
+    parsed_file = parsed.read(file, duplicates)
+    return Workload(name, "real", parsed_file.matrix, parsed_file.digest, parsed_file.note, origin)
 
 
 def _real(entry: registry.Entry, file: Path, origin: str, duplicates: Duplicates) -> Workload:
-    found = _read(entry.name, file, origin, duplicates)
-    if found.shape == entry.shape or entry.approximate:
-        return found
-    sizes = [" x ".join(map(str, shape)) for shape in (found.shape, entry.shape)]
+    workload = _read(entry.name, file, origin, duplicates)
+    if workload.shape == entry.shape or entry.approximate:
+        return workload
+    sizes = [" x ".join(map(str, shape)) for shape in (workload.shape, entry.shape)]
     notice = f"NOTE: {origin} is {sizes[0]}, and the registry's {entry.name} is {sizes[1]}"
-    return replace(found, notice="; ".join(filter(None, (notice, found.notice))))
+    return replace(workload, notice="; ".join(filter(None, (notice, workload.notice))))
 
 
 def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workload:

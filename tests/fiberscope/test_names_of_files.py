@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fiberscope import cli
-from fiberscope.base.text_encoding import spelt
+from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.files import write_bytes
 from fiberscope.sim.partial import partial, replacing
 
@@ -70,7 +70,7 @@ def test_a_sweep_has_the_rows_of_such_names() -> None:
 
 
 def test_a_name_is_spelt_by_its_bytes() -> None:
-    assert spelt({"\udcff": ["\udcc3\udca9", ("é", 1, None)], "a": "\ud83d"}) == {
+    assert escape_undecodable({"\udcff": ["\udcc3\udca9", ("é", 1, None)], "a": "\ud83d"}) == {
         r"\xff": ["é", ["é", 1, None]],
         "a": r"\ud83d",
     }

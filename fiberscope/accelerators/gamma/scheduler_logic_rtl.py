@@ -217,10 +217,10 @@ class _Scheduler:
         ends = named("ends", ~goes & all_done & (ended != len(elements)))
         end = pyrtl.Const(END_OF_WORK, INDEX_BITS, signed=True)
         token = pyrtl.select(goes, fitting(task, INDEX_BITS), end)
-        tells_sink = [ends & (ended == i) & sink.ready for i, sink in enumerate(self._sinks)]
-        for sink, gets, tells in zip(self._sinks, elements, tells_sink, strict=True):
+        told = [ends & (ended == i) & sink.ready for i, sink in enumerate(self._sinks)]
+        for sink, gets, tells in zip(self._sinks, elements, told, strict=True):
             sink.send(gets | tells, {"reference": token, **beside})
-        ended.next <<= (ended + reduce(or_, tells_sink))[: len(ended)]
+        ended.next <<= (ended + reduce(or_, told))[: len(ended)]
         self.between.show(ALL_DONE, ends)
         self.between.show(ENDED, ended)
 

@@ -26,7 +26,7 @@ def operand(text: str) -> Statistics:
     """
     if text.lower().startswith(EXPECTED):
         return _expected(text)
-    if registry.known(text) and not _is_there(registry.lookup(text)):
+    if registry.is_registered(text) and not _is_there(registry.lookup(text)):
         entry = registry.lookup(text)
         return Statistics(entry.name, entry.shape, entry.nonzeros)
     loaded = load_tensor(text)

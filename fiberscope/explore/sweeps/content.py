@@ -10,7 +10,7 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.workloads import file_of, is_gemm, load, lookup, names
 from fiberscope.workloads.array_file import named_array
-from fiberscope.workloads.spec import behind, described, is_spec, view_in
+from fiberscope.workloads.spec import described, is_spec, split_view, view_in
 
 __all__ = ["digest_of", "digest_of_file", "size_of"]
 
@@ -27,7 +27,7 @@ def digest_of(operand: str, exact: bool) -> str:
         InputError: a file that cannot be read.
     """
     if view_in(operand):
-        head, of = behind(operand)
+        head, of = split_view(operand)
         return f"{head}of={digest_of(of, exact)}"
     if (place := named_array(operand)) is not None:
         return f"{digest_of_file(Path(place[0]))}:{place[1]}"

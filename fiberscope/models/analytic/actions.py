@@ -52,7 +52,7 @@ class FormatAccess:
 
     def copy(self) -> FormatAccess:
         """The same counts, to be changed on their own."""
-        return FormatAccess(*(replace(one) for one in (self.metadata, self.payload)))
+        return FormatAccess(*(replace(access) for access in (self.metadata, self.payload)))
 
     def lose_share(self, share: Numbers, skipping: Numbers, ranks: int) -> None:
         """Of the innermost ranks a share is not done."""

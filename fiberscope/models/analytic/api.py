@@ -52,11 +52,11 @@ def analyzed(
         settings=given_settings(settings),
         exact=exact,
     )
-    made = source(roots_of(paths), asked)
+    provenance = source(roots_of(paths), asked)
     started = time.perf_counter()
-    found = evaluated(case)
+    evaluation = evaluated(case)
     ended = time.perf_counter()
-    return report(case, found, Timing(ended - began, ended - started), made), found
+    return report(case, evaluation, Timing(ended - began, ended - started), provenance), evaluation
 
 
 def roots_of(paths: Sequence[str | Path]) -> Roots:
@@ -69,7 +69,7 @@ def roots_of(paths: Sequence[str | Path]) -> Roots:
         roots = specified_roots(find(str(paths[0])))
         return roots._replace(modules=roots.modules | {__name__})
     path = str(paths[0]) if Path(paths[0]).exists() else None
-    return Roots(frozenset({__name__}), tuple(str(file_called(str(one))) for one in paths), path)
+    return Roots(frozenset({__name__}), tuple(str(file_called(str(path_))) for path_ in paths), path)
 
 
 def check(paths: Sequence[str | Path], settings: Mapping[str, object] | None = None) -> None:
@@ -97,7 +97,7 @@ def evaluated(case: Case) -> Evaluated:
     Raises:
         InputError: it has no mapping, or one that cannot be had on its machine.
     """
-    found = evaluate_many(case.design, case.loops.batch())
-    if not found.valid[0]:
-        raise InputError(f"{case.name}: the mapping cannot be had: {found.explained()}")
-    return found
+    evaluation = evaluate_many(case.design, case.loops.batch())
+    if not evaluation.valid[0]:
+        raise InputError(f"{case.name}: the mapping cannot be had: {evaluation.explained()}")
+    return evaluation

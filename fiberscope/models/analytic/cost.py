@@ -71,7 +71,7 @@ def _each(
 ) -> Numbers:
     """The answers for tiles that are asked of one by one."""
     tiles = zip(*(np.atleast_1d(extent) for extent in extents), strict=True)
-    return np.array([question([int(one) for one in tile], block) for tile in tiles])
+    return np.array([question([int(extent) for extent in tile], block) for tile in tiles])
 
 
 def _looked_into(block: int, density: Numbers, tile: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -136,12 +136,12 @@ def cost(
     compute_cycles = np.ceil((counts.computes.actual + counts.computes.gated) / units - 1e-9)
     rows = _Rows(problem, architecture, features, traffic, counts, energies, options)
     moved = [rows.level(number) for number in range(len(architecture.levels))]
-    own = [_cycles(one, level) for level, one in zip(architecture.levels, moved, strict=True)]
+    own = [_cycles(level_moves, level) for level, level_moves in zip(architecture.levels, moved, strict=True)]
     slowest = np.max([compute_cycles, *own], axis=0)
     leaks = _leaks(architecture, energies)
     levels = tuple(
-        _costed(one, cycles, compute_cycles, leak * slowest)
-        for one, cycles, leak in zip(moved, own, leaks, strict=False)
+        _costed(level_moves, cycles, compute_cycles, leak * slowest)
+        for level_moves, cycles, leak in zip(moved, own, leaks, strict=False)
     )
     compute_pj = _compute_energy(counts.computes, energies) + leaks[-1] * slowest
     total = compute_pj + sum(level.total_pj for level in levels)
@@ -177,7 +177,7 @@ def _cycles(moved: _Moved, level: Level) -> Numbers:
 
 def _averaged(moved: _Moved, words: Mapping[int, Numbers]) -> Numbers:
     parts = [
-        one * moved.scale[tensor] * moved.instances[tensor] / moved.used for tensor, one in words.items()
+        count * moved.scale[tensor] * moved.instances[tensor] / moved.used for tensor, count in words.items()
     ]
     return np.asarray(sum(parts, start=np.zeros_like(moved.used)))
 
@@ -236,17 +236,17 @@ class _Rows:
 
     def _tensor(self, level: Level, number: int, tensor: int, moved: _Moved) -> None:
         place = number, tensor
-        one, stored = self.counts.counted[place], self.counts.stored[place]
+        counted, stored = self.counts.counted[place], self.counts.stored[place]
         kind = self.features.formats.get(place)
-        bits = _bits(one, kind, level)
+        bits = _bits(counted, kind, level)
         moved.instances[tensor] = moved.used * stored.arriving
         read, write = _words_of_format(bits, level)
         moved.format_read[tensor], moved.format_write[tensor] = read, write
-        moved.read[tensor] = one.reads.actual + one.reads.gated + read
-        fills, updates = one.fills, one.updates
+        moved.read[tensor] = counted.reads.actual + counted.reads.gated + read
+        fills, updates = counted.fills, counted.updates
         moved.write[tensor] = fills.actual + fills.gated + updates.actual + updates.gated + write
         moved.scale[tensor] = dict(level.bandwidth_scales).get(self.problem.tensors[tensor].name, 1.0)
-        moved.energy[tensor] = self._energy(level, place, one, bits)
+        moved.energy[tensor] = self._energy(level, place, counted, bits)
         if level.overbooking and self.features.compressed(*place):
             self._overbook(level, place, moved)
 
@@ -254,23 +254,26 @@ class _Rows:
         """Of tiles that do not fit, a share of the reads is done at the outer level instead."""
         number, tensor = place
         parent = self.traffic.parent(number, tensor)
-        one, energy = self.counts.counted[place], moved.energy[tensor]
+        counted, energy = self.counts.counted[place], moved.energy[tensor]
         moved.energy[tensor] = energy * (1.0 - level.overbooked)
         if parent is not None:
             outer = self.architecture.levels[parent]
-            rows = np.ceil(one.reads.actual / outer.block) * self.energies.levels[parent]["read"]
+            rows = np.ceil(counted.reads.actual / outer.block) * self.energies.levels[parent]["read"]
             moved.energy[tensor] = moved.energy[tensor] + level.overbooked * rows
 
-    def _energy(self, level: Level, place: Place, one: Counted, bits: Numbers | None) -> Numbers:
+    def _energy(self, level: Level, place: Place, counted: Counted, bits: Numbers | None) -> Numbers:
         """pJ of an instance: rows of data, rows of metadata, changes of format."""
         energy = self.energies.levels[place[0]]
         ratio = row_ratio(self.problem, self.features, self.traffic, self.counts, place, level, self.options)
-        words = _actions(one.reads, one.fills, one.updates)
+        words = _actions(counted.reads, counted.fills, counted.updates)
         total = (np.ceil(words / level.block) @ _of_actions(energy, "")) * ratio
         if bits is not None and level.metadata_width:
             total = total + np.ceil(bits / level.metadata_width) @ _of_actions(energy, "metadata_")
         if energy["decompression"] or energy["compression"]:
-            changed = one.decompressions * energy["decompression"] + one.compressions * energy["compression"]
+            changed = (
+                counted.decompressions * energy["decompression"]
+                + counted.compressions * energy["compression"]
+            )
             total = total + changed
         return np.asarray(total)
 
@@ -282,16 +285,16 @@ def _of_actions(energy: Mapping[str, float], data: str) -> Numbers:
 
 def _actions(*accesses: Access) -> Numbers:
     """Reads, fills and updates, each actual, gated and skipped: mappings x 9."""
-    parts = [part for one in accesses for part in (one.actual, one.gated, one.skipped)]
+    parts = [part for access in accesses for part in (access.actual, access.gated, access.skipped)]
     return np.stack(parts, axis=1)
 
 
-def _bits(one: Counted, kind: Format | None, level: Level) -> Numbers | None:
+def _bits(counted: Counted, kind: Format | None, level: Level) -> Numbers | None:
     """Bits of metadata in the order of ``_actions``; None without a format."""
     if kind is None:
         return None
-    metadata = np.stack([part for access in one.formats for part in _parts(access.metadata)], axis=1)
-    payload = np.stack([part for access in one.formats for part in _parts(access.payload)], axis=1)
+    metadata = np.stack([part for access in counted.formats for part in _parts(access.metadata)], axis=1)
+    payload = np.stack([part for access in counted.formats for part in _parts(access.payload)], axis=1)
     return total_bits(kind, level, metadata, payload)
 
 

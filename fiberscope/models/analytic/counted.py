@@ -172,21 +172,24 @@ class Families:
 
     def histogram(self, occupancy: int) -> Histogram:
         """The occupancies of the tiles of parents with an occupancy."""
-        found, counts = np.unique(self._occupancies[self._parent == occupancy], return_counts=True)
-        tiles = int(self.tiles(np.array(occupancy))) if len(found) else self._empty_parent
+        occupancies, counts = np.unique(self._occupancies[self._parent == occupancy], return_counts=True)
+        tiles = int(self.tiles(np.array(occupancy))) if len(occupancies) else self._empty_parent
         if tiles > counts.sum():
-            found, counts = np.concatenate([[0], found]), np.concatenate([[tiles - counts.sum()], counts])
-        return Histogram(found.astype(np.int64), counts.astype(np.int64))
+            occupancies, counts = (
+                np.concatenate([[0], occupancies]),
+                np.concatenate([[tiles - counts.sum()], counts]),
+            )
+        return Histogram(occupancies.astype(np.int64), counts.astype(np.int64))
 
     @staticmethod
     def _sum(keys: Counts, numbers: Counts, key: Counts) -> Counts:
         """Of the numbers with a key."""
-        known, which = np.unique(keys, return_inverse=True)
-        sums = np.bincount(which, numbers, len(known)).astype(np.int64)
-        if not len(known):
+        distinct_keys, which = np.unique(keys, return_inverse=True)
+        sums = np.bincount(which, numbers, len(distinct_keys)).astype(np.int64)
+        if not len(distinct_keys):
             return np.zeros_like(key)
-        place = np.minimum(np.searchsorted(known, key), len(known) - 1)
-        return np.where(known[place] == key, sums[place], 0)
+        place = np.minimum(np.searchsorted(distinct_keys, key), len(distinct_keys) - 1)
+        return np.where(distinct_keys[place] == key, sums[place], 0)
 
 
 class _Inside(Density):
@@ -266,9 +269,9 @@ class Actual(Counted):
     def pieces(self, parent: Extents, tile: Extents) -> Pieces:
         """Counted by where each nonzero lies."""
         parents, within = np.divmod(self.coordinates, parent)
-        found, which = distinct(np.concatenate([parents, within // tile], axis=1))
+        tiles, which = distinct(np.concatenate([parents, within // tile], axis=1))
         ranks = len(self.shape)
-        return Pieces(found[:, :ranks], found[:, ranks:], np.bincount(which))
+        return Pieces(tiles[:, :ranks], tiles[:, ranks:], np.bincount(which))
 
 
 class Banded(Counted):

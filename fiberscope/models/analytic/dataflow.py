@@ -80,10 +80,10 @@ def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
     for tensor, chain in enumerate(chains):
         walk = _Walk(problem, nest, tensor, steps, options)
         for level, child in zip(chain, [*chain[1:], None], strict=True):
-            one = walk.at(level, child, level == chain[0])
+            traffic = walk.at(level, child, level == chain[0])
             if mappings.reads_first is not None and mappings.reads_first[level, tensor]:
-                one = replace(one, reads=one.updates)
-            dense[level, tensor] = one
+                traffic = replace(traffic, reads=traffic.updates)
+            dense[level, tensor] = traffic
     return Traffic(nest, chains, dense, instances, steps, steps * instances[:, -1])
 
 

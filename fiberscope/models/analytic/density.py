@@ -50,8 +50,8 @@ def elements_of(tile: Tile) -> Counts:
 def tiles_of(parent: Tile, tile: Tile) -> Counts:
     """How many tiles a parent is cut into, those at its far edges counted whole."""
     pairs = (
-        (np.asarray(one, np.int64), np.asarray(other, np.int64))
-        for one, other in zip(parent, tile, strict=True)
+        (np.asarray(parents, np.int64), np.asarray(other, np.int64))
+        for parents, other in zip(parent, tile, strict=True)
     )
     return elements_of([-(-outer // inner) for outer, inner in pairs])
 

@@ -20,7 +20,7 @@ __all__ = ["DISTRIBUTIONS", "actual", "density"]
 
 
 def density(
-    given: float | Mapping[str, Any], shape: Sequence[int], *, where: str = "density", folder: Path = Path()
+    value: float | Mapping[str, Any], shape: Sequence[int], *, where: str = "density", folder: Path = Path()
 ) -> Density:
     """The model that a specification names.
 
@@ -35,7 +35,7 @@ def density(
         InputError: if the specification is not one, or its file is not.
     """
     fields = (
-        dict(given) if isinstance(given, Mapping) else {"distribution": "fixed_structured", "density": given}
+        dict(value) if isinstance(value, Mapping) else {"distribution": "fixed_structured", "density": value}
     )
     name = str(fields.pop("distribution", "hypergeometric")).replace("-", "_")
     if name not in DISTRIBUTIONS:
@@ -49,31 +49,31 @@ def density(
         raise InputError(f"{where}: {fault}") from None
 
 
-def _share(given: object) -> float:
+def _share(value: object) -> float:
     try:
-        share = float(str(given))
+        share = float(str(value))
     except ValueError:
         share = -1.0
     if not 0.0 <= share <= 1.0:
-        raise ValueError(f"a density is a number from 0 to 1, not {given!r}")
+        raise ValueError(f"a density is a number from 0 to 1, not {value!r}")
     return share
 
 
-def _structured(given: object, shape: Sequence[int], folder: Path) -> Density:
-    return FixedStructured(shape, _share(given))
+def _structured(value: object, shape: Sequence[int], folder: Path) -> Density:
+    return FixedStructured(shape, _share(value))
 
 
-def _uniform(given: object, shape: Sequence[int], folder: Path) -> Density:
-    return Uniform(shape, _share(given))
+def _uniform(value: object, shape: Sequence[int], folder: Path) -> Density:
+    return Uniform(shape, _share(value))
 
 
-def _banded(given: object, shape: Sequence[int], folder: Path) -> Density:
-    if not isinstance(given, int):
-        raise ValueError(f"a band's half width is a whole number, not {given!r}")
-    return Banded(shape, given)
+def _banded(value: object, shape: Sequence[int], folder: Path) -> Density:
+    if not isinstance(value, int):
+        raise ValueError(f"a band's half width is a whole number, not {value!r}")
+    return Banded(shape, value)
 
 
-def actual(given: object, shape: Sequence[int], folder: Path = Path()) -> Actual:
+def actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual:
     """The nonzeros of a file.
 
     Args:
@@ -86,16 +86,16 @@ def actual(given: object, shape: Sequence[int], folder: Path = Path()) -> Actual
     Raises:
         ValueError: if there is no such file, it cannot be read, or holds another shape.
     """
-    path = folder / str(given)
+    path = folder / str(value)
     if path.suffix == ".npy":
-        found = np.load(path, allow_pickle=False)
+        array = np.load(path, allow_pickle=False)
     elif path.suffix == ".txt":
-        found = _mask(path, shape)
+        array = _mask(path, shape)
     else:
-        return _entries(str(path) if path.exists() else str(given), shape)
-    if found.shape != tuple(shape):
-        raise ValueError(f"{path} holds {_by(found.shape)}, and the tensor is {_by(shape)}")
-    return Actual(shape, np.argwhere(found))
+        return _entries(str(path) if path.exists() else str(value), shape)
+    if array.shape != tuple(shape):
+        raise ValueError(f"{path} holds {_by(array.shape)}, and the tensor is {_by(shape)}")
+    return Actual(shape, np.argwhere(array))
 
 
 def _mask(path: Path, shape: Sequence[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:

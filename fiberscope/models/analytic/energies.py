@@ -85,16 +85,16 @@ def _of_level(level: Level, table: EnergyTable, default: EnergyTable, tool: bool
     if not level.stores:
         return dict.fromkeys(STORAGE_ACTIONS, 0.0)
     actions, row = table.actions(level.path), level.word_bits * level.block
-    given = _picojoules(actions or {})
+    picojoules = _picojoules(actions or {})
     if actions is None:
-        known = _class_of(level.kind, default, STORAGE_ACTIONS, "storage")
-        given = {name: one.picojoules / (one.bits or 1) * row for name, one in known.items()}
-    found = _named(given, STORAGE_ACTIONS, level.energy_scale)
+        defaults = _class_of(level.kind, default, STORAGE_ACTIONS, "storage")
+        picojoules = {name: action.picojoules / (action.bits or 1) * row for name, action in defaults.items()}
+    by_action = _named(picojoules, STORAGE_ACTIONS, level.energy_scale)
     if tool:
         for action, instead in _OF_THE_TOOL.items():
-            if not any(name in given for name in STORAGE_ACTIONS[action]):
-                found[action] = found[instead]
-    return found
+            if not any(name in picojoules for name in STORAGE_ACTIONS[action]):
+                by_action[action] = by_action[instead]
+    return by_action
 
 
 def _of_compute(compute: Compute, table: EnergyTable, default: EnergyTable) -> Mapping[str, float]:
@@ -105,7 +105,7 @@ def _of_compute(compute: Compute, table: EnergyTable, default: EnergyTable) -> M
 
 
 def _picojoules(actions: Mapping[str, ActionEnergy]) -> dict[str, float]:
-    return {name: one.picojoules for name, one in actions.items()}
+    return {name: action.picojoules for name, action in actions.items()}
 
 
 def _class_of(
@@ -113,14 +113,18 @@ def _class_of(
 ) -> Mapping[str, ActionEnergy]:
     """The actions of a class that has such actions, else of another."""
     names = {name for names in wanted.values() for name in names}
-    known = {one.lower(): actions for one, actions in default.components.items() if names & actions.keys()}
-    return known.get(kind.lower(), default.components[otherwise])
+    by_class = {
+        class_name.lower(): actions
+        for class_name, actions in default.components.items()
+        if names & actions.keys()
+    }
+    return by_class.get(kind.lower(), default.components[otherwise])
 
 
 def _named(
-    given: Mapping[str, float], actions: Mapping[str, tuple[str, ...]], scale: float
+    picojoules: Mapping[str, float], actions: Mapping[str, tuple[str, ...]], scale: float
 ) -> dict[str, float]:
     return {
-        action: scale * next((given[name] for name in names if name in given), 0.0)
+        action: scale * next((picojoules[name] for name in names if name in picojoules), 0.0)
         for action, names in actions.items()
     }

@@ -120,7 +120,7 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
     )
     thinned = perf_counter()
     machine = design.architecture
-    found = cost(design.problem, machine, design.features, traffic, counts, design.energies, design.options)
+    costs = cost(design.problem, machine, design.features, traffic, counts, design.energies, design.options)
     faults = [
         *mesh_faults(design.problem, machine, mappings),
         *room_faults(design.problem, machine, design.features, traffic, counts.stored),
@@ -128,4 +128,4 @@ def evaluate_many(design: Design, mappings: Mappings, traffic: Traffic | None = 
     fault = first_faults(len(mappings), faults)
     ended = perf_counter()
     seconds = (flowed - began, thinned - flowed, ended - thinned)
-    return Evaluated(design, mappings, faults, fault, traffic, counts, found, seconds)
+    return Evaluated(design, mappings, faults, fault, traffic, counts, costs, seconds)

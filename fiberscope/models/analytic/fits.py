@@ -53,7 +53,7 @@ def misfits(
     problem: Problem, architecture: Architecture, features: SparseFeatures, traffic: Traffic
 ) -> list[tuple[str, NDArray[np.bool_]]]:
     """What does not fit, in words, and in which mappings."""
-    found = []
+    needs = []
     for level, tensor in traffic.dense:
         child = traffic.child(level, tensor)
         if child is None or not features.compressed(level, tensor):
@@ -61,8 +61,8 @@ def misfits(
         words = _misfit(problem, architecture, features, level, child, tensor)
         if words:
             everywhere = not features.compressed(child, tensor)
-            found.append((words, np.asarray((traffic.dense[child, tensor].tile > 1) | everywhere)))
-    return found
+            needs.append((words, np.asarray((traffic.dense[child, tensor].tile > 1) | everywhere)))
+    return needs
 
 
 def _misfit(
@@ -85,7 +85,7 @@ def _misfit(
             return ""
         needed = " and ".join(missing)
         return f"{name} is compressed at {outside.name} but not at {inside.name}, which needs {needed}"
-    kinds, wanted = ([rank.kind for rank in one.ranks] for one in (kind, child))
+    kinds, wanted = ([rank.kind for rank in format_.ranks] for format_ in (kind, child))
     if kinds[: len(wanted)] == wanted:
         return ""
     return (
@@ -142,10 +142,10 @@ class Fault:
 
 def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
     """Of each mapping the first of the faults that it has, counted from 1; 0: none."""
-    found = np.zeros(count, np.int64)
+    numbers = np.zeros(count, np.int64)
     for number, fault in enumerate(faults, start=1):
-        found = np.where((found == 0) & fault.mappings, number, found)
-    return found
+        numbers = np.where((numbers == 0) & fault.mappings, number, numbers)
+    return numbers
 
 
 def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
@@ -154,10 +154,10 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
     faults = [Fault(_LOOPS, "", (covered != np.array(problem.bounds)).any(axis=1))]
     on_y = np.zeros(mappings.spatial.shape, np.bool_) if mappings.on_y is None else mappings.on_y
     along = [np.where(on_y, 1, mappings.spatial), np.where(on_y, mappings.spatial, 1)]
-    used = [np.cumprod(one.prod(axis=2), axis=1) for one in along]
+    used = [np.cumprod(bounds.prod(axis=2), axis=1) for bounds in along]
     inner: list[Level | Compute] = [*architecture.levels[1:], architecture.compute]
     for level, unit in enumerate(inner):
-        across = [one[:, level] for one in used]
+        across = [bounds_used[:, level] for bounds_used in used]
         crowded = across[0] * across[1] > unit.instances
         if mappings.on_y is not None:
             crowded = crowded | (across[0] > unit.mesh[0]) | (across[1] > unit.mesh[1])
@@ -192,7 +192,11 @@ def room_faults(
     """What can be told of what is stored."""
     misfit = misfits(problem, architecture, features, traffic)
     faults = [Fault(_FORMATS, words, where) for words, where in misfit]
-    faults += [Fault(_RANKS, "", one.short, place) for place, one in stored.items() if one.short.any()]
+    faults += [
+        Fault(_RANKS, "", stored_tensor.short, place)
+        for place, stored_tensor in stored.items()
+        if stored_tensor.short.any()
+    ]
     faults += [
         Fault(_SUMS, architecture.levels[level].name, dense.reductions > 0)
         for (level, _tensor), dense in traffic.dense.items()
@@ -202,9 +206,11 @@ def room_faults(
         words, bits = np.zeros(len(traffic.steps)), np.zeros(len(traffic.steps))
         for tensor in range(len(problem.tensors)):
             if (number, tensor) in stored:
-                one = stored[number, tensor]
+                stored_tensor = stored[number, tensor]
                 words = words + words_kept(problem, features, traffic, stored, level, (number, tensor))
-                bits = bits + bits_needed(features.formats.get((number, tensor)), level, one.largest)
+                bits = bits + bits_needed(
+                    features.formats.get((number, tensor)), level, stored_tensor.largest
+                )
         faults += _room(level, words, bits)
     return faults
 
@@ -227,7 +233,7 @@ def words_kept(
     def enough(tile: list[Any]) -> Numbers:
         shapes = zip(*(np.atleast_1d(extent) for extent in tile), strict=True)
         confidence = 1.0 - level.overbooked
-        return np.array([model.quantile([int(one) for one in shape], confidence) for shape in shapes])
+        return np.array([model.quantile([int(extent) for extent in shape], confidence) for shape in shapes])
 
     return ask(enough, one_by_one)
 

@@ -61,7 +61,10 @@ class _Rank:
 def _kinds(kind: Format) -> dict[str, Numbers]:
     """By kind of rank, 1 for the ranks that are of it."""
     names = [rank.kind for rank in kind.ranks]
-    return {name: np.array([float(one == name) for one in names]) for name in ("UB", "B", "CP", "RLE", "UOP")}
+    return {
+        name: np.array([float(kind_name == name) for kind_name in names])
+        for name in ("UB", "B", "CP", "RLE", "UOP")
+    }
 
 
 def exact_units(
@@ -134,11 +137,11 @@ def _given(
 ) -> Units:
     """By occupancy of the tile: occupancies x ranks."""
     extents = [extent[row] for extent in problem.extents(tensor, fibers.tiles)]
-    known = problem.densities[tensor].inside([int(extent[-1]) for extent in extents], occupancies)
+    counted = problem.densities[tensor].inside([int(extent[-1]) for extent in extents], occupancies)
     none = np.stack(
         [
             np.broadcast_to(
-                known.probability_empty([int(extent[at]) for extent in extents]), occupancies.shape
+                counted.probability_empty([int(extent[at]) for extent in extents]), occupancies.shape
             )
             for at in range(len(extents[0]))
         ],
@@ -150,8 +153,8 @@ def _given(
     here = shape * (1.0 - none[:, :-1])
     rounded = np.array([rank.kind != "RLE" for rank in kind.ranks])
     coordinates = some * np.where(rounded, np.ceil(here - 1e-12 * shape), here)
-    one = Fibers(fibers.steps[row : row + 1], fibers.shape[row : row + 1], fibers.tiles, fibers.short)
-    return _units(kind, one, _Rank(most, shape, some, coordinates))
+    row_fibers = Fibers(fibers.steps[row : row + 1], fibers.shape[row : row + 1], fibers.tiles, fibers.short)
+    return _units(kind, row_fibers, _Rank(most, shape, some, coordinates))
 
 
 def _units(kind: Format, fibers: Fibers, ranks: _Rank) -> Units:
@@ -235,16 +238,16 @@ class Representation:
         problem, density = self._problem, self._problem.densities[tensor]
         extents = problem.extents(tensor, self._traffic.nest.tile(level))
         dense = self._traffic.dense[level, tensor]
-        known = self._known_outside(level, tensor)
+        is_sized = self._known_outside(level, tensor)
         mean, arriving = expected(density, extents) / dense.tile, np.ones(len(dense.tile))
-        if known:
+        if is_sized:
             mean, arriving = self._nonempty(tensor, dense, extents, mean)
         kind = self._features.formats.get((level, tensor))
         if kind is None:
             short = np.zeros(len(dense.tile), np.bool_)
             words = dense.tile.astype(np.float64)
             return Stored(mean, arriving, words, None, words, None, short)
-        return self._formatted(level, tensor, known, mean, arriving)
+        return self._formatted(level, tensor, is_sized, mean, arriving)
 
     def _known_outside(self, level: int, tensor: int) -> bool:
         """Whether the outer level knows which tiles are empty, and does not send them."""
@@ -261,7 +264,7 @@ class Representation:
         arriving = 1.0 - empty(density, extents)
         return np.divide(mean, arriving, out=np.zeros_like(mean), where=arriving > 0), arriving
 
-    def _formatted(self, level: int, tensor: int, known: bool, mean: Numbers, arriving: Numbers) -> Stored:
+    def _formatted(self, level: int, tensor: int, is_sized: bool, mean: Numbers, arriving: Numbers) -> Stored:
         problem, kind = self._problem, self._features.formats[level, tensor]
         fibers = self._ranks.fibers(level, tensor)
         dense, density = self._traffic.dense[level, tensor], problem.densities[tensor]
@@ -271,18 +274,18 @@ class Representation:
             words = ask(density.maximum, extents)
         if self._options.exact_formats:
             listed = fibers.shape.prod(axis=1).astype(np.float64)
-            units = exact_units(problem, tensor, kind, fibers, known, self._options.rle_split_runs)
+            units = exact_units(problem, tensor, kind, fibers, is_sized, self._options.rle_split_runs)
             most = most_units(problem, tensor, kind, fibers)
             return Stored(mean, arriving, listed, units, words, most, fibers.short)
         rows = range(len(dense.tile))
-        rough = [rough_units(problem, tensor, kind, fibers, row, known) for row in rows]
+        rough = [rough_units(problem, tensor, kind, fibers, row, is_sized) for row in rows]
         largest = [largest_units(problem, tensor, kind, fibers, row) for row in rows]
         return Stored(mean, arriving, listed, _stacked(rough), words, _stacked(largest), fibers.short)
 
 
 def _stacked(units: list[Units]) -> Units:
     return Units(
-        np.concatenate([one.metadata for one in units]), np.concatenate([one.payload for one in units])
+        np.concatenate([unit.metadata for unit in units]), np.concatenate([unit.payload for unit in units])
     )
 
 

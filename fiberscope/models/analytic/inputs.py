@@ -97,10 +97,10 @@ def case_of(name: str, inputs: Inputs, options: Options, *, mapped: bool = True)
     written = list(_entries(inputs, "mapping"))
     demanded = [demand for section in CONSTRAINTS for demand in _entries(inputs, section)]
     named = {entry.target.partition("[")[0] for entry, _at in (written if mapped and written else demanded)}
-    given, place = inputs.need("architecture")
+    directives, place = inputs.need("architecture")
     if not (mapped and written):
-        named |= set(constrained(given))
-    machine = read_architecture(given, place, named)
+        named |= set(constrained(directives))
+    machine = read_architecture(directives, place, named)
     architecture = machine.architecture
     features = read_features([*machine.optimizations, *_by_target(inputs)], architecture, problem)
     energies = Energies.of(architecture, _table(inputs), default_table(), options.timeloop)
@@ -127,9 +127,9 @@ def _mapping(
     """
     if written:
         names = Names(architecture, problem)
-        told = {names.level(entry, at) for entry, at in written if entry.type in DATA}
+        mapped_levels = {names.level(entry, at) for entry, at in written if entry.type in DATA}
         kept = [(entry, at) for entry, at in demanded if entry.type in DATA]
-        also = [(entry, at) for entry, at in kept if names.level(entry, at) not in told]
+        also = [(entry, at) for entry, at in kept if names.level(entry, at) not in mapped_levels]
         return read_mapping([*also, *written], inputs.places["mapping"], architecture, problem, inputs.notes)
     exact = [(entry, at) for entry, at in demanded if entry.type != "utilization"]
     try:
@@ -155,8 +155,8 @@ def _table(inputs: Inputs) -> EnergyTable | None:
     """The energies that the inputs have, if they have any."""
     if "ERT" not in inputs.sections:
         return None
-    given, place = inputs.need("ERT")
-    return EnergyTable.of(given.tables, place.document.name)
+    tables, place = inputs.need("ERT")
+    return EnergyTable.of(tables.tables, place.document.name)
 
 
 def designs() -> list[str]:
@@ -183,9 +183,9 @@ def file_called(name: str) -> Path:
 def _entries(inputs: Inputs, section: str) -> Iterator[Demand]:
     """The entries of a mapping or of constraints, each with its place."""
     if section in inputs.sections:
-        given, place = inputs.need(section)
-        listed = isinstance(given, list)
-        for number, entry in enumerate(given if listed else given.targets):
+        section_value, place = inputs.need(section)
+        listed = isinstance(section_value, list)
+        for number, entry in enumerate(section_value if listed else section_value.targets):
             yield entry, (place if listed else place / "targets") / number
 
 
@@ -193,15 +193,15 @@ def _by_target(inputs: Inputs) -> list[Given]:
     """The sparse optimizations that stand by themselves."""
     if "sparse_optimizations" not in inputs.sections:
         return []
-    given, place = inputs.need("sparse_optimizations")
-    return [_targeted(one, place / "targets" / number) for number, one in enumerate(given.targets)]
+    section, place = inputs.need("sparse_optimizations")
+    return [_targeted(target, place / "targets" / number) for number, target in enumerate(section.targets)]
 
 
-def _targeted(given: OptimizationsSchema, place: Place) -> Given:
-    name = given.name or given.target
+def _targeted(target: OptimizationsSchema, place: Place) -> Given:
+    name = target.name or target.target
     if name is None:
         raise place.error("a target needs a name: the level that it is about")
-    return name, given, place
+    return name, target, place
 
 
 def read_options(settings: Map[str, object]) -> Options:
@@ -210,8 +210,8 @@ def read_options(settings: Map[str, object]) -> Options:
     Raises:
         ConfigurationError: there is no such option, or it has no such value.
     """
-    given = {
+    values = {
         key.replace(".", "_"): value if isinstance(value, Entry) else Entry(value, "--set")
         for key, value in settings.items()
     }
-    return validated(Options, given, "the model")
+    return validated(Options, values, "the model")

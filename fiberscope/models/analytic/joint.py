@@ -29,7 +29,7 @@ class Operand:
     tile: Tile
 
 
-def pairs_nonempty(one: Operand, other: Operand) -> tuple[int, int]:
+def pairs_nonempty(left: Operand, other: Operand) -> tuple[int, int]:
     """How many pairs of tiles at one place in the shared ranks both hold nonzeros, and how many there are.
 
     With tiles of one element the first number is that of the effectual products.
@@ -37,26 +37,26 @@ def pairs_nonempty(one: Operand, other: Operand) -> tuple[int, int]:
     Raises:
         ValueError: if the two do not agree in the extents of a shared rank.
     """
-    shared = [rank for rank in one.ranks if rank in other.ranks]
-    _check(one, other, shared)
-    first, second = _by_place(one, shared), _by_place(other, shared)
+    shared = [rank for rank in left.ranks if rank in other.ranks]
+    _check(left, other, shared)
+    first, second = _by_place(left, shared), _by_place(other, shared)
     both = np.concatenate([first, second]) if shared else np.zeros((len(first) + len(second), 1), np.int64)
     _, which = distinct(both)
     ones = np.bincount(which[: len(first)], minlength=int(which.max(initial=-1)) + 1)
     others = np.bincount(which[len(first) :], minlength=len(ones))
-    return int(np.dot(ones, others)), _tiles(one, one.ranks) * _tiles(other, set(other.ranks) - set(shared))
+    return int(np.dot(ones, others)), _tiles(left, left.ranks) * _tiles(other, set(other.ranks) - set(shared))
 
 
-def probability_both(one: Operand, other: Operand) -> float:
+def probability_both(left: Operand, other: Operand) -> float:
     """The share of pairs of which both tiles hold nonzeros."""
-    nonempty, pairs = pairs_nonempty(one, other)
+    nonempty, pairs = pairs_nonempty(left, other)
     return nonempty / pairs
 
 
-def _check(one: Operand, other: Operand, shared: Sequence[str]) -> None:
+def _check(left: Operand, other: Operand, shared: Sequence[str]) -> None:
     for rank in shared:
         first, second = (
-            (side.density.shape[at], side.tile[at]) for side in (one, other) for at in [_at(side, rank)]
+            (side.density.shape[at], side.tile[at]) for side in (left, other) for at in [_at(side, rank)]
         )
         if first != second:
             raise ValueError(
@@ -92,30 +92,34 @@ def are_known(problem: Problem, tensors: Sequence[int]) -> bool:
         for tensor in tensors
         for rank in problem.tensors[tensor].ranks
     )
-    return plain and len(tensors) == 2 and all(isinstance(problem.densities[one], Counted) for one in tensors)
+    return (
+        plain
+        and len(tensors) == 2
+        and all(isinstance(problem.densities[tensor], Counted) for tensor in tensors)
+    )
 
 
-def both_there(problem: Problem, one: int, its_box: Whole, other: int, its_own: Whole) -> Numbers:
+def both_there(problem: Problem, left: int, its_box: Whole, other: int, its_own: Whole) -> Numbers:
     """The share of pairs of tiles of which neither is empty; boxes are mappings x dimensions.
 
     In dimensions that both have the tiles are as long as those of the first.
     """
-    shared = problem.touches[one] & problem.touches[other]
+    shared = problem.touches[left] & problem.touches[other]
     second = np.where(shared, its_box, its_own)
     rows = np.concatenate([its_box, second], axis=1)
     kept, which = np.unique(rows, axis=0, return_inverse=True)
     half = its_box.shape[1]
     shares = [
-        probability_both(_operand(problem, one, row[:half]), _operand(problem, other, row[half:]))
+        probability_both(_operand(problem, left, row[:half]), _operand(problem, other, row[half:]))
         for row in kept
     ]
     return np.array(shares)[which.reshape(-1)]
 
 
-def scalars_there(problem: Problem, one: int, other: int) -> float:
+def scalars_there(problem: Problem, left: int, other: int) -> float:
     """The share of computes of which both operands are not zero."""
     box = np.ones((1, len(problem.dimensions)), np.int64)
-    return float(both_there(problem, one, box, other, box)[0])
+    return float(both_there(problem, left, box, other, box)[0])
 
 
 def _operand(problem: Problem, tensor: int, box: Whole) -> Operand:

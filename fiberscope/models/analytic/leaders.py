@@ -83,13 +83,17 @@ class Leaders:
         effectual = np.ones(len(self._nest.bound))
         for leader, (box, useless) in zip(condition.leaders, tiles, strict=True):
             effectual = effectual * np.where(useless, 1.0, self._nonempty(leader, box))
-        all_effectual, known = effectual, self._options.joint == "exact"
-        if known and are_known(self._problem, condition.leaders):
-            (one, _useless), (other, _too) = tiles
+        all_effectual, is_exact = effectual, self._options.joint == "exact"
+        if is_exact and are_known(self._problem, condition.leaders):
+            (first_tile, _useless), (other, _too) = tiles
             effectual = all_effectual = both_there(
-                self._problem, condition.leaders[0], one, condition.leaders[1], other
+                self._problem, condition.leaders[0], first_tile, condition.leaders[1], other
             )
-        elif known and are_known(self._problem, (*condition.leaders, target)) and self._stored(owner, target):
+        elif (
+            is_exact
+            and are_known(self._problem, (*condition.leaders, target))
+            and self._stored(owner, target)
+        ):
             effectual = self._among_stored(owner, target, condition.leaders[0], tiles[0][0])
         return Omission(owner, target, 1.0 - effectual, 1.0 - all_effectual)
 
@@ -114,18 +118,18 @@ class Leaders:
     def _met(self, owner: int, follower: int, leader: int) -> tuple[Whole, Truth]:
         """The leader's tile that a read of the follower would meet, and where its emptiness does not help."""
         child = self._traffic.child(owner, follower)
-        found = self._before_compute(follower) if child is None else self._above(owner, child, follower)
-        joined = self._joined(owner, found, follower, child is None)
-        return self._tile(owner, found, joined, follower, leader)
+        is_met = self._before_compute(follower) if child is None else self._above(owner, child, follower)
+        joined = self._joined(owner, is_met, follower, child is None)
+        return self._tile(owner, is_met, joined, follower, leader)
 
     def _above(self, owner: int, child: int, follower: int) -> _Target:
         """The first loop outside of the follower's next inner level that moves the follower."""
         nest = self._nest
         start, stop = nest.end(child), nest.end(owner)
         moves = self._touched(follower)[:, start:stop] & nest.more[:, start:stop]
-        found = np.asarray(moves.any(axis=1))
-        slot = np.where(found, start + np.argmax(moves, axis=1), stop - 1)
-        return self._target(slot, found, np.zeros_like(found))
+        is_met = np.asarray(moves.any(axis=1))
+        slot = np.where(is_met, start + np.argmax(moves, axis=1), stop - 1)
+        return self._target(slot, is_met, np.zeros_like(is_met))
 
     def _before_compute(self, follower: int) -> _Target:
         """Of a follower that compute reads: the spatial loops inside all temporal ones, or a scalar."""
@@ -137,10 +141,10 @@ class Leaders:
         scalar = np.asarray(~across.any(axis=1))
         return self._target(np.where(scalar, nest.dimensions, slot), ~scalar, scalar)
 
-    def _target(self, slot: Whole, found: Truth, scalar: Truth) -> _Target:
+    def _target(self, slot: Whole, is_met: Truth, scalar: Truth) -> _Target:
         nest, rows = self._nest, np.arange(len(slot))
         box = np.where(scalar[:, None], 1, nest.box[rows, slot])
-        return _Target(slot, found, found & nest.spatial[slot], scalar, box, nest.dimension[rows, slot])
+        return _Target(slot, is_met, is_met & nest.spatial[slot], scalar, box, nest.dimension[rows, slot])
 
     def _touched(self, tensor: int) -> Truth:
         return np.asarray(self._problem.touches[tensor][self._nest.dimension])

@@ -51,9 +51,9 @@ def check_machine(
     Raises:
         ConfigurationError, InputError: as ``machine_case``.
     """
-    given = {"joint": "exact", **(settings or {})}
-    own = {key: value for key, value in given.items() if key.replace(".", "_") in Options.model_fields}
-    others = {key: given[key] for key in given.keys() - own.keys()}
+    entries = {"joint": "exact", **(settings or {})}
+    own = {key: value for key, value in entries.items() if key.replace(".", "_") in Options.model_fields}
+    others = {key: entries[key] for key in entries.keys() - own.keys()}
     _check(specified(name, others))
     return read_options(own), others
 
@@ -141,7 +141,7 @@ class _Translated:
     def _architecture(self) -> Architecture:
         clock, components = self._configuration.clock_frequency, self._configuration.components
         levels = tuple(_level(components[name], clock) for name in self.nest.levels)
-        unit = next(one for one in components.values() if "mul" in one.operations)
+        unit = next(component for component in components.values() if "mul" in component.operations)
         mesh = unit.all_instances, 1
         return Architecture(levels, Compute(unit.name, ".".join(unit.path), "compute", mesh, _WORD))
 
@@ -163,10 +163,10 @@ class _Translated:
         shape = [self.nest.bound(rank) for rank in self.nest.tensors[name]]
         if name in self.nest.operands:
             return Actual(shape, np.stack(list(self._places(name).values()), axis=1))
-        one, other = (self._pattern(operand) for operand in self.nest.operands)
+        first, other = (self._pattern(operand) for operand in self.nest.operands)
         length = prod(loop.bound for loop in self.nest.inside(1) if loop.dimension == self.nest.shared)
         starts = range(0, self.nest.bound(self.nest.shared), length)
-        nonzeros = sum((one[at : at + length].T @ other[at : at + length]).nnz for at in starts)
+        nonzeros = sum((first[at : at + length].T @ other[at : at + length]).nnz for at in starts)
         return Uniform(shape, nonzeros / len(starts) / prod(shape))
 
     def _places(self, name: str) -> dict[str, NDArray[np.int64]]:
@@ -252,6 +252,6 @@ def _level(component: Component, clock: float) -> Level:
 
 def _rank(stored: StoredRank | None, dimension: int) -> RankFormat:
     """Coordinates and payloads of what is there; of a rank that is not stored none have bits."""
-    one = stored or StoredRank()
+    rank = stored or StoredRank()
     kinds = {"C": "CP", "U": "UOP", "B": "B"}
-    return RankFormat(kinds[one.kind], one.cbits, one.pbits, ((dimension,),))  # type: ignore[arg-type]
+    return RankFormat(kinds[rank.kind], rank.cbits, rank.pbits, ((dimension,),))  # type: ignore[arg-type]

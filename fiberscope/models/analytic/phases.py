@@ -59,7 +59,7 @@ class Phases:
     without: tuple[str, ...]
 
 
-def read_phases(path: Path, name: str, known: Mapping[str, object]) -> Phases:
+def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phases:
     """The nests of a run.
 
     Args:
@@ -73,63 +73,67 @@ def read_phases(path: Path, name: str, known: Mapping[str, object]) -> Phases:
     with refusing(name):
         node = compose(read_text(path, name))
         written = Document.of(node, name, lambda text, _complain: text)
-        others = tuple(_others(written, known))
+        others = tuple(_others(written, parameters))
         if others:
             return Phases({}, others)
-        values = {**known, **_symbols(written, known)}
+        values = {**parameters, **_symbols(written, parameters)}
         document = Document.of(node, name, lambda text, complain: resolved(text, values, complain))
     file = checked(_File, document)
-    cases = {phase: tuple(_cases(document, path, phase, given)) for phase, given in file.phases.items()}
+    cases = {phase: tuple(_cases(document, path, phase, nests)) for phase, nests in file.phases.items()}
     return Phases(cases, tuple(file.without))
 
 
-def _others(written: Document, known: Mapping[str, object]) -> Iterator[str]:
+def _others(written: Document, parameters: Mapping[str, object]) -> Iterator[str]:
     """What a run has that the nests are not of."""
-    for key, value in _section(written, "of", known):
-        if known[key] != value:
-            yield f"its nests are of {key}={value}, not of {known[key]}"
-    for key, value in _section(written, "not_of", known):
-        if known[key] == value:
+    for key, value in _section(written, "of", parameters):
+        if parameters[key] != value:
+            yield f"its nests are of {key}={value}, not of {parameters[key]}"
+    for key, value in _section(written, "not_of", parameters):
+        if parameters[key] == value:
             yield f"it has no nest of {key}={value}"
 
 
-def _symbols(written: Document, known: Mapping[str, object]) -> dict[str, int]:
+def _symbols(written: Document, parameters: Mapping[str, object]) -> dict[str, int]:
     """Of the file, each by those before it: whole numbers, rounded up, and at least 1."""
-    found: dict[str, int] = {}
-    for name, given in _section(written, "symbols"):
+    symbols: dict[str, int] = {}
+    for name, value_text in _section(written, "symbols"):
 
         def complaint(message: str, at: str = name) -> Exception:
             return written.error(("symbols", at), message)
 
-        value = resolved(given, {**known, **found}, complaint) if isinstance(given, str) else given
+        value = (
+            resolved(value_text, {**parameters, **symbols}, complaint)
+            if isinstance(value_text, str)
+            else value_text
+        )
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise complaint(f"{name} is {value}; it should be a number, or a reference such as ${{M / 2}}")
-        found[name] = max(math.ceil(value), 1)
-    return found
+        symbols[name] = max(math.ceil(value), 1)
+    return symbols
 
 
 def _section(
-    written: Document, name: str, known: Mapping[str, object] | None = None
+    written: Document, name: str, parameters: Mapping[str, object] | None = None
 ) -> Iterator[tuple[str, object]]:
     """The entries of a section, whose keys are of what is known."""
     section = written.data.get(name)
     for key, value in section.items() if isinstance(section, Mapping) else ():
-        if known is not None and key not in known:
-            raise written.error((name, key), f"there is no {key}; {nearest(key, known)}", key=True)
+        if parameters is not None and key not in parameters:
+            raise written.error((name, key), f"there is no {key}; {nearest(key, parameters)}", key=True)
         yield key, value
 
 
-def _cases(document: Document, path: Path, phase: str, given: _Phase) -> Iterator[Case]:
+def _cases(document: Document, path: Path, phase: str, nests: _Phase) -> Iterator[Case]:
     for key in ("mapping", "otherwise"):
-        if getattr(given, key) is not None:
+        if getattr(nests, key) is not None:
             sections = {"problem": "problem", "architecture": "architecture", "mapping": key}
-            yield case_of(phase, _inputs(document, path, phase, given, sections), Options())
+            yield case_of(phase, _inputs(document, path, phase, nests, sections), Options())
 
 
-def _inputs(document: Document, path: Path, phase: str, given: _Phase, sections: Mapping[str, str]) -> Inputs:
+def _inputs(document: Document, path: Path, phase: str, nests: _Phase, sections: Mapping[str, str]) -> Inputs:
     """Sections as of a file of its own, by what they are called here."""
     inputs = Inputs([document.name], path.parent)
     for section, key in sections.items():
-        inputs.sections[section] = getattr(given, key)
+        inputs.sections[section] = getattr(nests, key)
         inputs.places[section] = Place(document, ("phases", phase, key))
     return inputs

@@ -49,12 +49,12 @@ class Problem:
     @cached_property
     def touches(self) -> NDArray[np.bool_]:
         """Which dimension moves which tensor: tensors x dimensions."""
-        found = np.zeros((len(self.tensors), len(self.dimensions)), np.bool_)
+        touches = np.zeros((len(self.tensors), len(self.dimensions)), np.bool_)
         for number, tensor in enumerate(self.tensors):
             for rank in tensor.ranks:
                 for _coefficient, dimension in rank.terms:
-                    found[number, dimension] = True
-        return found
+                    touches[number, dimension] = True
+        return touches
 
     @cached_property
     def coefficients(self) -> list[Whole]:

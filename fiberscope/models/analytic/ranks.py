@@ -77,8 +77,8 @@ class RankAssignment:
         if child is not None and not cut_before:
             bound = self._with_inside(bound, slots, child)
         touched = self._problem.touches[tensor][nest.dimension[:, slots.start : slots.stop]]
-        given = _Loops(bound, nest.dimension[:, slots.start : slots.stop], touched & (bound > 1))
-        short = given.spread(kind, steps, start) | (start > ranks)
+        loops = _Loops(bound, nest.dimension[:, slots.start : slots.stop], touched & (bound > 1))
+        short = loops.spread(kind, steps, start) | (start > ranks)
         return self._shaped(tensor, steps, short)
 
     def _with_inside(self, bound: Whole, slots: range, child: int) -> Whole:
@@ -133,15 +133,15 @@ Accepts = list[list[tuple[int, ...] | None]]
 def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
     """By rank and dimension: the list that lets a loop share the rank, or none where it cannot go there."""
     everything = tuple(range(dimensions))
-    found: list[list[tuple[int, ...] | None]] = []
+    rows: list[list[tuple[int, ...] | None]] = []
     for rank in range(ranks):
         lists = kind.ranks[rank].flattened if kind else (everything,)
         row: list[tuple[int, ...] | None] = []
         for dimension in range(dimensions):
-            among = next((one for one in lists if dimension in one), None)
+            among = next((rank_list for rank_list in lists if dimension in rank_list), None)
             row.append(among if lists else ())
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 @lru_cache(maxsize=1024)

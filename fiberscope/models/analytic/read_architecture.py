@@ -83,7 +83,7 @@ def fan_out_name(container: str) -> str:
     return f"inter_{container}_spatial"
 
 
-def read_architecture(given: NodeSchema, place: Place, targets: Collection[str] = ()) -> Machine:
+def read_architecture(root: NodeSchema, place: Place, targets: Collection[str] = ()) -> Machine:
     """Read the levels of a machine from the outermost to the innermost, and its compute units.
 
     Args:
@@ -96,7 +96,7 @@ def read_architecture(given: NodeSchema, place: Place, targets: Collection[str] 
         ConfigurationError: there is no level, or not one kind of compute unit inside of them.
     """
     tree = _Tree(frozenset(targets))
-    units = [unit for unit in tree.units(given, place, (), (1, 1), {}) if unit.node.enabled]
+    units = [unit for unit in tree.units(root, place, (), (1, 1), {}) if unit.node.enabled]
     computes = [unit for unit in units if _is_compute(unit.node)]
     if not computes and len(units) > 1:
         computes = units[-1:]  # the innermost
@@ -133,13 +133,13 @@ def constrained(node: NodeSchema) -> Iterator[str]:
 
 def _demands(unit: _Unit) -> Iterator[Demand]:
     """The ``constraints`` of a node, as entries of a mapping."""
-    for kind, given in unit.node.constraints.items():
+    for kind, directive in unit.node.constraints.items():
         at = unit.place / "constraints" / kind
         kinds = ("spatial", "temporal", "dataspace", "max_overbooked_proportion")
         if kind not in kinds:
             raise at.error(f"there is no constraint {kind}; {nearest(kind, kinds)}", key=True)
-        if isinstance(given, DirectiveSchema):
-            yield given.model_copy(update={"target": unit.name, "type": kind}), at
+        if isinstance(directive, DirectiveSchema):
+            yield directive.model_copy(update={"target": unit.name, "type": kind}), at
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Tree:
         """The components of a tree, from the outside inwards."""
         shared = {**shared, **_known(node.attributes)}
         for part in ("nodes", "local", "subtree"):
-            own, inner, known = path, mesh, shared
+            own, inner, attributes_above = path, mesh, shared
             for number, child in enumerate(getattr(node, part)):
                 at = place / part / number
                 if child.tag == "!Nothing":
@@ -168,22 +168,26 @@ class _Tree:
                 here = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
                 branch = node.tag == "!Parallel"
                 named = (*own, str(child.name)) if name else own
-                attributes = AttributesSchema.model_validate({**known, **_known(child.attributes)})
+                attributes = AttributesSchema.model_validate({**attributes_above, **_known(child.attributes)})
                 unit = _Unit(child, at, ".".join(named), inner, attributes, branch)
                 if child.class_ is not None:
                     yield replace(unit, mesh=_arranged(child, here))
                     continue
                 if name and not self.targets.isdisjoint((name, fan_out_name(name))):
                     yield unit
-                yield from self.units(child, at, named, here, known)
+                yield from self.units(child, at, named, here, attributes_above)
                 if child.tag == "!Container":  # what follows it is inside
-                    own, inner, known = named, here, {**known, **_known(child.attributes)}
+                    own, inner, attributes_above = (
+                        named,
+                        here,
+                        {**attributes_above, **_known(child.attributes)},
+                    )
 
 
 def _known(attributes: AttributesSchema) -> dict[str, object]:
     """The attributes that the model knows and a node gives."""
-    given = attributes.model_dump(by_alias=True, exclude_unset=True)
-    return {key: value for key, value in given.items() if key not in (attributes.model_extra or ())}
+    fields = attributes.model_dump(by_alias=True, exclude_unset=True)
+    return {key: value for key, value in fields.items() if key not in (attributes.model_extra or ())}
 
 
 def _taken_apart(node: NodeSchema, place: Place) -> tuple[str, int]:
@@ -211,17 +215,17 @@ def _is_compute(node: NodeSchema) -> bool:
 
 
 def _level(unit: _Unit) -> Level:
-    given, node = unit.attributes, unit.node
+    attributes, node = unit.attributes, unit.node
     if not unit.stores:
         return Level(unit.name, unit.path, "fan-out", unit.mesh, stores=False)
-    word = given.word_bits or given.datawidth or 16
-    block, cluster = _row(given, word, unit.place)
-    depth = _first(given.data_storage_depth, given.memory_depth, given.depth)
-    entries = _first(given.entries, None if depth is None else depth * block * cluster)
-    if entries is None and given.size_kb is not None:
-        entries = int(given.size_kb * _KILO * 8 / word)
-    metadata_width = given.metadata_storage_width or 0
-    if given.tile_partition_supported:
+    word = attributes.word_bits or attributes.datawidth or 16
+    block, cluster = _row(attributes, word, unit.place)
+    depth = _first(attributes.data_storage_depth, attributes.memory_depth, attributes.depth)
+    entries = _first(attributes.entries, None if depth is None else depth * block * cluster)
+    if entries is None and attributes.size_kb is not None:
+        entries = int(attributes.size_kb * _KILO * 8 / word)
+    metadata_width = attributes.metadata_storage_width or 0
+    if attributes.tile_partition_supported:
         at = unit.place / "attributes" / "tile_partition_supported"
         raise at.error("tiles cannot be cut at run time; leave tile_partition_supported out")
     return Level(
@@ -233,39 +237,39 @@ def _level(unit: _Unit) -> Level:
         block=block,
         entries=entries,
         cluster=cluster,
-        buffering=given.multiple_buffering,
-        least_utilization=given.min_utilization,
-        overbooking=given.allow_overbooking,
+        buffering=attributes.multiple_buffering,
+        least_utilization=attributes.min_utilization,
+        overbooking=attributes.allow_overbooking,
         overbooked=_limit(node),
-        metadata_bits=_first(given.metadata_word_bits, given.metadata_datawidth, 8) or 0,
+        metadata_bits=_first(attributes.metadata_word_bits, attributes.metadata_datawidth, 8) or 0,
         metadata_width=metadata_width,
-        metadata_depth=given.metadata_storage_depth if metadata_width else None,
-        read_bandwidth=given.read_bandwidth,
-        write_bandwidth=given.write_bandwidth,
-        shared_bandwidth=given.shared_bandwidth,
-        bandwidth_scales=tuple(given.per_dataspace_bandwidth_consumption_scale.items()),
-        decompresses=given.decompression_supported,
-        compresses=given.compression_supported,
-        reduces=given.reduction_supported,
+        metadata_depth=attributes.metadata_storage_depth if metadata_width else None,
+        read_bandwidth=attributes.read_bandwidth,
+        write_bandwidth=attributes.write_bandwidth,
+        shared_bandwidth=attributes.shared_bandwidth,
+        bandwidth_scales=tuple(attributes.per_dataspace_bandwidth_consumption_scale.items()),
+        decompresses=attributes.decompression_supported,
+        compresses=attributes.compression_supported,
+        reduces=attributes.reduction_supported,
         energy_scale=node.energy_scale,
     )
 
 
 def _limit(node: NodeSchema) -> float:
-    given = node.constraints.get("max_overbooked_proportion", 0.0)
-    share = given.proportion if isinstance(given, DirectiveSchema) else given
+    limit = node.constraints.get("max_overbooked_proportion", 0.0)
+    share = limit.proportion if isinstance(limit, DirectiveSchema) else limit
     return share if 0 <= share <= 1 else 0.0
 
 
-def _row(given: AttributesSchema, word: int, place: Place) -> tuple[int, int]:
+def _row(attributes: AttributesSchema, word: int, place: Place) -> tuple[int, int]:
     """Words of a row, and instances that share one: width = words x word bits x instances."""
-    cluster = given.cluster_size or 1
-    width = _first(given.data_storage_width, given.memory_width, given.width)
-    if given.block_size is not None:
-        if width is not None and width != given.block_size * word * cluster:
-            message = f"a row of {width} bits is not {given.block_size} words of {word} bits"
+    cluster = attributes.cluster_size or 1
+    width = _first(attributes.data_storage_width, attributes.memory_width, attributes.width)
+    if attributes.block_size is not None:
+        if width is not None and width != attributes.block_size * word * cluster:
+            message = f"a row of {width} bits is not {attributes.block_size} words of {word} bits"
             raise (place / "attributes").error(f"{message} in {cluster} instances; leave one of them out")
-        return given.block_size, cluster
+        return attributes.block_size, cluster
     if width is None:
         return 1, cluster
     if width % (word * cluster):
@@ -280,26 +284,28 @@ def _first(*values: int | None) -> int | None:
 
 
 def _compute(unit: _Unit) -> Compute:
-    given, node = unit.attributes, unit.node
+    attributes, node = unit.attributes, unit.node
     return Compute(
         name=unit.name,
         path=unit.path,
         kind=str(node.subclass or node.class_),
         mesh=unit.mesh,
-        word_bits=given.word_bits or given.datawidth or 16,
+        word_bits=attributes.word_bits or attributes.datawidth or 16,
         energy_scale=node.energy_scale,
     )
 
 
-def read_features(given: Sequence[Given], architecture: Architecture, problem: Problem) -> SparseFeatures:
+def read_features(
+    optimizations: Sequence[Given], architecture: Architecture, problem: Problem
+) -> SparseFeatures:
     """What a design does about zeros.
 
     Raises:
         ConfigurationError: it names a level or a tensor that there is not, or what cannot be done.
     """
     reader = _Reader(architecture, problem)
-    for name, one, place in given:
-        reader.read(name, one, place)
+    for name, optimization, place in optimizations:
+        reader.read(name, optimization, place)
     return SparseFeatures(
         reader.formats,
         {level: tuple(several) for level, several in reader.features.items()},
@@ -317,32 +323,32 @@ class _Reader:
         self.features: dict[int, list[Feature]] = {}
         self.gating = self.skipping = False
 
-    def read(self, name: str, given: OptimizationsSchema, place: Place) -> None:
+    def read(self, name: str, optimization: OptimizationsSchema, place: Place) -> None:
         bare = name.partition("[")[0]
         if bare == self.architecture.compute.name:
-            self.compute(given, place)
+            self.compute(optimization, place)
             return
         if bare not in self.levels:
-            known = [*self.levels, self.architecture.compute.name]
-            raise place.error(f"there is no level {name}; {nearest(name, known)}")
+            names = [*self.levels, self.architecture.compute.name]
+            raise place.error(f"there is no level {name}; {nearest(name, names)}")
         level = self.levels.index(bare)
-        if given.compute_optimization:
+        if optimization.compute_optimization:
             raise (place / "compute_optimization").error(
                 f"{name} does not compute; move it to the compute unit"
             )
         at = place / "representation_format" / "data_spaces"
-        for number, one in enumerate(given.representation_format.data_spaces):
-            self.formats[level, self.tensor(one.name, at / number / "name")] = self.format(
-                level, one, at / number
+        for number, schema in enumerate(optimization.representation_format.data_spaces):
+            self.formats[level, self.tensor(schema.name, at / number / "name")] = self.format(
+                level, schema, at / number
             )
-        for number, feature in enumerate(given.action_optimization):
+        for number, feature in enumerate(optimization.action_optimization):
             where = place / "action_optimization" / number
             self.features.setdefault(level, []).append(self.feature(feature, where))
 
-    def compute(self, given: OptimizationsSchema, place: Place) -> None:
-        if given.action_optimization or given.representation_format.data_spaces:
+    def compute(self, optimization: OptimizationsSchema, place: Place) -> None:
+        if optimization.action_optimization or optimization.representation_format.data_spaces:
             raise place.error("a compute unit stores nothing; it can have a compute_optimization")
-        kinds = [one.type for one in given.compute_optimization]
+        kinds = [option.type for option in optimization.compute_optimization]
         self.gating, self.skipping = "gating" in kinds, "skipping" in kinds
 
     def tensor(self, name: str, place: Place) -> int:
@@ -350,48 +356,51 @@ class _Reader:
             raise place.error(f"there is no data space {name}; {nearest(name, self.tensors)}")
         return self.tensors.index(name)
 
-    def format(self, level: int, given: FormatSchema, place: Place) -> Format:
+    def format(self, level: int, schema: FormatSchema, place: Place) -> Format:
         width = self.architecture.levels[level].metadata_width
-        ranks = [self.rank(one, place / "ranks" / at, width) for at, one in enumerate(given.ranks)]
+        ranks = [
+            self.rank(rank_schema, place / "ranks" / at, width) for at, rank_schema in enumerate(schema.ranks)
+        ]
         below = False
-        for number, one in enumerate(ranks):
-            if below and one.kind in ("U", "UB"):
+        for number, rank in enumerate(ranks):
+            if below and rank.kind in ("U", "UB"):
                 message = "an uncompressed rank inside a compressed one has no coordinates to go by"
                 raise (place / "ranks" / number).error(message)
-            below = below or one.compressed
-        inward = given.rank_application_order.startswith("inner")
+            below = below or rank.compressed
+        inward = schema.rank_application_order.startswith("inner")
         return Format(tuple(reversed(ranks)), inward)
 
-    def rank(self, given: RankSchema, place: Place, width: int) -> RankFormat:
+    def rank(self, schema: RankSchema, place: Place, width: int) -> RankFormat:
         for key, bits in (
-            ("metadata_word_bits", given.metadata_word_bits),
-            ("payload_word_bits", given.payload_word_bits),
+            ("metadata_word_bits", schema.metadata_word_bits),
+            ("payload_word_bits", schema.payload_word_bits),
         ):
             if bits is not None and width and bits > width:
                 raise (place / key).error(f"a word of {bits} bits is wider than a row of {width} bits")
         flattened = tuple(
-            tuple(self.dimension(one, place / "flattened_rankIDs" / at) for one in several)
-            for at, several in enumerate(given.flattened)
+            tuple(self.dimension(dimension, place / "flattened_rankIDs" / at) for dimension in several)
+            for at, several in enumerate(schema.flattened)
         )
-        return RankFormat(given.format, given.metadata_word_bits, given.payload_word_bits, flattened)
+        return RankFormat(schema.format, schema.metadata_word_bits, schema.payload_word_bits, flattened)
 
     def dimension(self, name: str, place: Place) -> int:
         if name not in self.problem.dimensions:
             raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
         return self.problem.dimensions.index(name)
 
-    def feature(self, given: FeatureSchema, place: Place) -> Feature:
+    def feature(self, schema: FeatureSchema, place: Place) -> Feature:
         options = [
-            (one.target, one.condition_on, place / "options" / at) for at, one in enumerate(given.options)
+            (option.target, option.condition_on, place / "options" / at)
+            for at, option in enumerate(schema.options)
         ]
-        if given.target is not None and given.condition_on:
-            options.append((given.target, given.condition_on, place))
+        if schema.target is not None and schema.condition_on:
+            options.append((schema.target, schema.condition_on, place))
         if not options:
-            raise place.error(f"{given.type} needs options: a target and what it is conditioned on")
-        conditions = tuple(self.condition(*one) for one in options)
-        if given.type in ("skipping_spatial", "spatial_skipping"):
-            raise (place / "type").error(f"{given.type} is not modelled; it should be gating or skipping")
-        return Feature(given.type == "skipping", conditions)
+            raise place.error(f"{schema.type} needs options: a target and what it is conditioned on")
+        conditions = tuple(self.condition(*option) for option in options)
+        if schema.type in ("skipping_spatial", "spatial_skipping"):
+            raise (place / "type").error(f"{schema.type} is not modelled; it should be gating or skipping")
+        return Feature(schema.type == "skipping", conditions)
 
     def condition(self, target: str, leaders: list[str], place: Place) -> Condition:
         follower = self.tensor(target, place / "target")

@@ -33,16 +33,16 @@ class Names:
         self.tensors = [tensor.name for tensor in problem.tensors]
         self.notes = [] if notes is None else notes
 
-    def level(self, given: DirectiveSchema, place: Place) -> int:
+    def level(self, directive: DirectiveSchema, place: Place) -> int:
         """The level that an entry is about; the mesh of a container also by its name in processed files."""
-        name = given.target.partition("[")[0]
+        name = directive.target.partition("[")[0]
         container = name.removeprefix("inter_").removesuffix("_spatial")
         for called in (name, fan_out_name(name), container):
             if called in self.levels:
                 return self.levels.index(called)
-        if not given.target:
+        if not directive.target:
             raise place.error("an entry needs a target: the level that it is about")
-        message = f"there is no level {given.target}; {nearest(given.target, self.levels)}"
+        message = f"there is no level {directive.target}; {nearest(directive.target, self.levels)}"
         raise (place / "target").error(message)
 
     def dimension(self, name: str, place: Place) -> int:
@@ -53,10 +53,10 @@ class Names:
 
     def dimensions(self, names: Sequence[str], place: Place) -> list[int]:
         """Several, none of them twice."""
-        found = [self.dimension(name, place) for name in names]
-        if len(set(found)) < len(found):
+        dimensions = [self.dimension(name, place) for name in names]
+        if len(set(dimensions)) < len(dimensions):
             raise place.error(f"{' '.join(names)} has a dimension twice")
-        return found
+        return dimensions
 
     def tensor(self, name: str, place: Place) -> int:
         """A data space of the problem."""
@@ -64,13 +64,13 @@ class Names:
             raise place.error(f"there is no data space {name}; {nearest(name, self.tensors)}")
         return self.tensors.index(name)
 
-    def factors(self, given: DirectiveSchema, place: Place) -> Iterator[tuple[str, int, str, int]]:
+    def factors(self, directive: DirectiveSchema, place: Place) -> Iterator[tuple[str, int, str, int]]:
         """The factors of an entry, of a list or a text: as written, dimension, relation (=, <= or >=), bound.
 
         Raises:
             ConfigurationError: a factor is none, or names a dimension that there is not.
         """
-        at, entries = place / "factors", given.factors or []
+        at, entries = place / "factors", directive.factors or []
         texts = re.split(r"[\s,]+", entries.strip()) if isinstance(entries, str) else entries
         for text in (entry.strip() for entry in texts):
             if not text:
@@ -86,27 +86,27 @@ class Names:
 
     example = "a factor of a mapping is a dimension and its bound, as K=8"
 
-    def permutation(self, given: str | list[str], place: Place) -> list[int]:
+    def permutation(self, order: str | list[str], place: Place) -> list[int]:
         """The dimensions that an order names, inner to outer, of a list or a text."""
-        names = self._letters(given, place) if isinstance(given, str) else given
+        names = self._letters(order, place) if isinstance(order, str) else order
         return self.dimensions(names, place)
 
-    def _letters(self, given: str, place: Place) -> list[str]:
-        if re.search(r"[\s,]", given.strip()):
-            return [name for name in re.split(r"[\s,]+", given.strip()) if name]
+    def _letters(self, text: str, place: Place) -> list[str]:
+        if re.search(r"[\s,]", text.strip()):
+            return [name for name in re.split(r"[\s,]+", text.strip()) if name]
         if all(len(name) == 1 for name in self.problem.dimensions):
-            if len(given) > 1 and not any("read as single letters" in note for note in self.notes):
-                self.notes.append(f"permutations such as {given} are read as single letters, inner to outer")
-            return list(given)
-        if given in self.problem.dimensions:
-            return [given]
+            if len(text) > 1 and not any("read as single letters" in note for note in self.notes):
+                self.notes.append(f"permutations such as {text} are read as single letters, inner to outer")
+            return list(text)
+        if text in self.problem.dimensions:
+            return [text]
         raise place.error(
-            f"{given} could be several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
+            f"{text} could be several dimensions; write a list, as [{', '.join(self.problem.dimensions)}]"
         )
 
 
 def read_mapping(
-    given: Sequence[Demand],
+    directives: Sequence[Demand],
     place: Place,
     architecture: Architecture,
     problem: Problem,
@@ -124,7 +124,7 @@ def read_mapping(
         ConfigurationError: it names what there is not, or its loops do not make the problem's bounds.
     """
     reader = _Reader(architecture, problem, notes)
-    for entry, at in given:
+    for entry, at in directives:
         reader.read(entry, at)
     reader.fill_in(place)
     return Mapping(
@@ -151,35 +151,35 @@ class _Reader(Names):
         self.reads_first = np.zeros_like(self.keep)
         self.whole: list[tuple[np.ndarray, int, int]] = []  # bounds that take what is left
 
-    def read(self, given: DirectiveSchema, place: Place) -> None:
-        level = self.level(given, place)
-        if given.remainders is not None:
+    def read(self, directive: DirectiveSchema, place: Place) -> None:
+        level = self.level(directive, place)
+        if directive.remainders is not None:
             raise (place / "remainders").error(
                 "loops with a remainder are not modelled; leave remainders out"
             )
-        if given.type in ("temporal", "spatial"):
-            self.loops(level, given, place)
-        elif given.type in DATA:
-            self.kept(level, given, place)
+        if directive.type in ("temporal", "spatial"):
+            self.loops(level, directive, place)
+        elif directive.type in DATA:
+            self.kept(level, directive, place)
 
-    def loops(self, level: int, given: DirectiveSchema, place: Place) -> None:
-        spatial = given.type == "spatial"
+    def loops(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+        spatial = directive.type == "spatial"
         bounds, orders = (self.spatial, self.across) if spatial else (self.temporal, self.order)
-        for dimension, factor in self.bounds(given, place).items():
+        for dimension, factor in self.bounds(directive, place).items():
             if factor != 1 and not spatial and not self.architecture.levels[level].stores:
                 message = f"{self.levels[level]} stores nothing, so its loops are spatial"
                 raise (place / "factors").error(message)
             if factor == 0:
                 self.whole.append((bounds, level, dimension))
             bounds[level, dimension] = max(factor, 1)
-        if given.permutation is not None:
-            named = self.permutation(given.permutation, place / "permutation")
+        if directive.permutation is not None:
+            named = self.permutation(directive.permutation, place / "permutation")
             rest = [at for at in range(len(self.problem.dimensions)) if at not in named]
             orders[level] = [*named, *rest]  # those that are not named go outside
         if spatial:
-            self.on_y[level] = given.split is None and self.fans_out_along_y(level)
-        if spatial and given.split is not None:
-            self.on_y[level, orders[level][given.split :]] = True
+            self.on_y[level] = directive.split is None and self.fans_out_along_y(level)
+        if spatial and directive.split is not None:
+            self.on_y[level, orders[level][directive.split :]] = True
 
     def fans_out_along_y(self, level: int) -> bool:
         """Whether what is inside a level has more instances along Y alone."""
@@ -188,27 +188,27 @@ class _Reader(Names):
         outer = machine.levels[level].mesh
         return outer[0] == inner[0] and outer[1] < inner[1]
 
-    def bounds(self, given: DirectiveSchema, place: Place) -> Map[int, int]:
-        found: dict[int, int] = {}
-        for text, dimension, relation, number in self.factors(given, place):
+    def bounds(self, directive: DirectiveSchema, place: Place) -> Map[int, int]:
+        bounds: dict[int, int] = {}
+        for text, dimension, relation, number in self.factors(directive, place):
             if relation != "=":
                 raise (place / "factors").error(f"{self.example}, not {text}")
-            if dimension in found:
+            if dimension in bounds:
                 name = self.problem.dimensions[dimension]
                 raise (place / "factors").error(f"{name} has two factors; leave one out")
-            found[dimension] = number
-        return found
+            bounds[dimension] = number
+        return bounds
 
-    def kept(self, level: int, given: DirectiveSchema, place: Place) -> None:
+    def kept(self, level: int, directive: DirectiveSchema, place: Place) -> None:
         for key, kept in (("keep", True), ("bypass", False)):
-            for at, name in enumerate(getattr(given, key)):
+            for at, name in enumerate(getattr(directive, key)):
                 if kept and not self.architecture.levels[level].stores:
                     raise (place / key / at).error(f"{self.levels[level]} stores nothing; leave keep out")
                 self.keep[level, self.tensor(name, place / key / at)] = kept
-        for at, name in enumerate(given.rmw_first_update):
+        for at, name in enumerate(directive.rmw_first_update):
             self.reads_first[level, self.tensor(name, place / "rmw_first_update" / at)] = True
         for key in ("no_coalesce", "no_reuse", "no_link_transfer"):
-            if getattr(given, key):
+            if getattr(directive, key):
                 self.notes.append(f"{key} is not modelled: every tile is reused as its loops allow")
         if not self.keep[0].all():
             raise (place / "bypass").error(
@@ -218,11 +218,11 @@ class _Reader(Names):
     def fill_in(self, place: Place) -> None:
         """Give the bounds of 0 what is left, and see that all make the problem's."""
         for bounds, level, dimension in self.whole:
-            made = int((self.temporal[:, dimension] * self.spatial[:, dimension]).prod())
-            bounds[level, dimension] = max(self.problem.bounds[dimension] // max(made, 1), 1)
+            product = int((self.temporal[:, dimension] * self.spatial[:, dimension]).prod())
+            bounds[level, dimension] = max(self.problem.bounds[dimension] // max(product, 1), 1)
         for dimension, name in enumerate(self.problem.dimensions):
-            factors = [int(one) for one in (self.temporal * self.spatial)[:, dimension]]
-            made, bound = int(np.prod(factors, dtype=object)), self.problem.bounds[dimension]
-            if made != bound:
-                message = f"the loops over {name} make {made:,} iterations, and the problem has {bound:,}"
+            factors = [int(factor) for factor in (self.temporal * self.spatial)[:, dimension]]
+            product, bound = int(np.prod(factors, dtype=object)), self.problem.bounds[dimension]
+            if product != bound:
+                message = f"the loops over {name} make {product:,} iterations, and the problem has {bound:,}"
                 raise place.error(message)

@@ -21,7 +21,9 @@ __all__ = ["LARGEST", "read_problem"]
 LARGEST = 1 << 53  # computes, which are counted exactly as doubles
 
 
-def read_problem(given: ProblemSchema, place: Place, folder: Path, notes: list[str] | None = None) -> Problem:
+def read_problem(
+    schema: ProblemSchema, place: Place, folder: Path, notes: list[str] | None = None
+) -> Problem:
     """The problem that a section describes.
 
     Args:
@@ -33,62 +35,63 @@ def read_problem(given: ProblemSchema, place: Place, folder: Path, notes: list[s
     Raises:
         ConfigurationError: what it names is not there, or its numbers are not those of a problem.
     """
-    shape = given.shape
-    unused = _check_names(given, place)
+    shape = schema.shape
+    unused = _check_names(schema, place)
     if unused and notes is not None:
         notes.append(
             f"{place.document.name}: instance has names that the shape does not use: {', '.join(unused)}"
         )
-    bounds = tuple(_bound(given, place, dimension) for dimension in shape.dimensions)
+    bounds = tuple(_bound(schema, place, dimension) for dimension in shape.dimensions)
     coefficients = {
-        one.name: _whole(given.instance, one.name, one.default, place) for one in shape.coefficients
+        coefficient.name: _whole(schema.instance, coefficient.name, coefficient.default, place)
+        for coefficient in shape.coefficients
     }
     at = place / "shape" / "data_spaces"
     tensors = tuple(
-        _tensor(one, at / number, shape.dimensions, coefficients)
-        for number, one in enumerate(shape.data_spaces)
+        _tensor(data_space, at / number, shape.dimensions, coefficients)
+        for number, data_space in enumerate(shape.data_spaces)
     )
     bare = Problem(shape.name, tuple(shape.dimensions), bounds, tensors, ())
     if bare.operations > LARGEST:
         raise (place / "instance").error(f"a problem has at most {LARGEST} computes")
-    densities = _densities(given, place, bare, folder)
+    densities = _densities(schema, place, bare, folder)
     return Problem(bare.name, bare.dimensions, bounds, tensors, densities)
 
 
-def _check_names(given: ProblemSchema, place: Place) -> list[str]:
+def _check_names(schema: ProblemSchema, place: Place) -> list[str]:
     """Refuse names that are given twice; return those of ``instance`` that nothing uses."""
-    shape, instance = given.shape, given.instance
-    names = [one.name for one in shape.data_spaces]
-    for kind, found in (("dimension", shape.dimensions), ("data space", names)):
-        twice = [name for name in found if found.count(name) > 1]
+    shape, instance = schema.shape, schema.instance
+    names = [data_space.name for data_space in shape.data_spaces]
+    for kind, all_names in (("dimension", shape.dimensions), ("data space", names)):
+        twice = [name for name in all_names if all_names.count(name) > 1]
         if twice:
             raise (place / "shape").error(f"{kind} {twice[0]} is given twice")
-    known = [
+    keys = [
         *shape.dimensions,
-        *(one.name for one in shape.coefficients),
+        *(coefficient.name for coefficient in shape.coefficients),
         "densities",
         "commonDensity",
     ]
-    if all(not one.read_write for one in shape.data_spaces):
+    if all(not data_space.read_write for data_space in shape.data_spaces):
         raise (place / "shape" / "data_spaces").error("no data space is written; one needs read_write: true")
-    return [key for key in instance if key not in known]
+    return [key for key in instance if key not in keys]
 
 
-def _bound(given: ProblemSchema, place: Place, dimension: str) -> int:
-    if dimension not in given.instance:
+def _bound(schema: ProblemSchema, place: Place, dimension: str) -> int:
+    if dimension not in schema.instance:
         raise (place / "instance").error(f"instance has no bound of dimension {dimension}")
-    return _whole(given.instance, dimension, 1, place)
+    return _whole(schema.instance, dimension, 1, place)
 
 
 def _whole(instance: Mapping[str, Any], name: str, default: int, place: Place) -> int:
-    given = instance.get(name, default)
+    number = instance.get(name, default)
     at = place / "instance" / name
     try:
-        value = parse_number(given)
+        value = parse_number(number)
     except ValueError as fault:
-        raise at.error(f"{name} is {_shown(given)}; {fault}") from None
+        raise at.error(f"{name} is {_shown(number)}; {fault}") from None
     if not isinstance(value, int) or not 1 <= value < 1 << 53:
-        raise at.error(f"{name} is {_shown(given)}; it should be a whole number from 1 on")
+        raise at.error(f"{name} is {_shown(number)}; it should be a whole number from 1 on")
     return value
 
 
@@ -97,13 +100,13 @@ def _shown(value: object) -> str:
 
 
 def _tensor(
-    given: DataSpaceSchema, place: Place, dimensions: list[str], coefficients: Mapping[str, int]
+    schema: DataSpaceSchema, place: Place, dimensions: list[str], coefficients: Mapping[str, int]
 ) -> Tensor:
     ranks = []
-    for number, rank in enumerate(given.projection):
+    for number, rank in enumerate(schema.projection):
         at = place / "projection" / number
         ranks.append(Rank(tuple(_term(term, at, dimensions, coefficients) for term in rank)))
-    return Tensor(given.name, tuple(ranks), given.read_write)
+    return Tensor(schema.name, tuple(ranks), schema.read_write)
 
 
 def _term(
@@ -122,8 +125,8 @@ def _term(
     return coefficients[factors[0]] if factors else 1, dimensions.index(named[0])
 
 
-def _densities(given: ProblemSchema, place: Place, bare: Problem, folder: Path) -> tuple[Density, ...]:
-    asked = given.instance.get("densities") or {}
+def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path) -> tuple[Density, ...]:
+    asked = schema.instance.get("densities") or {}
     at = place / "instance" / "densities"
     names = [tensor.name for tensor in bare.tensors]
     if not isinstance(asked, Mapping):
@@ -131,20 +134,22 @@ def _densities(given: ProblemSchema, place: Place, bare: Problem, folder: Path) 
     for name in asked:
         if name not in names:
             raise (at / name).error(f"there is no data space {name}; {nearest(name, names)}", key=True)
-    common = given.instance.get("commonDensity", 1.0)
-    found: list[Density] = []
+    common = schema.instance.get("commonDensity", 1.0)
+    densities: list[Density] = []
     for number, tensor in enumerate(bare.tensors):
         default = 1.0 if tensor.output else common
         shape = bare.shape(number)
         if tensor.name not in asked and default == 1.0:
-            found.append(FixedStructured(shape, 1.0))
+            densities.append(FixedStructured(shape, 1.0))
             continue
         where = at / tensor.name if tensor.name in asked else place / "instance" / "commonDensity"
         try:
-            found.append(density(_known(asked.get(tensor.name, default), where, shape), shape, folder=folder))
+            densities.append(
+                density(_known(asked.get(tensor.name, default), where, shape), shape, folder=folder)
+            )
         except InputError as fault:
             raise where.error(str(fault).removeprefix("density: ")) from None
-    return tuple(found)
+    return tuple(densities)
 
 
 _KEYS = ("distribution", "density", "band_width", "data", "workload_tensor_size")
@@ -169,9 +174,9 @@ def _known(asked: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa:
     return _number(asked, place)
 
 
-def _number(given: object, place: Place) -> object:
+def _number(value: object, place: Place) -> object:
     try:
-        return parse_number(given)
+        return parse_number(value)
     except ValueError:
-        message = f"a density is a number or a section with a distribution, not {_shown(given)}"
+        message = f"a density is a number or a section with a distribution, not {_shown(value)}"
         raise place.error(message) from None

@@ -54,14 +54,14 @@ class Levels:
 
     def _tensor(self, number: int, tensor: int, cost: LevelCost) -> level_parts.LevelTensor:
         evaluated, place = self.evaluated, (number, tensor)
-        problem, one = evaluated.design.problem, evaluated.counts.counted[place]
+        problem, counted = evaluated.design.problem, evaluated.counts.counted[place]
         stored, dense = evaluated.counts.stored[place], evaluated.traffic.dense[place]
         kind = evaluated.design.features.formats.get(place)
         density = type(problem.densities[tensor]).__name__
         energy = self._at(cost.energy_pj[tensor])
-        done = sum(self._at(access.actual) for access in (one.reads, one.fills, one.updates))
+        done = sum(self._at(access.actual) for access in (counted.reads, counted.fills, counted.updates))
         average = self._at(cost.instances[tensor])
-        ways = zip(("reads", "fills", "updates"), one.formats, strict=False)
+        ways = zip(("reads", "fills", "updates"), counted.formats, strict=False)
         formats: dict[str, Any] = {f"format_{way}": self._formats(access) for way, access in ways}
         largest = stored.largest
         return level_parts.LevelTensor(
@@ -78,11 +78,11 @@ class Levels:
             instances=level_parts.Instances(
                 maximal=int(evaluated.traffic.instances[self.row, number]), average=average
             ),
-            reads=self._accesses(dense.reads, one.reads),
-            fills=self._accesses(dense.fills, one.fills),
-            updates=self._accesses(dense.updates, one.updates),
+            reads=self._accesses(dense.reads, counted.reads),
+            fills=self._accesses(dense.fills, counted.fills),
+            updates=self._accesses(dense.updates, counted.updates),
             **formats,
-            temporal_reductions=self._at(one.reductions),
+            temporal_reductions=self._at(counted.reductions),
             address_generations=done,
             energy_per_access_pj=energy / done if done else 0.0,
             energy_per_instance_pj=energy,
@@ -92,13 +92,13 @@ class Levels:
 
     def _bandwidths(self, cost: LevelCost, tensor: int, used: float) -> dict[str, Any]:
         cycles = max(self._at(self.evaluated.cycles), 1.0)
-        found: dict[str, Any] = {}
+        columns: dict[str, Any] = {}
         for way in ("read", "write"):
             words = self._at(getattr(cost, f"{way}_words")[tensor])
             metadata = self._at(getattr(cost, f"format_{way}_words")[tensor])
-            found[f"{way}_bandwidth"] = words * used / cycles
-            found[f"{way}_format_share"] = metadata / words if words else 0.0
-        return found
+            columns[f"{way}_bandwidth"] = words * used / cycles
+            columns[f"{way}_format_share"] = metadata / words if words else 0.0
+        return columns
 
     def _accesses(self, dense: Numbers | np.ndarray, access: Access) -> level_parts.Accesses:
         return level_parts.Accesses(
@@ -111,14 +111,15 @@ class Levels:
     def _formats(self, access: FormatAccess) -> level_parts.FormatAccesses:
         both = access.metadata, access.payload
         return level_parts.FormatAccesses(
-            actual=self._pairs(*(one.actual for one in both)),
-            gated=self._pairs(*(one.gated for one in both)),
-            skipped=self._pairs(*(one.skipped for one in both)),
+            actual=self._pairs(*(part.actual for part in both)),
+            gated=self._pairs(*(part.gated for part in both)),
+            skipped=self._pairs(*(part.skipped for part in both)),
         )
 
     def _pairs(self, metadata: Numbers, payload: Numbers) -> tuple[tuple[float, float], ...]:
         return tuple(
-            (float(one), float(two)) for one, two in zip(metadata[self.row], payload[self.row], strict=True)
+            (float(metadata_count), float(two))
+            for metadata_count, two in zip(metadata[self.row], payload[self.row], strict=True)
         )
 
     def _at(self, numbers: Numbers | np.ndarray) -> float:
@@ -128,7 +129,7 @@ class Levels:
 
 def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Source | None = None) -> Report:
     """The report of the first mapping of an evaluation, by these sources."""
-    told = Levels(evaluated).all()
+    levels = Levels(evaluated).all()
     cycles, energy = math.ceil(float(evaluated.cycles[0])), float(evaluated.energy_pj[0])
     computes, seconds = _computes(evaluated), cycles * 1e-9
     return framed(
@@ -144,23 +145,26 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
         cycles=cycles,
         seconds=seconds,
         operations={"compute": round(computes.actual)},
-        traffic=_traffic(evaluated, told),
+        traffic=_traffic(evaluated, levels),
         verification=verification("none", [], 0.0),
         bottleneck=bottleneck(evaluated),
-        **costs.energy_fields(_spent(evaluated, told, computes), ENERGY_WITHOUT, seconds),
-        levels=told,
-        analytical=_summary(case, evaluated, told, computes, cycles, energy),
+        **costs.energy_fields(_spent(evaluated, levels, computes), ENERGY_WITHOUT, seconds),
+        levels=levels,
+        analytical=_summary(case, evaluated, levels, computes, cycles, energy),
         source=source,
     )
 
 
 def _spent(
-    evaluated: Evaluated, told: Mapping[str, level_parts.StorageLevel], computes: level_parts.Computes
+    evaluated: Evaluated, levels: Mapping[str, level_parts.StorageLevel], computes: level_parts.Computes
 ) -> dict[str, dict[str, float]]:
     """Energy by level and tensor, and of the computes."""
     spent = {
-        name: {**{tensor: one.energy_pj for tensor, one in level.tensors.items()}, "leakage": level.leak_pj}
-        for name, level in told.items()
+        name: {
+            **{tensor: tensor_.energy_pj for tensor, tensor_ in level.tensors.items()},
+            "leakage": level.leak_pj,
+        }
+        for name, level in levels.items()
     }
     return {**spent, computes_name(evaluated): {"compute": computes.energy_pj}}
 
@@ -168,26 +172,30 @@ def _spent(
 def _summary(
     case: Case,
     evaluated: Evaluated,
-    told: Mapping[str, level_parts.StorageLevel],
+    levels: Mapping[str, level_parts.StorageLevel],
     computes: level_parts.Computes,
     cycles: int,
     energy: float,
 ) -> level_parts.Analytical:
     shares = {
         computes_name(evaluated): computes.energy_pj,
-        **{name: one.energy_pj for name, one in told.items()},
+        **{name: picojoules.energy_pj for name, picojoules in levels.items()},
     }
     shares["total"] = energy
     mapping = NamedMapping.of(evaluated.mappings, 0)
     design = evaluated.design
-    moved = sum(one.moved_bytes for one in _traffic(evaluated, told).values())
+    moved = sum(picojoules.moved_bytes for picojoules in _traffic(evaluated, levels).values())
     return level_parts.Analytical(
         mode=design.options.mode,
         compute=computes,
         utilization=computes.actual / max(cycles * design.architecture.compute.instances, 1),
         edp=energy * 1e-12 * cycles,
-        pj_per_algorithmic_compute={name: one / computes.algorithmic for name, one in shares.items()},
-        pj_per_actual_compute={name: one / max(computes.actual, 1.0) for name, one in shares.items()},
+        pj_per_algorithmic_compute={
+            name: picojoules / computes.algorithmic for name, picojoules in shares.items()
+        },
+        pj_per_actual_compute={
+            name: picojoules / max(computes.actual, 1.0) for name, picojoules in shares.items()
+        },
         intensity=computes.actual / moved if moved else None,
         loop_nest=mapping.nest(design.architecture, design.problem, tiles_in_words(evaluated)),
         notes=case.notes,
@@ -218,12 +226,12 @@ def _operands(evaluated: Evaluated) -> Iterator[parts.Operand]:
     for number in problem.operands:
         tensor, density, shape = problem.tensors[number], problem.densities[number], problem.shape(number)
         kind = type(density).__name__
-        told = f"{kind}, density {density.density:g}"
+        what = f"{kind}, density {density.density:g}"
         yield parts.Operand(
             name=tensor.name,
             source="real" if kind == "Actual" else "generated",
-            origin=told,
-            digest=sha256(f"{told} {density.exact!r} {shape}".encode()).hexdigest(),
+            origin=what,
+            digest=sha256(f"{what} {density.exact!r} {shape}".encode()).hexdigest(),
             shape=shape,
             nonzeros=round(density.exact * density.elements),
         )
@@ -253,7 +261,7 @@ def _config(case: Case, evaluated: Evaluated) -> dict[str, Any]:
 
 
 def _traffic(
-    evaluated: Evaluated, told: Mapping[str, level_parts.StorageLevel]
+    evaluated: Evaluated, levels: Mapping[str, level_parts.StorageLevel]
 ) -> dict[str, parts.TensorTraffic]:
     """Bytes of each tensor at the outermost level, metadata among them."""
     level, cost = evaluated.design.architecture.levels[0], evaluated.cost.levels[0]
@@ -264,7 +272,7 @@ def _traffic(
             write_bytes=math.ceil(float(cost.write_words[at][0]) * level.word_bits / 8),
         )
         for at, name in enumerate(names)
-        if name in told[level.name].tensors
+        if name in levels[level.name].tensors
     }
 
 
@@ -285,10 +293,10 @@ def tiles_in_words(evaluated: Evaluated) -> list[str]:
 def limits(evaluated: Evaluated) -> dict[str, float]:
     """The cycles that the computes and the bandwidth of each level take by themselves, the most first."""
     own = {computes_name(evaluated): float(evaluated.cost.compute_cycles[0])}
-    for level, one in zip(evaluated.design.architecture.levels, evaluated.cost.levels, strict=True):
+    for level, level_cost in zip(evaluated.design.architecture.levels, evaluated.cost.levels, strict=True):
         if level.stores:
-            own[level.name] = float(one.own_cycles[0])
-    return dict(sorted(own.items(), key=lambda one: one[1], reverse=True))
+            own[level.name] = float(level_cost.own_cycles[0])
+    return dict(sorted(own.items(), key=lambda entry: entry[1], reverse=True))
 
 
 def bottleneck(evaluated: Evaluated) -> str:

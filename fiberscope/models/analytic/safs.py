@@ -92,5 +92,5 @@ class SparseFeatures:
 
     def compressed(self, level: int, tensor: int) -> bool:
         """Whether a level stores no zeros of a tensor."""
-        found = self.formats.get((level, tensor))
-        return found is not None and found.compressed
+        format_ = self.formats.get((level, tensor))
+        return format_ is not None and format_.compressed

@@ -79,10 +79,10 @@ def read_files(paths: Sequence[Path]) -> Inputs:
     inputs = Inputs([str(path) for path in paths], paths[0].parent)
     for path in paths:
         document = _document(path, inputs)
-        given = checked(FileSchema, document)
-        inputs.notes += _unused_attributes(given.architecture, document.name)
+        file = checked(FileSchema, document)
+        inputs.notes += _unused_attributes(file.architecture, document.name)
         for section in SECTIONS:
-            value = getattr(given, section)
+            value = getattr(file, section)
             if value is None or value == []:
                 continue
             if section in inputs.sections:
@@ -111,9 +111,9 @@ def _document(path: Path, inputs: Inputs) -> Document:
 def _unused_attributes(node: NodeSchema | None, name: str) -> Iterator[str]:
     """Name the attributes of components that the model does not know: they may be the estimator's."""
     names = sorted({key for part in _nodes(node) for key in part.attributes.model_extra or ()})
-    known = [field.alias or key for key, field in AttributesSchema.model_fields.items()]
+    keys = [field.alias or key for key, field in AttributesSchema.model_fields.items()]
     for key in names:
-        alike = get_close_matches(key, known, n=1, cutoff=_ALIKE)
+        alike = get_close_matches(key, keys, n=1, cutoff=_ALIKE)
         if alike:
             yield f"{name}: the model does not know the attribute {key}; did you mean {alike[0]}?"
     if names:

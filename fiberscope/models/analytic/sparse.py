@@ -71,8 +71,11 @@ def sparse(
     stored = {place: representation.stored(*place) for place in traffic.dense}
     leaders = Leaders(problem, traffic, options, blocks, features.formats)
     weights = {
-        (level, tensor): one.density * traffic.dense[level, tensor].tile * cost_of_read[level] / blocks[level]
-        for (level, tensor), one in stored.items()
+        (level, tensor): stored_tensor.density
+        * traffic.dense[level, tensor].tile
+        * cost_of_read[level]
+        / blocks[level]
+        for (level, tensor), stored_tensor in stored.items()
     }
     saved = _saved(features, leaders, weights)
     counted = {place: _represented(problem, traffic, stored, place) for place in stored}
@@ -86,57 +89,57 @@ def _saved(
     features: SparseFeatures, leaders: Leaders, weights: Mapping[Place, Numbers]
 ) -> dict[Place, Saved]:
     """Of features on one tensor at one level the one with the larger share counts; gating comes first."""
-    found: dict[Place, Saved] = {}
+    savings: dict[Place, Saved] = {}
     ordered = [
-        (level, one)
+        (level, omission)
         for skipping in (False, True)
         for level, several in sorted(features.features.items(), reverse=True)
-        for one in several
-        if one.skipping == skipping
+        for omission in several
+        if omission.skipping == skipping
     ]
     for level, feature in ordered:
-        led = frozenset(leader for one in feature.options for leader in one.leaders)
-        for omission in _best([leaders.omission(level, one) for one in feature.options], weights):
+        led = frozenset(leader for option in feature.options for leader in option.leaders)
+        for omission in _best([leaders.omission(level, option) for option in feature.options], weights):
             place = (omission.level, omission.tensor)
             skipping = np.full_like(omission.share, float(feature.skipping))
-            if place in found:
-                better = omission.share > found[place].share
-                skipping = np.where(better, skipping, found[place].skipping)
-                share = np.where(better, omission.share, found[place].share)
-                of_all = np.where(better, omission.of_all, found[place].of_all)
-                found[place] = Saved(share, skipping, led | found[place].leaders, of_all)
+            if place in savings:
+                better = omission.share > savings[place].share
+                skipping = np.where(better, skipping, savings[place].skipping)
+                share = np.where(better, omission.share, savings[place].share)
+                of_all = np.where(better, omission.of_all, savings[place].of_all)
+                savings[place] = Saved(share, skipping, led | savings[place].leaders, of_all)
             else:
-                found[place] = Saved(omission.share, skipping, led, omission.of_all)
-    return found
+                savings[place] = Saved(omission.share, skipping, led, omission.of_all)
+    return savings
 
 
 def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[Omission]:
     """Of the options of a feature, mapping by mapping, the one that saves most; the last of equals."""
     if len(omissions) == 1:
         return omissions
-    savings = np.stack([one.share * weights[one.level, one.tensor] for one in omissions])
+    savings = np.stack([omission.share * weights[omission.level, omission.tensor] for omission in omissions])
     best = len(omissions) - 1 - np.argmax(savings[::-1], axis=0)
     return [
         Omission(
-            one.level,
-            one.tensor,
-            np.where(best == number, one.share, 0.0),
-            np.where(best == number, one.of_all, 0.0),
+            omission.level,
+            omission.tensor,
+            np.where(best == number, omission.share, 0.0),
+            np.where(best == number, omission.of_all, 0.0),
         )
-        for number, one in enumerate(omissions)
+        for number, omission in enumerate(omissions)
     ]
 
 
 def _represented(problem: Problem, traffic: Traffic, stored: Mapping[Place, Stored], place: Place) -> Counted:
     """The accesses to what is stored, and those to its metadata."""
-    dense, one = traffic.dense[place], stored[place]
+    dense, stored_tensor = traffic.dense[place], stored[place]
     every = [dense.reads, dense.fills, dense.updates]
-    if one.units is None:
+    if stored_tensor.units is None:
         reads, fills, updates = (Access.of(each.astype(np.float64)) for each in every)
         return Counted(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
-    zeros = 1.0 - one.density
+    zeros = 1.0 - stored_tensor.density
     reads, fills, updates = (Access.of(each - _floor(each * zeros)) for each in every)
-    formats = [FormatAccess.of(one.units, each / one.listed) for each in every]
+    formats = [FormatAccess.of(stored_tensor.units, each / stored_tensor.listed) for each in every]
     return Counted(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
 
@@ -151,31 +154,36 @@ def _propagated(
     outer: Saved | None = None
     ranks = 0
     for level, saved, counted in chain:
-        one, here = counted[level, tensor], saved.get((level, tensor))
+        counted_tensor, here = counted[level, tensor], saved.get((level, tensor))
         updates = traffic.dense[level, tensor].updates
         if outer is not None:
-            _diminish(one, outer.share, ranks, options)
+            _diminish(counted_tensor, outer.share, ranks, options)
         if here is not None:
             _leave_out(problem, traffic, (level, tensor), counted, _beyond(here, outer), outer, options)
-            outer, ranks = here, len(one.format_reads.metadata.actual[0]) if one.format_reads else 0
-        rest = np.divide(one.updates.actual, updates, out=np.zeros(len(updates)), where=updates > 0)
-        one.reductions = np.ceil(one.reductions * rest - 1e-9)
+            outer, ranks = (
+                here,
+                len(counted_tensor.format_reads.metadata.actual[0]) if counted_tensor.format_reads else 0,
+            )
+        rest = np.divide(
+            counted_tensor.updates.actual, updates, out=np.zeros(len(updates)), where=updates > 0
+        )
+        counted_tensor.reductions = np.ceil(counted_tensor.reductions * rest - 1e-9)
 
 
-def _diminish(one: Counted, share: Numbers, ranks: int, options: Options) -> None:
+def _diminish(counted: Counted, share: Numbers, ranks: int, options: Options) -> None:
     """The accesses of tiles that were left out further out do not exist here.
 
     The public tool forgets the metadata, but for what is read and brought in of the innermost rank where the
     outer level has but one.
     """
-    for access in (one.reads, one.fills, one.updates):
+    for access in (counted.reads, counted.fills, counted.updates):
         access.actual = access.actual - _floor(access.actual * share)
     if not options.timeloop:
-        for each in one.formats:
+        for each in counted.formats:
             each.shrink(share)
-    elif ranks == 1 and one.format_reads and one.format_fills:
-        one.format_reads.shrink(share, 1)
-        one.format_fills.shrink(share, 1)
+    elif ranks == 1 and counted.format_reads and counted.format_fills:
+        counted.format_reads.shrink(share, 1)
+        counted.format_fills.shrink(share, 1)
 
 
 def _beyond(here: Saved, outer: Saved | None) -> Saved:
@@ -198,23 +206,23 @@ def _leave_out(
 ) -> None:
     """Reads and updates that are left out at this level, and the metadata that would go with them."""
     level, tensor = place
-    one = counted[place]
+    counted_tensor = counted[place]
     if options.joint == "exact" and _is_made(problem, tensor, here):
-        _make_certain(one, traffic.dense[place])
+        _make_certain(counted_tensor, traffic.dense[place])
     rounding = np.ceil if problem.tensors[tensor].output else np.floor
-    one.reads.lose(rounding(_near(one.reads.actual * here.share)), here.skipping)
-    one.updates.lose(_floor(one.updates.actual * here.share), here.skipping)
-    if one.format_reads is None or one.format_updates is None:
+    counted_tensor.reads.lose(rounding(_near(counted_tensor.reads.actual * here.share)), here.skipping)
+    counted_tensor.updates.lose(_floor(counted_tensor.updates.actual * here.share), here.skipping)
+    if counted_tensor.format_reads is None or counted_tensor.format_updates is None:
         return
     if outer is not None and options.timeloop:  # the public tool takes the updates' metadata for the reads'
-        one.format_reads = one.format_updates.copy()
+        counted_tensor.format_reads = counted_tensor.format_updates.copy()
     child = traffic.child(level, tensor)
-    count = one.format_reads.metadata.actual.shape[1]
+    count = counted_tensor.format_reads.metadata.actual.shape[1]
     if child is not None:
         inner = counted[child, tensor].format_reads
         count = inner.metadata.actual.shape[1] if inner else 0
-    one.format_reads.lose_share(here.share, here.skipping, count)
-    one.format_updates.lose_share(here.share, here.skipping, count)
+    counted_tensor.format_reads.lose_share(here.share, here.skipping, count)
+    counted_tensor.format_updates.lose_share(here.share, here.skipping, count)
 
 
 def _is_made(problem: Problem, tensor: int, here: Saved) -> bool:
@@ -222,11 +230,11 @@ def _is_made(problem: Problem, tensor: int, here: Saved) -> bool:
     return problem.tensors[tensor].output and here.leaders >= set(problem.operands)
 
 
-def _make_certain(one: Counted, dense: Dense) -> None:
+def _make_certain(counted: Counted, dense: Dense) -> None:
     """Where a product is, the output is: its own zeros leave nothing out besides."""
     for access, every, units in (
-        (one.reads, dense.reads, one.format_reads),
-        (one.updates, dense.updates, one.format_updates),
+        (counted.reads, dense.reads, counted.format_reads),
+        (counted.updates, dense.updates, counted.format_updates),
     ):
         stored = np.divide(access.actual, every, out=np.ones(len(every)), where=access.actual > 0)
         access.actual = every.astype(np.float64)
@@ -238,15 +246,15 @@ def _conversions(
     problem: Problem, traffic: Traffic, features: SparseFeatures, counted: dict[Place, Counted]
 ) -> None:
     """What is compressed at the outer level and not at this one changes its format on the way."""
-    for (level, tensor), one in counted.items():
+    for (level, tensor), counted_tensor in counted.items():
         parent = traffic.parent(level, tensor)
-        none = np.zeros_like(one.reads.actual)
-        one.decompressions, one.compressions = none, none
+        none = np.zeros_like(counted_tensor.reads.actual)
+        counted_tensor.decompressions, counted_tensor.compressions = none, none
         if parent is None or features.compressed(level, tensor) or not features.compressed(parent, tensor):
             continue
-        one.decompressions = one.fills.actual
+        counted_tensor.decompressions = counted_tensor.fills.actual
         if problem.tensors[tensor].output:
-            one.compressions = counted[parent, tensor].updates.actual
+            counted_tensor.compressions = counted[parent, tensor].updates.actual
 
 
 def _near(numbers: Numbers) -> Numbers:
@@ -272,14 +280,14 @@ def computes_of(
     gated = np.zeros_like(left)
     together = options.joint == "exact" and are_known(problem, problem.operands)
     first = True
-    for one in innermost.values():
-        if one is not None:
-            share = one.of_all if first else one.share  # the second finds what the first has left
+    for omitted in innermost.values():
+        if omitted is not None:
+            share = omitted.of_all if first else omitted.share  # the second finds what the first has left
             first = False
             removed = np.floor(left * share + 1e-9)
             left = left - removed
             if not options.timeloop:  # a compute whose operand is gated takes its cycle; the tool forgets it
-                gated = gated + removed * (1.0 - one.skipping)
+                gated = gated + removed * (1.0 - omitted.skipping)
     if together:
         return _known(problem, traffic, features, innermost, left, gated)
     states = {
@@ -301,9 +309,9 @@ def _known(
     Where neither is looked at before, pairs of which both are absent do not come; of what is left to one of
     them the other is missing.
     """
-    one, other = problem.operands
+    first, other = problem.operands
     total = traffic.computes.astype(np.float64)
-    actual = np.minimum(np.rint(total * scalars_there(problem, one, other)), left)
+    actual = np.minimum(np.rint(total * scalars_there(problem, first, other)), left)
     rest, absent = left - actual, np.zeros_like(left)
     stored = [(traffic.chains[tensor][-1], tensor) in features.formats for tensor in problem.operands]
     if all(stored) and not any(innermost.values()):
@@ -336,9 +344,9 @@ def _states(
     density = np.full(len(traffic.steps), problem.densities[tensor].exact)
     if options.timeloop:
         density = np.round(density, 6)
-    for other, one in innermost.items():
-        if other != tensor and one is not None and tensor in one.leaders:
-            share = np.round(one.share, 6) if options.timeloop else one.share
+    for other, saved in innermost.items():
+        if other != tensor and saved is not None and tensor in saved.leaders:
+            share = np.round(saved.share, 6) if options.timeloop else saved.share
             rest = 1.0 - share
             density = np.divide(density, rest, out=np.ones_like(rest), where=rest > 0)
     present = np.minimum(density, 1.0)
@@ -355,13 +363,13 @@ def _by_state(
     idle = np.zeros_like(left)
     for chosen in product((PRESENT, ZERO, ABSENT), repeat=len(states)):
         some = left.copy()
-        for state, one in zip(states, chosen, strict=True):
-            some = some * state[one]
-        if all(one == ABSENT for one in chosen):
+        for state, state_ in zip(states, chosen, strict=True):
+            some = some * state[state_]
+        if all(state == ABSENT for state in chosen):
             absent = absent + some
         elif ABSENT in chosen and features.compute_skipping:
             skipped = skipped + some
         elif chosen != (PRESENT,) * len(states) and features.compute_gating:
             idle = idle + some
-    skipped, idle, absent = (np.floor(one + 1e-9) for one in (skipped, idle, absent))
+    skipped, idle, absent = (np.floor(count + 1e-9) for count in (skipped, idle, absent))
     return Computes(left - skipped - idle - absent, gated + idle, skipped, absent)

@@ -101,24 +101,24 @@ class Nest:
     def held(self) -> tuple[frozenset[str], ...]:
         """The tensors that each level holds."""
         return tuple(
-            frozenset(one.tensor for one in self.einsum.bindings.storage if one.component == name)
+            frozenset(binding.tensor for binding in self.einsum.bindings.storage if binding.component == name)
             for name in self.levels
         )
 
     def format(self, name: str) -> Format:
         """How a tensor is stored, in memory and so in all levels."""
-        bound = next(one for one in self.einsum.bindings.storage if one.tensor == name)
+        bound = next(binding for binding in self.einsum.bindings.storage if binding.tensor == name)
         return self.specification.tensors[name].formats[bound.format]
 
     def leaders(self, level: int, configuration: Configuration) -> tuple[str, ...]:
         """The operands that the other is skipped by: of the intersectors at the level's loops."""
         names = {loop.name for loop in self.at(level)}
-        found: set[str] = set()
-        for one in self.einsum.bindings.intersectors:
-            if one.rank in names:
-                kind = configuration.components[one.component].intersection
-                found |= {str(one.leader)} if kind == "leader-follower" else set(self.operands)
-        return tuple(name for name in self.operands if name in found)
+        leaders: set[str] = set()
+        for intersector in self.einsum.bindings.intersectors:
+            if intersector.rank in names:
+                kind = configuration.components[intersector.component].intersection
+                leaders |= {str(intersector.leader)} if kind == "leader-follower" else set(self.operands)
+        return tuple(name for name in self.operands if name in leaders)
 
 
 def nest_of(specification: Specification, shapes: Mapping[str, int]) -> Nest:
@@ -150,36 +150,46 @@ def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
     if isinstance(equation, Equation) and isinstance(equation.expression, Operation):
         parts, ranks = equation.expression.operands, len(equation.output.ranks)
         if equation.expression.operator == "*" and len(parts) == 2 and ranks == 2:
-            one, other = parts
-            if isinstance(one, Access) and isinstance(other, Access) and _is_product(equation, one, other):
-                return one.tensor, other.tensor
+            first, other = parts
+            if (
+                isinstance(first, Access)
+                and isinstance(other, Access)
+                and _is_product(equation, first, other)
+            ):
+                return first.tensor, other.tensor
     raise _refused(specification, f"{equation.text} is no product of two matrices")
 
 
-def _is_product(equation: Equation, one: Access, other: Access) -> bool:
+def _is_product(equation: Equation, first: Access, other: Access) -> bool:
     """Whether each operand has two ranks, one of them the other's and one the output's."""
-    ranks = [set(access.ranks) for access in (one, other, equation.output)]
+    ranks = [set(access.ranks) for access in (first, other, equation.output)]
     pairs = [ranks[0] & ranks[1], ranks[0] & ranks[2], ranks[1] & ranks[2]]
-    plain = all(index.rank for access in (one, other, equation.output) for index in access.indices)
+    plain = all(index.rank for access in (first, other, equation.output) for index in access.indices)
     return plain and all(len(pair) == 1 for pair in pairs) and len(set.union(*ranks)) == 3
 
 
 def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, int]) -> Iterator[Loop]:
     """The loops with their bounds, outer to inner."""
-    found = {rank: (rank, shapes[rank]) for rank in einsum.ranks}
+    extents = {rank: (rank, shapes[rank]) for rank in einsum.ranks}
     for part in einsum.partitioning:
-        if not isinstance(part, Split) or not all(isinstance(one, UniformShape) for one in part.directives):
+        if not isinstance(part, Split) or not all(
+            isinstance(directive, UniformShape) for directive in part.directives
+        ):
             raise _refused(specification, "it flattens ranks, or cuts them by elements and not by shape")
         bounds = _bounds(specification, part, shapes[part.rank])
-        found |= {name: (part.rank, bound) for name, bound in zip(part.names, bounds, strict=True)}
-    space = {one.rank for one in einsum.spacetime.space} if einsum.spacetime else set()
+        extents |= {name: (part.rank, bound) for name, bound in zip(part.names, bounds, strict=True)}
+    space = {stamp.rank for stamp in einsum.spacetime.space} if einsum.spacetime else set()
     for name in einsum.loop_order:
-        yield Loop(name, *found[name], name in space)
+        yield Loop(name, *extents[name], name in space)
 
 
 def _bounds(specification: Specification, part: Split, shape: int) -> list[int]:
     """Of the pieces of a rank, outer to inner; a piece that is longer than the rank ends where that does."""
-    sizes = [one.size for one in part.directives if isinstance(one, UniformShape) and one.size]
+    sizes = [
+        directive.size
+        for directive in part.directives
+        if isinstance(directive, UniformShape) and directive.size
+    ]
     if len(sizes) < len(part.directives) or any(outer % inner for outer, inner in pairwise(sizes)):
         raise _refused(specification, f"the pieces of {part.rank} are no multiples of each other: {sizes}")
     return [-(-min(outer, shape) // inner) for outer, inner in pairwise([shape, *sizes, 1])]
@@ -192,12 +202,12 @@ def _levels(
     components = specification.configurations[einsum.bindings.config].components
     names = [loop.name for loop in loops]
     ends: dict[str, int] = {}
-    for one in einsum.bindings.storage:
-        kind = components[one.component].kind
+    for binding in einsum.bindings.storage:
+        kind = components[binding.component].kind
         if kind == "Cache":
-            raise _refused(specification, f"what its cache {one.component} holds, no loop says")
-        end = names.index(one.evict_on) + 1 if one.evict_on in names else 0
-        ends[one.component] = max(end, ends.get(one.component, 0))
+            raise _refused(specification, f"what its cache {binding.component} holds, no loop says")
+        end = names.index(binding.evict_on) + 1 if binding.evict_on in names else 0
+        ends[binding.component] = max(end, ends.get(binding.component, 0))
     levels = sorted(ends, key=ends.__getitem__)
     if not levels or components[levels[0]].kind != "DRAM" or len(set(ends.values())) < len(ends):
         raise _refused(specification, "it needs a memory, and buffers inside of different loops")
@@ -219,13 +229,13 @@ def _check_held(nest: Nest, level: int) -> None:
     for name in sorted(nest.held[level]):
         moving = [loop.name for loop in outside if loop.dimension in nest.tensors[name]]
         wanted = moving[-1] if moving else None
-        for one in _bindings(nest, level, name):
-            if one.evict_on not in (wanted, None) or (wanted and one.evict_on is None):
-                reason = f"{one.component} evicts {name} on {one.evict_on}, and {wanted} moves it"
+        for binding in _bindings(nest, level, name):
+            if binding.evict_on not in (wanted, None) or (wanted and binding.evict_on is None):
+                reason = f"{binding.component} evicts {name} on {binding.evict_on}, and {wanted} moves it"
                 raise _refused(nest.specification, reason)
 
 
 def _bindings(nest: Nest, level: int, tensor: str) -> Iterator[StorageBinding]:
-    for one in nest.einsum.bindings.storage:
-        if one.component == nest.levels[level] and one.tensor == tensor:
-            yield one
+    for binding in nest.einsum.bindings.storage:
+        if binding.component == nest.levels[level] and binding.tensor == tensor:
+            yield binding

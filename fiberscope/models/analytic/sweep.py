@@ -95,7 +95,7 @@ def density_sweep(
     """
     case = read_case(paths, settings)
     problem = case.design.problem
-    names = [one.name for one in problem.tensors]
+    names = [operand.name for operand in problem.tensors]
     if tensor not in names:
         raise InputError(f"{case.name}: there is no data space {tensor}; {nearest(tensor, names)}")
     if distribution not in MODELS:
@@ -110,11 +110,11 @@ def density_sweep(
             models = list(problem.densities)
             models[number] = MODELS[distribution](problem.shape(number), density)
             design = replace(case.design, problem=replace(problem, densities=tuple(models)))
-            found = evaluate_many(design, mappings, traffic)
-            traffic = found.traffic
-            if found.valid[0]:
-                yield Point(density, int(found.cycles[0]), float(found.energy_pj[0]))
+            evaluation = evaluate_many(design, mappings, traffic)
+            traffic = evaluation.traffic
+            if evaluation.valid[0]:
+                yield Point(density, int(evaluation.cycles[0]), float(evaluation.energy_pj[0]))
             else:
-                yield Point(density, None, None, found.explained())
+                yield Point(density, None, None, evaluation.explained())
 
     return DensitySweep(case.name, tensor, tuple(points()))

@@ -79,7 +79,7 @@ def probability_none(elements: ArrayLike, nonzeros: ArrayLike, drawn: ArrayLike)
     of their size cancels.
     """
     total, some, many = np.broadcast_arrays(
-        *(np.asarray(one, np.float64) for one in (elements, nonzeros, drawn))
+        *(np.asarray(number, np.float64) for number in (elements, nonzeros, drawn))
     )
     few, more = np.minimum(some, many), np.maximum(some, many)
     none = np.zeros(total.shape)

@@ -44,14 +44,14 @@ def _fed(points: MergedPoints, into: Links, out_of: Links) -> list[StreamBlock]:
 
     None of them sends anything into another clock.
     """
-    found: list[StreamBlock] = [points]
-    known = {points.name}
-    for block in found:
+    blocks: list[StreamBlock] = [points]
+    names = {points.name}
+    for block in blocks:
         for link in out_of[block.name]:
             reader = link.consumer.component
-            fed = all(one.producer.component.name in known for one in into[reader.name])
-            together = all(one.consumer.component._clock is points._clock for one in out_of[reader.name])
-            if isinstance(reader, StreamBlock) and fed and together and reader.name not in known:
-                found.append(reader)
-                known.add(reader.name)
-    return found
+            fed = all(link.producer.component.name in names for link in into[reader.name])
+            together = all(link.consumer.component._clock is points._clock for link in out_of[reader.name])
+            if isinstance(reader, StreamBlock) and fed and together and reader.name not in names:
+                blocks.append(reader)
+                names.add(reader.name)
+    return blocks

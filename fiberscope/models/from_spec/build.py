@@ -17,7 +17,7 @@ Trees = Mapping[str, FiberTree]
 
 
 def graphs_of(
-    specification: Specification, tensors: Trees, made: Callable[[], Trees] | None = None
+    specification: Specification, tensors: Trees, intermediate: Callable[[], Trees] | None = None
 ) -> list[tuple[Stage, Lowered]]:
     """The stages of a specification with their graphs.
 
@@ -32,17 +32,17 @@ def graphs_of(
         InputError: tensors do not fit the specification.
     """
     stages = stages_of(specification)
-    known = made() if made is not None and len(stages) > 1 else tensors
-    return [(stage, _graph(specification, stage, known)) for stage in stages]
+    trees = intermediate() if intermediate is not None and len(stages) > 1 else tensors
+    return [(stage, _graph(specification, stage, trees)) for stage in stages]
 
 
 def _graph(specification: Specification, stage: Stage, tensors: Trees) -> Lowered:
-    known, reads = dict(tensors), []
+    trees, reads = dict(tensors), []
     handed = stage.einsums[0].output if stage.merger else ""
     for einsum in stage.einsums:
-        reads.append(walked(specification, einsum, known, stage.outer, handed))
-        if einsum.output == handed and handed not in known:
-            known[einsum.output] = _empty(specification, reads[-1].mapped)
+        reads.append(walked(specification, einsum, trees, stage.outer, handed))
+        if einsum.output == handed and handed not in trees:
+            trees[einsum.output] = _empty(specification, reads[-1].mapped)
     return lowered(specification, stage, reads)
 
 

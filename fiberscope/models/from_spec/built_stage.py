@@ -59,8 +59,10 @@ class BuiltStage:
         graph = replace(graph, tensors=of_type(machine.value_type, graph.tensors))
         self.machine, self.stage, self.graph = machine, stage, graph
         context = Context(graph.graph, graph.tensors, 0)
-        inside_has = {what: one.at_instances(stage.outer[-1]) for what, one in chains.items() if stage.outer}
-        outside_has = {what: one.in_front() for what, one in chains.items()}
+        inside_has = {
+            what: chain.at_instances(stage.outer[-1]) for what, chain in chains.items() if stage.outer
+        }
+        outside_has = {what: chain.in_front() for what, chain in chains.items()}
         self.memory = StageMemory(stores, stage, graph, inside_has or chains, context.nests)
         in_front = StageMemory(stores, stage, graph, outside_has, context.nests, machine.walking)
         nodes = graph.graph.nodes.values()
@@ -87,9 +89,12 @@ class BuiltStage:
             Cut,
             f"{prefix}cut",
             self.stage.instances,
-            [CARRIES[one.kind] for one in crossings],
+            [CARRIES[crossing.kind] for crossing in crossings],
             tasks=self.machine.parameters.timing.tasks,
-            required=[None if one.segments is None else integers_of(one.segments) for one in crossings],
+            required=[
+                None if crossing.segments is None else integers_of(crossing.segments)
+                for crossing in crossings
+            ],
             static=self.machine.parameters.timing.dispatch == "static",
             near=self.machine.parameters.timing.dispatch == "near",
         )
@@ -97,10 +102,10 @@ class BuiltStage:
     def _add_sums(self, prefix: str) -> TaskSum:
         """What adds tasks up; which instance has each of them it is told by the cut."""
         crossings, elements = self.graph.crossings, self.cut.elements
-        outer = [elements[place] for place, one in enumerate(crossings) if one.kept]
-        told = self.stage.outer[: self.stage.rounds]
-        rounds = [elements[place] for place, one in enumerate(crossings) if one.loop in told]
-        groups = [elements[place] for place, one in enumerate(crossings) if one.groups]
+        outer = [elements[place] for place, crossing in enumerate(crossings) if crossing.kept]
+        round_loops = self.stage.outer[: self.stage.rounds]
+        rounds = [elements[place] for place, crossing in enumerate(crossings) if crossing.loop in round_loops]
+        groups = [elements[place] for place, crossing in enumerate(crossings) if crossing.groups]
         name = f"{prefix}{self.graph.names[self._output.name]}"
         sums = self.machine.add(
             TaskSum,
@@ -122,10 +127,10 @@ class BuiltStage:
         again = self.stage.rounds > 0
         capacity = None if again else self.machine.parameters.timing.capacity
         leaf, name, connect = self.leaves[place].name, f"{called}.{place}", self.machine.kernel.connect
-        for number, one in enumerate(self.memory.sum_writers(leaf, place, name, again=again)):
-            connect(sums, f"out_element{place}[{number}]", one, "in_stream", capacity=capacity)
+        for number, writer in enumerate(self.memory.sum_writers(leaf, place, name, again=again)):
+            connect(sums, f"out_element{place}[{number}]", writer, "in_stream", capacity=capacity)
             if again:
-                connect(sums, f"out_again{place}[{number}]", one, "in_again", capacity=None)
+                connect(sums, f"out_again{place}[{number}]", writer, "in_again", capacity=None)
 
     @property
     def _output(self) -> Node:
@@ -199,13 +204,13 @@ class BuiltStage:
 
     def operations(self) -> dict[str, int]:
         """Of the blocks of all its instances."""
-        found = Counter[str]()
+        operations = Counter[str]()
         for leaf in (self.outside, *self.leaves):
             for name, block in leaf.blocks.items():
-                _count(found, leaf.nodes[name], block.counters(), block)
+                _count(operations, leaf.nodes[name], block.counters(), block)
         if self.sums is not None:
-            found["add"] += self.sums.additions
-        return dict(found)
+            operations["add"] += self.sums.additions
+        return dict(operations)
 
     def output(self) -> FiberTree:
         """What the instances wrote, put together by the coordinates of their tasks."""
@@ -225,22 +230,22 @@ class BuiltStage:
         """Coordinates by loop and values of each instance's writers."""
         owners = np.array(self.cut.owner.integers(), np.int64)
         outer = {
-            one.loop: np.array(self.cut.elements[place].integers(), np.int64)
-            for place, one in enumerate(self.graph.crossings)
-            if one.kept
+            crossing.loop: np.array(self.cut.elements[place].integers(), np.int64)
+            for place, crossing in enumerate(self.graph.crossings)
+            if crossing.kept
         }
-        found = []
+        entries = []
         for place, leaf in enumerate(self.leaves):
             own = owners == place
             if own.any():
                 columns = {loop: column[own] for loop, column in outer.items()}
-                found.append(_written(leaf, int(own.sum()), columns, self.graph.loops))
-        return found
+                entries.append(_written(leaf, int(own.sum()), columns, self.graph.loops))
+        return entries
 
     def _added(self) -> list[Part]:
         """The same of the sums over all tasks."""
         assert self.sums is not None  # it is asked for where there are such
-        loops = [one.loop for one in self.graph.crossings if one.kept]
+        loops = [crossing.loop for crossing in self.graph.crossings if crossing.kept]
         loops += self.graph.loops
         points = np.array(list(self.sums.sums), np.int64).reshape(len(self.sums.sums), len(loops))
         columns = dict(zip(loops, points.T, strict=True))
@@ -262,26 +267,26 @@ def _written(leaf: Leaf, tasks: int, outer: Mapping[str, Integers], loops: Seque
     columns, _positions = elements_of(levels)
     values = next(leaf.blocks[node.name] for node in writers if node.writes_values)
     task = columns[0]
-    found = {loop: column[task] for loop, column in outer.items()}
-    found |= dict(zip(loops, columns[2:], strict=True))
-    return found, np.array(values.values, np.float64)  # type: ignore[attr-defined]
+    columns_by_loop = {loop: column[task] for loop, column in outer.items()}
+    columns_by_loop |= dict(zip(loops, columns[2:], strict=True))
+    return columns_by_loop, np.array(values.values, np.float64)  # type: ignore[attr-defined]
 
 
 def _joined(columns: Sequence[Integers]) -> Integers:
     return np.concatenate(columns) if columns else np.zeros(0, np.int64)
 
 
-def _count(found: Counter[str], node: Node, counters: Mapping[str, int], block: Component) -> None:
+def _count(operations: Counter[str], node: Node, counters: Mapping[str, int], block: Component) -> None:
     """Add what a block did to the operations."""
     if "operations" in counters:
-        found[node.primitive.counted] += counters["operations"]
+        operations[node.primitive.counted] += counters["operations"]
     if "reductions" in counters:
-        found["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
+        operations["add"] += counters["reductions"] - block.missing - block.filled  # type: ignore[attr-defined]
     if "points" in counters and "elements" in counters:
-        found["add"] += counters["points"] - counters["elements"]
+        operations["add"] += counters["points"] - counters["elements"]
     if "additions" in counters:
-        found["add"] += counters["additions"]
+        operations["add"] += counters["additions"]
     if "steps" in counters:
-        found["intersect"] += counters["steps"]
+        operations["intersect"] += counters["steps"]
     if "merged" in counters and "lists" in counters:
-        found["merge"] += counters["merged"]
+        operations["merge"] += counters["merged"]

@@ -69,20 +69,20 @@ def chains_of(specification: Specification, stage: Stage, orders: Mapping[str, t
         stage: what runs.
         orders: of each tensor, by the names that the graph has for it, its ranks as its tree has them.
     """
-    found: dict[tuple[str, str, str], list[StorageBinding]] = {}
-    bindings = [one for einsum in stage.einsums for one in einsum.bindings.storage]
+    storage_bindings: dict[tuple[str, str, str], list[StorageBinding]] = {}
+    bindings = [binding for einsum in stage.einsums for binding in einsum.bindings.storage]
     for name, order in orders.items():
-        for one in bindings:
-            stored = specification.tensors[one.tensor].formats[one.format]
-            if one.tensor == base_name(name) and stored.rank_order == order:
-                found.setdefault((name, one.rank, one.kind), []).append(one)
-    chains = {what: _chain(specification, stage, bindings) for what, bindings in found.items()}
+        for binding in bindings:
+            stored = specification.tensors[binding.tensor].formats[binding.format]
+            if binding.tensor == base_name(name) and stored.rank_order == order:
+                storage_bindings.setdefault((name, binding.rank, binding.kind), []).append(binding)
+    chains = {what: _chain(specification, stage, bindings) for what, bindings in storage_bindings.items()}
     return {what: chain for what, chain in chains.items() if chain is not None and chain.bits}
 
 
 def _chain(specification: Specification, stage: Stage, bindings: list[StorageBinding]) -> Chain | None:
     components = specification.configurations[stage.einsums[0].bindings.config].components
-    by_name = {one.component: one for one in reversed(bindings)}
+    by_name = {binding.component: binding for binding in reversed(bindings)}
     path = [component for name, component in components.items() if name in by_name]
     if path[0].kind != "DRAM" or len(path) == 1:
         return None
@@ -94,8 +94,8 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
         format=stored,
         bits=bits_of(stored, first.kind),
         width=path[1].width,
-        shared=next((one.name for one in reversed(path) if is_shared(one, stage)), ""),
-        cached=any(one.kind == "Cache" for one in path),
+        shared=next((component.name for component in reversed(path) if is_shared(component, stage)), ""),
+        cached=any(component.kind == "Cache" for component in path),
         kept=kept,
         evict_on="" if last.evict_on in (None, "root") else str(last.evict_on),
         buffer=(beside.name, beside.depth * beside.width) if kept and beside.depth is not None else None,

@@ -81,7 +81,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
 
     def component(self, name: str) -> Unit:
         """One of the architecture's by its name."""
-        return next(one for one in self._components() if one.name == name)
+        return next(unit for unit in self._components() if unit.name == name)
 
     def _components(self) -> Iterator[Unit]:
         for stage in self._stages:

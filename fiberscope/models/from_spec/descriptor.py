@@ -59,7 +59,7 @@ def machine_of(name: str) -> Accelerator[Any]:
     called = Path(asked).stem
     graphs = graphs_of(outline, {name: _unit(outline, name) for name in outline.tensors})
     units = units_in(outline, graphs)
-    told = {
+    attributes = {
         "specification": asked,
         "title": "; ".join(einsum.equation.text for einsum in outline.einsums),
         "tensors": outline.inputs,
@@ -79,7 +79,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         costs=SHIPPED.with_name("costs.yaml"),
         areas=lambda model: areas_of(model.specification),
         workers=_workers(graphs),
-        solves=(type("Cascade", (Cascade,), told),),
+        solves=(type("Cascade", (Cascade,), attributes),),
     )
 
 
@@ -108,21 +108,29 @@ def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> di
     Raises:
         ConfigurationError: one that stands for no block alone, or that cannot be had.
     """
-    components = [part for one in outline.configurations.values() for part in one.components.values()]
-    found = {}
+    components = [
+        part
+        for configuration in outline.configurations.values()
+        for part in configuration.components.values()
+    ]
+    own_parts = {}
     for below, key, node in _timing(drafted, outline):
         if key != PART:
             continue
         place = place_of(drafted.source.file, node)
-        meant = {one.name for one in components if below in (one.name, one.kind)} & units.keys()
+        meant = {
+            component.name for component in components if below in (component.name, component.kind)
+        } & units.keys()
         if not meant:
             there = nearest(below, units) if units else "it has none"
             raise ConfigurationError(
                 f"{place}: a part takes a block's place, and {below or 'this'} is none; {there}"
             )
         for name in sorted(meant):
-            found[name] = own_part(node, place, drafted.source.path.parent, units[name], drafted.source.name)
-    return found
+            own_parts[name] = own_part(
+                node, place, drafted.source.path.parent, units[name], drafted.source.name
+            )
+    return own_parts
 
 
 def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
@@ -131,7 +139,11 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
     Raises:
         ConfigurationError: there is none of such a name.
     """
-    units = [part for one in outline.configurations.values() for part in one.components.values()]
+    units = [
+        part
+        for configuration in outline.configurations.values()
+        for part in configuration.components.values()
+    ]
     names = {name for unit in units for name in (*unit.path, unit.kind)}
     for key, node in drafted.source.entries("timing"):
         if not isinstance(node, MappingNode):
@@ -171,7 +183,7 @@ def _configuration(drafted: Draft, outline: Specification) -> type[Configuration
     if drafted.machine is not None:
         base = drafted.machine[0].configuration
         return create_model("Mapped", __base__=base, timing=(Timing, ...), value=(ValueName, ...), **symbols)
-    clocks = [one.clock_frequency for one in outline.configurations.values()]
+    clocks = [configuration.clock_frequency for configuration in outline.configurations.values()]
     clock: Any = (Hertz, int(clocks[0]) if clocks else ONE_GIGAHERTZ)
     return create_model("Mapped", __base__=MappedParameters, clock=clock, **symbols)
 
@@ -193,9 +205,9 @@ def _built(
 
 def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
     """What the specification is read with: all but the section of our own, and symbols that have a value."""
-    dumped, found = parameters.model_dump(mode="json"), {}
+    dumped, settings = parameters.model_dump(mode="json"), {}
     for key in leaf_keys(type(parameters)):
         value: Any = reduce(lambda section, name: section[name], key.split("."), dumped)
         if not is_own(key, type(parameters)) and not (key in symbols and value is None):
-            found[key] = value
-    return found
+            settings[key] = value
+    return settings

@@ -167,7 +167,7 @@ class Leaf:
 
     def _keep_sums(self, node: Node, name: str) -> None:
         """About what adds runs up: sums that are merged again pass by the multiplier, and are stored."""
-        swap = next(one for one in self.nodes.values() if one.type == "swap")
+        swap = next(candidate for candidate in self.nodes.values() if candidate.type == "swap")
         ways, points = cast(FiberWays, self.blocks[swap.name]), self._outputs[swap.name, "outer"][0]
         runs, connect = self.blocks[node.name], self.machine.kernel.connect
         either = self.machine.add(Either, f"{name}.operands")
@@ -187,8 +187,8 @@ class Leaf:
 
     def input(self, node: Node, port: str) -> End:
         """Where a stream into a block goes: to it, or to what makes its references wait for memory."""
-        known = self._inputs.get((node.name, port))
-        end = known or (self.blocks[node.name], node.primitive.input_port(node, port))
+        replaced = self._inputs.get((node.name, port))
+        end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
         for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
             self._wire((fetch, "out_ref[0]"), end)
             end = fetch, "in_ref"
@@ -196,8 +196,8 @@ class Leaf:
 
     def output(self, node: Node, port: str) -> End:
         """The port for one more consumer of an output."""
-        known = self._outputs.get((node.name, port))
-        block, name = known or (self.blocks[node.name], node.primitive.output_port(node, port))
+        replaced = self._outputs.get((node.name, port))
+        block, name = replaced or (self.blocks[node.name], node.primitive.output_port(node, port))
         number = self._consumers[block, name]
         self._consumers[block, name] += 1
         return block, f"{name}[{number}]"

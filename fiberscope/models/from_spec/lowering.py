@@ -130,7 +130,7 @@ class _Lowering:
     def __init__(self, specification: Specification, stage: Stage, walked: Sequence[Walked]) -> None:
         self._specification, self._stage, self._walked = specification, stage, walked
         self._writing = walked[-1]
-        formats = {name: one.format for each in reversed(walked) for name, one in each.tensors.items()}
+        formats = {name: tensor.format for each in reversed(walked) for name, tensor in each.tensors.items()}
         self._graph = Graph(formats)
         self._terms = [term_of(self._expression(each), formats) for each in walked]
         self._blocks = TaskBlocks(self._graph, 1, sized(self._terms[0]))
@@ -161,13 +161,15 @@ class _Lowering:
             sums,
             written,
             self._writing.mapped,
-            {name: one for each in reversed(self._walked) for name, one in each.tensors.items()},
+            {name: tensor for each in reversed(self._walked) for name, tensor in each.tensors.items()},
             self._orders(),
         )
 
     def _orders(self) -> dict[str, tuple[str, ...]]:
         mapped, output = self._writing.mapped, self._writing.mapped.einsum.output
-        read = {one.tensor: one.variables for each in reversed(self._walked) for one in each.accesses}
+        read = {
+            access.tensor: access.variables for each in reversed(self._walked) for access in each.accesses
+        }
         tensor = self._specification.tensors[output]
         uses = uses_of(mapped.equation.output, tensor.ranks)
         return {
@@ -193,9 +195,9 @@ class _Lowering:
             segments = self._segments_below(operand) if operand in needed else None
             operand.references = self._cross(node, wire, Crossing("ref", segments=segments))
         for place, loop in enumerate(loops):
-            kept, told = loop.variable in self._kept(), place < self._stage.rounds
+            kept, by_round = loop.variable in self._kept(), place < self._stage.rounds
             groups = self._stage.eager and self._gives_output(loop.variable)
-            if kept or told or groups:
+            if kept or by_round or groups:
                 self._cross(node, self._held(loops[place:]), Crossing("crd", loop.variable, kept, groups))
         return node
 
@@ -278,15 +280,15 @@ class _Lowering:
             raise self._refusal(
                 f"{self._stage.einsums[0].output} is merged, and is no take of one tensor's fibers of {lower}"
             )
-        return having[0], {one.access.tensor: one for one in operands if one is not having[0]}
+        return having[0], {operand.access.tensor: operand for operand in operands if operand is not having[0]}
 
     def _output_of_first(self) -> Operand:
         output = self._stage.einsums[0].output
-        return next(one for one in operands_in(self._terms[1]) if one.access.tensor == output)
+        return next(operand for operand in operands_in(self._terms[1]) if operand.access.tensor == output)
 
     def _met(self, others: Mapping[str, Operand]) -> dict[str, list[Operand]]:
         """What the second Einsum reads beside the merged tensor: each must have been met on the way."""
-        found: dict[str, list[Operand]] = {}
+        operands: dict[str, list[Operand]] = {}
         handed = self._stage.einsums[0].output
         for operand in operands_in(self._terms[1]):
             name = operand.access.tensor
@@ -295,8 +297,8 @@ class _Lowering:
             before = others.get(base_name(name))
             if before is None or set(before.access.variables) != set(operand.access.variables):
                 raise self._refusal(f"{name} is read behind a merger, and was not met in front of it")
-            found.setdefault(before.access.tensor, []).append(operand)
-        return found
+            operands.setdefault(before.access.tensor, []).append(operand)
+        return operands
 
     def _swap(self, chosen: Operand, loop: Loop, lower: str, carried: Sequence[Operand]) -> Node:
         merger = self._stage.merger
@@ -305,7 +307,7 @@ class _Lowering:
         if radix is None:
             raise self._refusal(f"{merger.name} compares heads without a bound, and takes so many lists")
         inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": chosen.references}
-        inputs |= {f"carried[{place}]": one.references for place, one in enumerate(carried)}
+        inputs |= {f"carried[{place}]": scan.references for place, scan in enumerate(carried)}
         return self._blocks.add(
             "swap",
             inputs,
@@ -352,5 +354,5 @@ def _needed(term: Term) -> Iterator[Operand]:
     if isinstance(term, Operand):
         yield term
     elif isinstance(term, Function) and not term.adds:
-        for one in term.terms:
-            yield from _needed(one)
+        for factor in term.terms:
+            yield from _needed(factor)

@@ -64,21 +64,22 @@ class MappedMachine(MappedComposition):
         self.stores.build()
         if isinstance(self.kernel, StandInKernel) and not parts:
             work_ahead(
-                self.kernel, [one for stage in self.stages for leaf in stage.leaves for one in leaf.merges]
+                self.kernel,
+                [merge for stage in self.stages for leaf in stage.leaves for merge in leaf.merges],
             )
         self.build()
 
     def result(self) -> Made:
         """The outputs as the instances wrote them."""
-        outputs = {one.graph.einsum.output: one.output() for one in self.stages}
+        outputs = {stage.graph.einsum.output: stage.output() for stage in self.stages}
         return Made(self.specification, outputs)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions, steps of intersectors that skip, and elements merged."""
-        found = Counter({"multiply": 0, "add": 0})
+        operations = Counter({"multiply": 0, "add": 0})
         for stage in self.stages:
-            found.update(stage.operations())
-        return dict(found)
+            operations.update(stage.operations())
+        return dict(operations)
 
     @property
     def tensors(self) -> Mapping[str, Sequence[int]]:
@@ -88,19 +89,19 @@ class MappedMachine(MappedComposition):
     @property
     def memory_parameters(self) -> MemoryParameters:
         """Those of the machine that the file refers to, or channels for the file's bandwidth."""
-        given = self.parameters.memory
-        if isinstance(given, MemoryParameters):
-            return given
-        memory = next(one for one in self._components() if one.kind == "DRAM")
-        asked = int((memory.bandwidth or 8 * given.bandwidth) / 8)
-        channels = -(-asked // given.bandwidth)
-        step = MEGAHERTZ * 2 * given.width // 8  # bytes a second: two transfers a cycle
+        parameters = self.parameters.memory
+        if isinstance(parameters, MemoryParameters):
+            return parameters
+        memory = next(component for component in self._components() if component.kind == "DRAM")
+        asked = int((memory.bandwidth or 8 * parameters.bandwidth) / 8)
+        channels = -(-asked // parameters.bandwidth)
+        step = MEGAHERTZ * 2 * parameters.width // 8  # bytes a second: two transfers a cycle
         line = self.stores.line
         changed = {
             "bandwidth": max(1, round(asked / channels / step)) * step,
-            "interleave": -(-given.interleave // line) * line,
+            "interleave": -(-parameters.interleave // line) * line,
         }
-        return MemoryParameters(channels=channels, **{**given.model_dump(mode="json"), **changed})
+        return MemoryParameters(channels=channels, **{**parameters.model_dump(mode="json"), **changed})
 
     def layouts(self) -> Sequence[Layout]:
         """Operands, and an area of each output's arrays for each instance."""
@@ -108,7 +109,7 @@ class MappedMachine(MappedComposition):
 
     def traffic_minimum_bytes(self) -> int:
         """The arrays of the operands, each once; what is written is known when it has been."""
-        return sum(one.size for one in self.stores.layouts if one.role is Role.OPERAND)
+        return sum(layout.size for layout in self.stores.layouts if layout.role is Role.OPERAND)
 
     def progress(self) -> tuple[int, int]:
         """Tasks that have ended, and those that have been dealt."""

@@ -131,23 +131,23 @@ class MappedMemory:
     def _concentrated(self, leaf: str, port: _Port, first: int) -> User:
         connect, queue = self.machine.kernel.connect, self.timing.queue
         both = [*port.readers, *port.writers]
-        one = self.machine.add(Concentrator, f"{leaf}memory_port", first)
+        concentrator = self.machine.add(Concentrator, f"{leaf}memory_port", first)
         for place, (block, requests, replies) in enumerate(both):
-            connect(block, requests, one, f"inputs[{place}]", capacity=queue)
+            connect(block, requests, concentrator, f"inputs[{place}]", capacity=queue)
             if replies:
-                connect(one, f"outputs[{place}]", block, replies, capacity=queue)
-        return one, "requests", "replies"
+                connect(concentrator, f"outputs[{place}]", block, replies, capacity=queue)
+        return concentrator, "requests", "replies"
 
     def _store(self, name: str, askers: Sequence[User], first: int, group: int) -> list[User]:
         """The banks of a shared store, and the network between it and those who ask."""
         banks = self._geometry(name)
-        made = [
-            self.machine.add(self.machine.part("bank", name), one, banks, first + place * group)
-            for place, one in enumerate(numbered(f"{name.lower()}.bank", banks.banks))
+        bank_units = [
+            self.machine.add(self.machine.part("bank", name), bank_name, banks, first + place * group)
+            for place, bank_name in enumerate(numbered(f"{name.lower()}.bank", banks.banks))
         ]
         latency = self.timing.network_latency
-        self.machine.add_network(name.lower(), askers, made, interleave=self.line, latency=latency)
-        return [(one, "memory_requests", "memory_replies") for one in made]
+        self.machine.add_network(name.lower(), askers, bank_units, interleave=self.line, latency=latency)
+        return [(bank, "memory_requests", "memory_replies") for bank in bank_units]
 
     def _geometry(self, name: str) -> FiberCacheSpecification:
         component = self.machine.component(name)

@@ -70,26 +70,26 @@ def walked(
     mapped = Mapped(einsum, rank_shapes(specification, einsum, trees))
     operands = [operand_of(specification, access, trees) for access in accesses(mapped.equation.expression)]
     prepare(mapped, operands)
-    found: dict[str, StoredTensor] = {}
+    tensors: dict[str, StoredTensor] = {}
     read: list[Access] = []
     skipped = skipped_loops(specification, einsum)
     for operand in operands:
-        name = operand.name + "'" * sum(one.partition("'")[0] == operand.name for one in found)
+        name = operand.name + "'" * sum(tensor.partition("'")[0] == operand.name for tensor in tensors)
         if operand.followed and (skipped.intersection(operand.followed) or not _multiplies(mapped)):
             what = f"{operand.name} is cut while the loops run, where another tensor is, and no block cuts"
             raise refuse(specification, f"{einsum.name}: {what}")
         read.append(Access.at(name, operand.ordered.names))
         passed_over = [rank for rank in outer if _is_alone(mapped, operands, operand, rank)]
-        found[name] = _stored(specification, mapped, operand, handed, passed_over)
-    return Walked(mapped, tuple(read), found)
+        tensors[name] = _stored(specification, mapped, operand, handed, passed_over)
+    return Walked(mapped, tuple(read), tensors)
 
 
 def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
     """The ranks that are cut by elements of a tensor."""
     for part in einsum.partitioning:
         if isinstance(part, Split):
-            pieces = (one for one in part.directives if isinstance(one, UniformOccupancy))
-            yield from (part.rank for one in pieces if one.leader == leader)
+            pieces = (directive for directive in part.directives if isinstance(directive, UniformOccupancy))
+            yield from (part.rank for directive in pieces if directive.leader == leader)
 
 
 def _is_alone(mapped: Mapped, operands: Sequence[Operand], operand: Operand, rank: str) -> bool:
@@ -115,7 +115,7 @@ def _stored(
             raise refuse(specification, f"{mapped.einsum.name}: {operand.name} has {rank}, which no loop has")
     tree = operand.ordered.tree.swizzle(names)
     letters = [_letter(specification, mapped, operand, rank) for rank in names]
-    letters = ["s" if rank in passed_over else one for rank, one in zip(names, letters, strict=True)]
+    letters = ["s" if rank in passed_over else letter for rank, letter in zip(names, letters, strict=True)]
     if letters and tree.nonzeros < math.prod(rank.shape for rank in tree.ranks):
         letters[-1] = "s"  # a place without a value would be an operand
     shape = tuple(rank.shape for rank in tree.ranks)
@@ -139,4 +139,7 @@ def _letter(specification: Specification, mapped: Mapped, operand: Operand, rank
 def _is_led(specification: Specification, mapped: Mapped, operand: Operand, rank: str) -> bool:
     """Whether a leader's coordinates are looked up in it."""
     bound = mapped.einsum.bindings
-    return any(one.rank == rank and one.leader not in (None, operand.name) for one in bound.intersectors)
+    return any(
+        intersector.rank == rank and intersector.leader not in (None, operand.name)
+        for intersector in bound.intersectors
+    )

@@ -185,17 +185,19 @@ class StageMemory:
     def ways(self, node: Node) -> list[tuple[Chain, ArrayLines]]:
         """The arrays whose lines a merger's ways read, for one who asks for them next."""
         tensor, place = node["tensor"], int(node["mode"])
-        found: list[tuple[Chain, ArrayLines]] = []
+        chains: list[tuple[Chain, ArrayLines]] = []
         for kind in ("elem", "coord", "payload"):
             chain = self._chain(tensor, place, kind)
             if chain is not None:
                 array = self._array(tensor, place, kind, chain)
                 rows, first = array.rows, integers_of(array.first)
-                before = sum(bool(chain.shared) and one.shared == chain.shared for one, _lines in found)
+                before = sum(
+                    bool(chain.shared) and chain_.shared == chain.shared for chain_, _lines in chains
+                )
                 port = self.memory.port(chain) + before
                 lines = ArrayLines(array.base, rows.line_bytes, first, rows.entries, rows.rows, port)
-                found.append((chain, lines))
-        return found
+                chains.append((chain, lines))
+        return chains
 
     def writers(self, leaf: str, number: int, node: Node, name: str) -> Iterator[LineWriter]:
         """What takes a writer's stream to memory too: coordinates and where their fibers begin, or values.
@@ -251,7 +253,7 @@ class StageMemory:
                 rows = memory.rows(chain)
                 what = (output, self.graph.orders[output], rank, kind)
                 base = memory.area(what, chain, number, again=again)
-                made = memory.machine.add(
+                writer = memory.machine.add(
                     LineKeeper if again else LineWriter,
                     name,
                     base,
@@ -265,5 +267,5 @@ class StageMemory:
                     pages=memory.machine.instances,
                     port=memory.port(chain) if chain.cached else 0,
                 )
-                memory.writes(chain, leaf, made, again=again)
-                yield made
+                memory.writes(chain, leaf, writer, again=again)
+                yield writer

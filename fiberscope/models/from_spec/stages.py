@@ -79,14 +79,14 @@ def stages_of(specification: Specification) -> list[Stage]:
     for einsum in specification.einsums:
         _check(specification, einsum)
     by_name = {einsum.name: einsum for einsum in specification.einsums}
-    found: list[Stage] = []
+    stages: list[Stage] = []
     for names in blocks(specification.einsums):
         left = [by_name[name] for name in names]
         while left:
             stage = _first_stage(specification, left)
-            found.append(stage)
+            stages.append(stage)
             left = left[len(stage.einsums) :]
-    return found
+    return stages
 
 
 def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str]:
@@ -95,7 +95,9 @@ def skipped_loops(specification: Specification, einsum: Einsum) -> frozenset[str
     if not bound.intersectors:
         return frozenset()
     units = specification.configurations[bound.config].components
-    kinds = {one.rank: units[one.component].intersection for one in bound.intersectors}
+    kinds = {
+        intersector.rank: units[intersector.component].intersection for intersector in bound.intersectors
+    }
     return frozenset(rank for rank, kind in kinds.items() if kind == "skip-ahead")
 
 
@@ -144,10 +146,10 @@ def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
     """How many outer loops tell when a buffer above lets the output go, and its style."""
     einsum = stage.einsums[-1]
     components = specification.configurations[einsum.bindings.config].components
-    for one in einsum.bindings.storage:
-        held = is_shared(components[one.component], stage) and one.evict_on in stage.outer
-        if one.tensor == einsum.output and held:
-            return {"rounds": stage.outer.index(str(one.evict_on)) + 1, "eager": one.style == "eager"}
+    for binding in einsum.bindings.storage:
+        held = is_shared(components[binding.component], stage) and binding.evict_on in stage.outer
+        if binding.tensor == einsum.output and held:
+            return {"rounds": stage.outer.index(str(binding.evict_on)) + 1, "eager": binding.style == "eager"}
     return {}
 
 
@@ -169,7 +171,7 @@ def _merger(
     first, second = einsums[:2]
     if _outer(second) != outer or first.output not in second.inputs:
         return None
-    bound = next((one for one in second.bindings.mergers if one.tensor == first.output), None)
+    bound = next((merger for merger in second.bindings.mergers if merger.tensor == first.output), None)
     if bound is None:
         return None
     return specification.configurations[second.bindings.config].components[bound.component]
@@ -183,8 +185,8 @@ def _level(specification: Specification, einsums: Sequence[Einsum], *, parallel:
         if bound.config:
             components = specification.configurations[bound.config].components
             lists = (bound.compute, bound.intersectors, bound.mergers)
-            units += [components[one.component] for bindings in lists for one in bindings]
+            units += [components[binding.component] for bindings in lists for binding in bindings]
     if not units:
         return "pe", 1
-    widest = max(units, key=lambda one: one.all_instances)
+    widest = max(units, key=lambda component: component.all_instances)
     return widest.path[-2].lower(), widest.all_instances if parallel else 1

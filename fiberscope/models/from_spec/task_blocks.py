@@ -32,30 +32,30 @@ class TaskBlocks(Blocks):
         """As of ``Blocks``; of an intersection the dense operands are looked up for what the others have."""
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().joined(iteration, variable, before)
-        operands = [one.operand for one in iteration.parts if isinstance(one, Scan)]
-        listed = [one for one in operands if one.level(variable).lists]
+        operands = [part.operand for part in iteration.parts if isinstance(part, Scan)]
+        listed = [operand for operand in operands if operand.level(variable).lists]
         if variable in self.skips and len(listed) == len(iteration.parts) == PAIR:
             return self._skipping(listed, variable)
-        sought = [one for one in iteration.parts if isinstance(one, Scan) and is_full(one, variable)]
-        others = tuple(one for one in iteration.parts if one not in sought)
+        sought = [part for part in iteration.parts if isinstance(part, Scan) and is_full(part, variable)]
+        others = tuple(part for part in iteration.parts if part not in sought)
         if not sought or not others:
             return super().joined(iteration, variable, before)
         crd, references = super().joined(
             others[0] if len(others) == 1 else Join("intersect", others), variable, before
         )
-        for one in sought:
-            references[one.operand] = self._located(one.operand, variable, crd)
+        for part in sought:
+            references[part.operand] = self._located(part.operand, variable, crd)
         return crd, references
 
     def _skipping(self, operands: Sequence[Operand], variable: str) -> Joined:
         """One unit that reads the fibers of both."""
         inputs: dict[str, Wire | None] = {}
         levels: dict[str, object] = {}
-        for way, one in enumerate(operands):
-            inputs[f"ref[{way}]"] = one.references or Wire(self.add("rootref", {}), "ref")
-            levels |= {f"tensor{way}": one.access.tensor, f"mode{way}": one.dimension(variable)}
+        for way, operand in enumerate(operands):
+            inputs[f"ref[{way}]"] = operand.references or Wire(self.add("rootref", {}), "ref")
+            levels |= {f"tensor{way}": operand.access.tensor, f"mode{way}": operand.dimension(variable)}
         node = self.add(SKIP_AHEAD, inputs, index=variable, **levels)
-        return Wire(node, "crd"), {one: Wire(node, f"ref[{way}]") for way, one in enumerate(operands)}
+        return Wire(node, "crd"), {operand: Wire(node, f"ref[{way}]") for way, operand in enumerate(operands)}
 
     def _located(self, operand: Operand, variable: str, crd: Wire) -> Wire:
         base = None

@@ -43,22 +43,31 @@ def unit_of(stage: Stage, node: Node) -> str:
         return stage.merger.name
     bound = [einsum.bindings for einsum in stage.einsums]
     if node.type == "intersect":
-        found = (one.component for each in bound for one in each.intersectors if one.rank == node["index"])
+        components_of = (
+            intersector.component
+            for each in bound
+            for intersector in each.intersectors
+            if intersector.rank == node["index"]
+        )
     else:
         done = ADDS if node.type == "runsum" else "sub" if node["sub"] == "1" else node.type
-        found = (one.component for each in bound for one in each.compute if one.operation == done)
-    return next(found, "")
+        components_of = (
+            binding.component for each in bound for binding in each.compute if binding.operation == done
+        )
+    return next(components_of, "")
 
 
 def shared(specification: Specification) -> set[str]:
     """The components to which one Einsum's operations are bound that an instance has a block each for."""
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for einsum in specification.einsums:
-        done = Counter(einsum.operators.get(one, one) for one in operators_of(einsum.computed.expression))
+        done = Counter(
+            einsum.operators.get(operator, operator) for operator in operators_of(einsum.computed.expression)
+        )
         done[ADDS] += accumulates(einsum)
-        for one in einsum.bindings.compute:
-            found[einsum.name, one.component] += done[one.operation]
-    return {component for (_einsum, component), count in found.items() if count > 1}
+        for binding in einsum.bindings.compute:
+            counts[einsum.name, binding.component] += done[binding.operation]
+    return {component for (_einsum, component), count in counts.items() if count > 1}
 
 
 def units_in(specification: Specification, stages: Sequence[tuple[Stage, Lowered]]) -> dict[str, str]:
@@ -77,9 +86,9 @@ def _units_in(
         for einsum in stage.einsums:
             bound = einsum.bindings
             components = specification.configurations[bound.config].components if bound.config else {}
-            for one in bound.storage:
-                if components[one.component].kind == "Cache":
-                    yield one.component, "bank"
+            for binding in bound.storage:
+                if components[binding.component].kind == "Cache":
+                    yield binding.component, "bank"
 
 
 @dataclass(frozen=True)
@@ -134,9 +143,9 @@ def own_part(node: YamlNode, where: str, folder: Path, part: str, specification:
     if not name:
         return VerilogPart(path, where, part, specification)
     module = run_file(path)
-    found: PartFactory | None = getattr(module, name, None)
-    if callable(found):
-        return found
-    own = [one for one, value in vars(module).items() if isinstance(value, type)]
+    factory: PartFactory | None = getattr(module, name, None)
+    if callable(factory):
+        return factory
+    own = [class_name for class_name, value in vars(module).items() if isinstance(value, type)]
     advice = nearest(name, own) if own else "it has none"
     raise ConfigurationError(f"{where}: {path} has no class {name}; {advice}")

@@ -54,7 +54,7 @@ def leaf_verilog(
     """
     leaf = _leaf_of(machine, level)
     instance = f"{machine.NAME}.{leaf.name}".removesuffix(".")
-    blocks = {plain(one, instance): one for one in _blocks_of(machine, instance)}
+    blocks = {plain(block, instance): block for block in _blocks_of(machine, instance)}
     nodes = {plain(leaf.blocks[name], instance): node for name, node in leaf.nodes.items()}
     inside = {id(block) for block in blocks.values()}
     links = [
@@ -66,21 +66,21 @@ def leaf_verilog(
     hardware = Hardware(module, blocks, nodes, links, sizes)
     hardware.verilog()  # what has none is refused before a long run
     into = {f"{plain(link.consumer.component, instance)}.{link.consumer.label}": link for link in links}
-    taken, given = watched(machine.kernel, {name: link.channel for name, link in into.items()})
-    made = hardware.verilog()
+    taken, sent = watched(machine.kernel, {name: link.channel for name, link in into.items()})
+    verilog = hardware.verilog()
     offers = {
         exported(end): [
             (cycle + into[end].channel.latency, Token(kind, payload, 0, value))
-            for cycle, kind, payload, value in given[end]
+            for cycle, kind, payload, value in sent[end]
         ]
-        for end in made.entries
+        for end in verilog.entries
     }
     leaves = {
         f"{plain(link.producer.component, instance)}.{link.producer.label}": end for end, link in into.items()
     }
     expected = {end: taken[end] for end, link in into.items() if id(link.consumer.component) in inside}
-    expected |= {end: given[leaves[end]] for end in made.exits}
-    return LeafVerilog(made, offers, expected, machine.kernel.cycle)
+    expected |= {end: sent[leaves[end]] for end in verilog.exits}
+    return LeafVerilog(verilog, offers, expected, machine.kernel.cycle)
 
 
 def _leaf_of(machine: MappedMachine, level: str) -> Leaf:
@@ -89,13 +89,13 @@ def _leaf_of(machine: MappedMachine, level: str) -> Leaf:
     Raises:
         InputError: no tasks are dealt to it.
     """
-    found = {one.stage.level: one.leaves[0] for one in reversed(machine.stages)}
-    if level.lower() not in found:
-        raise InputError(f"no tasks are dealt to {level}; {nearest(level, found)}")
-    return found[level.lower()]
+    leaves_by_level = {stage.stage.level: stage.leaves[0] for stage in reversed(machine.stages)}
+    if level.lower() not in leaves_by_level:
+        raise InputError(f"no tasks are dealt to {level}; {nearest(level, leaves_by_level)}")
+    return leaves_by_level[level.lower()]
 
 
 def _blocks_of(machine: MappedMachine, instance: str) -> Iterator[Component]:
-    for one in machine.kernel.components:
-        if one.name.startswith(f"{instance}.") and not isinstance(one, TaskEnd):
-            yield one
+    for component in machine.kernel.components:
+        if component.name.startswith(f"{instance}.") and not isinstance(component, TaskEnd):
+            yield component

@@ -57,13 +57,13 @@ class Counted:
     """
 
     def __init__(
-        self, kernel: Kernel, tensors: Mapping[str, SparseTensor], known: Known, options: Options
+        self, kernel: Kernel, tensors: Mapping[str, SparseTensor], statistics: Known, options: Options
     ) -> None:
         if not _is_matrix_product(kernel):
             raise InputError(f"model counted is for a product of two matrices, not {kernel}; take joint")
-        self._kernel, self._tensors, self._known, self._options = kernel, tensors, known, options
+        self._kernel, self._tensors, self._known, self._options = kernel, tensors, statistics, options
         (self._summed,) = kernel.contracted
-        self._metric = metric_called(known[kernel.inputs[0]].metric)
+        self._metric = metric_called(statistics[kernel.inputs[0]].metric)
         self._products = self._count_products()
         self._sides: dict[tuple[str, int, int], _Side] = {}
 

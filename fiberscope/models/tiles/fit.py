@@ -45,7 +45,7 @@ class Fitter:
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._known:
             held = [self._held(name, shape) for name in self.kernel.inputs]
-            self._known[key] = max(int(one.max(initial=0)) for one in held)
+            self._known[key] = max(int(occupancy.max(initial=0)) for occupancy in held)
         return self._known[key]
 
     def _held(self, name: str, shape: Shape) -> Integers:
@@ -89,10 +89,10 @@ class Fitter:
                 return None
             by = math.sqrt(factor) if every else factor
             sizes = {index: size * by if index in growing else size for index, size in shape.items()}
-            found = self.rounded(sizes, extents)
-            if self.fits(found):
-                return found, factor
-            factor *= self.capacity / self.fullest(found)
+            enlarged_sizes = self.rounded(sizes, extents)
+            if self.fits(enlarged_sizes):
+                return enlarged_sizes, factor
+            factor *= self.capacity / self.fullest(enlarged_sizes)
         return None
 
     def grown_in_sums(self, shape: Shape, extents: Mapping[str, int]) -> dict[str, int]:
@@ -100,16 +100,16 @@ class Fitter:
 
         Doubled tiles are pairs of whole ones, so that no row is cut anew.
         """
-        found = dict(shape)
+        sizes = dict(shape)
         for index in self.kernel.contracted:
-            steps = list(_doublings(found[index], extents[index]))
+            steps = list(_doublings(sizes[index], extents[index]))
             low, high = 0, len(steps)
             while high - low > 1:
                 middle = (low + high) // 2
-                fits = self.fits({**found, index: steps[middle]})
+                fits = self.fits({**sizes, index: steps[middle]})
                 low, high = (middle, high) if fits else (low, middle)
-            found[index] = steps[low]
-        return found
+            sizes[index] = steps[low]
+        return sizes
 
 
 def _doublings(size: int, extent: int) -> Iterator[int]:

@@ -49,13 +49,13 @@ class Joint:
         self,
         kernel: Kernel,
         tensors: Mapping[str, SparseTensor],
-        known: Known,
+        statistics: Known,
         base: Shape,
         options: Options,
     ) -> None:
         if not kernel.is_product:
             raise InputError(f"model joint multiplies tiles; {kernel} is a sum; take printed")
-        self._kernel, self._known, self._options = kernel, known, options
+        self._kernel, self._known, self._options = kernel, statistics, options
         self.visits, self.nonzeros = self._ratios(tensors, base)
 
     def predict(self, shape: Shape) -> Prediction:
@@ -84,7 +84,7 @@ class Joint:
         ]
         counts = level_counts(operands, kernel.indices[kernel.result], [_LEAF], {**base, _LEAF: 1})
         visits, nonzeros = counts[0], counts[-1]
-        walked = {name: (kernel.indices[name], one) for name, one in tiled.items()}
+        walked = {name: (kernel.indices[name], tensor_tiles) for name, tensor_tiles in tiled.items()}
         _fetched, every = walk(kernel.order, walked)
         return visits / number * every / expected.visits, nonzeros / max(1, visits) / expected.nonzeros
 
@@ -95,16 +95,16 @@ def _column(name: str) -> str:
 
 def _sampled_leaves(kernel: Kernel, tiled: Mapping[str, Tiled], options: Options) -> Points:
     """The iterations that some of the first operand's tiles take part in: of each operand the tile."""
-    found: Points = {"": np.zeros(1, np.int64)}
+    sampled: Points = {"": np.zeros(1, np.int64)}
     for place, name in enumerate(kernel.inputs):
-        one = tiled[name]
-        chosen = np.arange(len(one))
+        tiles = tiled[name]
+        chosen = np.arange(len(tiles))
         if place == 0:
-            number = min(len(one), max(LEAST_SAMPLED, math.ceil(options.leaves * len(one))))
-            chosen = np.sort(np.random.default_rng(options.seed).choice(len(one), number, replace=False))
-        ids = {index: ids[chosen] for index, ids in zip(kernel.indices[name], one.ids, strict=True)}
-        found = join(found, {**ids, _column(name): chosen})
-    return found
+            number = min(len(tiles), max(LEAST_SAMPLED, math.ceil(options.leaves * len(tiles))))
+            chosen = np.sort(np.random.default_rng(options.seed).choice(len(tiles), number, replace=False))
+        ids = {index: ids[chosen] for index, ids in zip(kernel.indices[name], tiles.ids, strict=True)}
+        sampled = join(sampled, {**ids, _column(name): chosen})
+    return sampled
 
 
 def _repeated(tiled: Tiled, tiles: Integers) -> SparseTensor:

@@ -58,14 +58,14 @@ class Kernel:
         equation = _parsed(text)
         _check_expression(equation.expression, text)
         inputs = list(accesses(equation.expression))
-        indices = {one.tensor: _plain(one, text) for one in (*inputs, equation.output)}
+        indices = {access.tensor: _plain(access, text) for access in (*inputs, equation.output)}
         _check_indices(indices, inputs, equation.output, text)
         return cls(equation.output.tensor, indices, equation.expression, _ordered(order, indices))
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the tensors that are read, from left to right."""
-        return tuple(one.tensor for one in accesses(self.expression))
+        return tuple(access.tensor for access in accesses(self.expression))
 
     @property
     def contracted(self) -> tuple[str, ...]:
@@ -99,19 +99,19 @@ class Kernel:
         Raises:
             InputError: a tensor is missing or has another number of ranks, or two disagree.
         """
-        found: dict[str, tuple[int, str]] = {}
+        extents: dict[str, tuple[int, str]] = {}
         for name in self.inputs:
             shape = shapes.get(name)
             if shape is None or len(shape) != len(self.indices[name]):
-                given = "none is given" if shape is None else f"the one given has {len(shape)}"
-                raise InputError(f"{name} is a tensor of {len(self.indices[name])} ranks; {given}")
+                what = "none is given" if shape is None else f"the one given has {len(shape)}"
+                raise InputError(f"{name} is a tensor of {len(self.indices[name])} ranks; {what}")
             for index, extent in zip(self.indices[name], map(int, shape), strict=True):
-                known, by = found.setdefault(index, (extent, name))
-                if known != extent:
+                extent_before, by = extents.setdefault(index, (extent, name))
+                if extent_before != extent:
                     raise InputError(
-                        f"{index} has extent {known} in {by} and {extent} in {name}; make them equal"
+                        f"{index} has extent {extent_before} in {by} and {extent} in {name}; make them equal"
                     )
-        return {index: found[index][0] for index in self.order}
+        return {index: extents[index][0] for index in self.order}
 
     def __str__(self) -> str:
         """As one writes it, with the order."""
@@ -123,8 +123,8 @@ class Kernel:
             return f"{part.tensor}[{','.join(self.indices[part.tensor])}]"
         assert isinstance(part, Operation)
         texts = [
-            f"({self._written(one)})" if isinstance(one, Operation) else self._written(one)
-            for one in part.operands
+            f"({self._written(operand)})" if isinstance(operand, Operation) else self._written(operand)
+            for operand in part.operands
         ]
         return f" {part.operator} ".join(texts)
 
@@ -144,48 +144,50 @@ def _parsed(text: str) -> Equation:
 def _check_expression(part: Expression, text: str) -> None:
     """Refuse what is no sum or product of tensors."""
     if isinstance(part, Operation) and len(part.operands) > 1:
-        for one in part.operands:
-            _check_expression(one, text)
+        for operand in part.operands:
+            _check_expression(operand, text)
     elif not isinstance(part, Access):
         raise InputError(f"kernel {text!r}: only sums, differences and products of tensors, as {_EXAMPLE}")
 
 
 def _plain(access: Access, text: str) -> tuple[str, ...]:
-    found = []
+    names = []
     for index in access.indices:
         if index.rank is None:
             raise InputError(
                 f"kernel {text!r}: an index of {access.tensor} is computed; only plain ones, as i"
             )
-        found.append(index.rank.lower())
-    if twice := [index for index, other in pairwise(sorted(found)) if index == other]:
+        names.append(index.rank.lower())
+    if twice := [index for index, other in pairwise(sorted(names)) if index == other]:
         raise InputError(f"kernel {text!r}: {access.tensor} has {twice[0]} twice; each index once")
-    return tuple(found)
+    return tuple(names)
 
 
 def _check_indices(
     indices: Mapping[str, tuple[str, ...]], inputs: list[Access], result: Access, text: str
 ) -> None:
-    names = sorted(one.tensor for one in (*inputs, result))
+    names = sorted(access.tensor for access in (*inputs, result))
     if twice := [name for name, other in pairwise(names) if name == other]:
         raise InputError(f"kernel {text!r}: {twice[0]} stands twice; give each operand a name of its own")
-    known = {index for one in inputs for index in indices[one.tensor]}
-    if free := [index for index in indices[result.tensor] if index not in known]:
+    input_indices = {index for access in inputs for index in indices[access.tensor]}
+    if free := [index for index in indices[result.tensor] if index not in input_indices]:
         raise InputError(f"kernel {text!r}: {free[0]} of {result.tensor} is in no operand")
 
 
 def _ordered(order: str | Sequence[str], indices: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    known = list(dict.fromkeys(index for one in indices.values() for index in one))
-    found = _split(order, known) if isinstance(order, str) else tuple(order)
-    if sorted(found) != sorted(known):
-        given = "".join(found) if all(len(one) == 1 for one in found) else ",".join(found)
+    all_indices = list(
+        dict.fromkeys(index for access_indices in indices.values() for index in access_indices)
+    )
+    ordered = _split(order, all_indices) if isinstance(order, str) else tuple(order)
+    if sorted(ordered) != sorted(all_indices):
+        order_text = "".join(ordered) if all(len(index) == 1 for index in ordered) else ",".join(ordered)
         raise InputError(
-            f"order {given}: it must be a permutation of the kernel's indices {', '.join(known)}"
+            f"order {order_text}: it must be a permutation of the kernel's indices {', '.join(all_indices)}"
         )
-    return found
+    return ordered
 
 
-def _split(order: str, known: Sequence[str]) -> tuple[str, ...]:
+def _split(order: str, indices: Sequence[str]) -> tuple[str, ...]:
     """``ikj`` letter by letter, unless an index has more letters, which commas or spaces part."""
     parts = tuple(re.split(r"[,\s]+", order.strip().lower()))
-    return parts if len(parts) > 1 or parts[0] in known else tuple(parts[0])
+    return parts if len(parts) > 1 or parts[0] in indices else tuple(parts[0])

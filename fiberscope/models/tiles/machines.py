@@ -15,7 +15,7 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 
 def with_tiles(
-    kind: Accelerator[AnyConfiguration], configured: AnyConfiguration, given: Sequence[CsrArray]
+    kind: Accelerator[AnyConfiguration], configured: AnyConfiguration, operands: Sequence[CsrArray]
 ) -> AnyConfiguration:
     """A machine's parameters with the tiles that they ask to be chosen; as they are, if they ask for none.
 
@@ -32,5 +32,5 @@ def with_tiles(
         return configured
     from fiberscope.models.tiles.microtiles import microtiles  # noqa: PLC0415  (heavy, and seldom asked for)
 
-    found: AnyConfiguration = kind.tiled(configured, microtiles(room, given))
-    return found
+    configuration: AnyConfiguration = kind.tiled(configured, microtiles(room, operands))
+    return configuration

@@ -31,9 +31,9 @@ def microtiles(room: TileRoom, matrices: Sequence[CsrArray]) -> dict[str, int]:
     base, side = _base(kernel, room), room.microtile
     options = Options.model_validate({"base": base, "least": side, **_BEYOND.get(room.tiling, {})})
     method = room.tiling.partition("-")[0]
-    found = plan(kernel, operands, room.words, options, Methods([method], step=side))
+    tile_plan = plan(kernel, operands, room.words, options, Methods([method], step=side))
     extents = kernel.extents({name: tensor.shape for name, tensor in operands.items()})
-    shape = found.schemes[method].shape
+    shape = tile_plan.schemes[method].shape
     return {index: _whole(shape[index], extent, side) for index, extent in extents.items()}
 
 

@@ -36,7 +36,7 @@ def optimise(
     tensors: Mapping[str, SparseTensor],
     capacity: int,
     options: Options = DEFAULTS,
-    known: Mapping[str, Statistics] | None = None,
+    statistics: Mapping[str, Statistics] | None = None,
     judge: Judge | None = None,
 ) -> Scheme:
     """The tiles that are expected to move least.
@@ -53,7 +53,7 @@ def optimise(
     Raises:
         InputError: no tile fits the capacity, or the operands do not match.
     """
-    return _Search(kernel, tensors, capacity, options, known).scheme(judge)
+    return _Search(kernel, tensors, capacity, options, statistics).scheme(judge)
 
 
 @dataclass
@@ -105,10 +105,10 @@ class _Search:
 
     def scheme(self, judge: Judge | None) -> Scheme:
         self._check_base()
-        found = self._on_grid() if self.options.search == "grid" else self._by_reordering()
-        if judge is None or found.shape == self.base or judge(found.shape) <= judge(self.base):
-            return found
-        return self._at_base(found, "it moves more than the base tiling")
+        scheme = self._on_grid() if self.options.search == "grid" else self._by_reordering()
+        if judge is None or scheme.shape == self.base or judge(scheme.shape) <= judge(self.base):
+            return scheme
+        return self._at_base(scheme, "it moves more than the base tiling")
 
     def _check_base(self) -> None:
         for name, statistics in self.known.items():
@@ -148,10 +148,10 @@ class _Search:
         tile_factor = self.capacity / max(1, self._most_held(shape))
         every, shape = self.options.size == "all", self.fitter.rounded(shape, self.extents)
         plain = real_shape(self.kernel, self.edge, factor)
-        found = self.fitter.enlarged(plain, tile_factor, self.extents, every)
+        enlarged = self.fitter.enlarged(plain, tile_factor, self.extents, every)
         scheme = Scheme("d2t2", shape, 0, True, factor, 1.0, candidates, self.packed)
-        if found is not None:
-            scheme = replace(scheme, shape=found[0], tf=found[1])
+        if enlarged is not None:
+            scheme = replace(scheme, shape=enlarged[0], tf=enlarged[1])
         elif not self.fitter.fits(shape):
             return self._at_base(scheme, "not even the shape without a larger size fits")
         if self.options.grow == "contracted" and self._covers(scheme.shape):
@@ -177,7 +177,7 @@ class _Search:
         sizes = [self._sizes(extent) for extent in self.extents.values()]
         shapes = (dict(zip(self.kernel.order, each, strict=True)) for each in itertools.product(*sizes))
         candidates = tuple(self._candidate(shape) for shape in shapes)
-        best = _least([one for one in candidates if one.fits])
+        best = _least([candidate for candidate in candidates if candidate.fits])
         assert best.fullest is not None
         return Scheme("d2t2", best.shape, best.fullest, True, candidates=candidates)
 
@@ -191,6 +191,12 @@ class _Search:
 def _least(candidates: Iterable[Candidate]) -> Candidate:
     """That of least traffic; of those within a hundredth of it that of fewest iterations, then squarest."""
     every = list(candidates)
-    least = min(one.prediction.total for one in every)
-    near = [one for one in every if one.prediction.total <= least * NEAR]
-    return min(near, key=lambda one: (one.iterations, max(one.shape.values()) / min(one.shape.values())))
+    least = min(candidate.prediction.total for candidate in every)
+    near = [candidate for candidate in every if candidate.prediction.total <= least * NEAR]
+    return min(
+        near,
+        key=lambda candidate: (
+            candidate.iterations,
+            max(candidate.shape.values()) / min(candidate.shape.values()),
+        ),
+    )

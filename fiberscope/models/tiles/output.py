@@ -19,10 +19,10 @@ from fiberscope.workloads.tiles.metrics import METRICS
 __all__ = ["expected_nonzeros", "expected_size", "kept_over"]
 
 
-def expected_nonzeros(kernel: Kernel, known: Known, shape: Shape, options: Options) -> float:
+def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
     """Of a partial result of one visit; at most as many as its tile has places."""
     places = math.prod(shape[index] for index in kernel.indices[kernel.result])
-    return places * _Estimate(kernel, known, shape, options).density()
+    return places * _Estimate(kernel, statistics, shape, options).density()
 
 
 def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
@@ -52,8 +52,8 @@ def kept_over(kernel: Kernel, options: Options) -> tuple[str, ...]:
 class _Estimate:
     """The density of a partial result, by the mean density of its operands' tiles or place by place."""
 
-    def __init__(self, kernel: Kernel, known: Known, shape: Shape, options: Options) -> None:
-        self._kernel, self._known, self._shape, self._options = kernel, known, shape, options
+    def __init__(self, kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> None:
+        self._kernel, self._known, self._shape, self._options = kernel, statistics, shape, options
 
     def density(self) -> float:
         """Averaged over the places of the tile."""
@@ -66,7 +66,7 @@ class _Estimate:
         """Sums at the top are of terms that are summed over their own indices, each at most 1."""
         how = self._options.union
         if _adds(part):
-            return union((self._flat(one) for one in part.operands), how)
+            return union((self._flat(operand) for operand in part.operands), how)
         product = nonzero(part, lambda name: self._known[name].pr, how)
         extent = math.prod(self._shape[index] for index in self._summed(part))
         return min(1.0, product * extent / self._overlap(part))
@@ -74,12 +74,12 @@ class _Estimate:
     def _by_place(self, part: Expression) -> Numbers:
         """At each place of a base tile of the result; larger tiles repeat it, smaller ones are part of it."""
         if _adds(part):
-            return _union([self._by_place(one) for one in part.operands], self._options.union)
+            return _union([self._by_place(operand) for operand in part.operands], self._options.union)
         results = self._kernel.stored(self._kernel.result)
         scale = math.prod(self._shape[index] / self._base(part, index) for index in self._summed(part))
         sums = scale * self._product(part, results)
-        found: Numbers = np.minimum(1.0, sums) / self._overlap(part)
-        return found
+        shares: Numbers = np.minimum(1.0, sums) / self._overlap(part)
+        return shares
 
     def _product(self, part: Expression, kept: Sequence[str]) -> Numbers:
         """Of shares by place, with the axes of ``kept``, summed over all other indices."""
@@ -90,8 +90,8 @@ class _Estimate:
             axes = [index for index in order if index in self._indices(factor)]
             operands += [self._shares(factor, axes), [order.index(index) for index in axes]]
         have = [index for index in kept if index in self._indices(part)]
-        found = np.einsum(*operands, [order.index(index) for index in have], optimize=True)  # type: ignore[call-overload]
-        return np.expand_dims(found, tuple(at for at, index in enumerate(kept) if index not in have))
+        product = np.einsum(*operands, [order.index(index) for index in have], optimize=True)  # type: ignore[call-overload]
+        return np.expand_dims(product, tuple(at for at, index in enumerate(kept) if index not in have))
 
     def _shares(self, part: Expression, axes: Sequence[str]) -> Numbers:
         if isinstance(part, Access):
@@ -99,17 +99,17 @@ class _Estimate:
         assert isinstance(part, Operation)
         if part.operator == "*":
             return self._product(part, axes)
-        return _union([self._product(one, axes) for one in part.operands], self._options.union)
+        return _union([self._product(operand, axes) for operand in part.operands], self._options.union)
 
     def _indices(self, part: Expression) -> set[str]:
-        return {index for one in accesses(part) for index in self._kernel.indices[one.tensor]}
+        return {index for access in accesses(part) for index in self._kernel.indices[access.tensor]}
 
     def _summed(self, part: Expression) -> list[str]:
         return [index for index in self._kernel.contracted if index in self._indices(part)]
 
     def _carrier(self, part: Expression, index: str) -> str:
         """The last tensor of a term that has a contracted index: of A x B, B."""
-        names = (one.tensor for one in accesses(part) if index in self._kernel.indices[one.tensor])
+        names = (access.tensor for access in accesses(part) if index in self._kernel.indices[access.tensor])
         return list(names)[-1]
 
     def _base(self, part: Expression, index: str) -> int:

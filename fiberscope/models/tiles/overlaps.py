@@ -60,16 +60,16 @@ def _by_pairs(
     """The sets with few members."""
     kept = np.repeat(few, sizes)
     members, which = members[kept], np.repeat(np.arange(len(sizes)), sizes)[kept]
-    found = np.zeros((len(weights), extent))
-    found[:, 0] = weights @ (sizes * few)
+    expected = np.zeros((len(weights), extent))
+    expected[:, 0] = weights @ (sizes * few)
     lower = np.arange(len(members))
     for apart in range(1, _FEW):
         lower = lower[: np.searchsorted(lower, len(members) - apart)]
         lower = lower[which[lower + apart] == which[lower]]
         distances = members[lower + apart] - members[lower]
         for reading, weight in enumerate(weights):
-            found[reading] += np.bincount(distances, weight[which[lower]], extent)
-    return found
+            expected[reading] += np.bincount(distances, weight[which[lower]], extent)
+    return expected
 
 
 def _by_spectra(

@@ -43,19 +43,22 @@ def drawing(plan: Plan) -> Figure:
 def _traffic(axes: Axes, plan: Plan) -> None:
     """Two bars a candidate, tensors stacked."""
     candidates = plan.chosen.candidates
-    predicted = [{**one.prediction.inputs, "O": one.prediction.output} for one in candidates]
+    predicted = [
+        {**candidate.prediction.inputs, "O": candidate.prediction.output} for candidate in candidates
+    ]
     measured = [
-        {name: float(words) for name, words in one.words().items()} for one in plan.measured_candidates
+        {name: float(words) for name, words in measurement.words().items()}
+        for measurement in plan.measured_candidates
     ]
     places = np.arange(len(candidates))
-    for offset, found, strength in ((-0.2, predicted, 0.55), (0.2, measured, 1.0)):
+    for offset, traffic, strength in ((-0.2, predicted, 0.55), (0.2, measured, 1.0)):
         bottom = np.zeros(len(candidates))
         for name, colour in zip(predicted[0], (*COLOURS[: len(predicted[0]) - 1], WRITTEN), strict=False):
-            words = np.array([one[name] for one in found])
+            words = np.array([words_by_tensor[name] for words_by_tensor in traffic])
             label = f"{name}, {'predicted' if offset < 0 else 'measured'}"
             axes.bar(places + offset, words, 0.36, bottom, color=colour, alpha=strength, label=label)
             bottom += words
-    axes.set_xticks(places, [f"{one.rf:g}" if one.rf else "" for one in candidates])
+    axes.set_xticks(places, [f"{candidate.rf:g}" if candidate.rf else "" for candidate in candidates])
     axes.set_title("Traffic of the candidates", loc="left")
     axes.set_xlabel("RF", loc="right", fontsize="small")
     axes.set_ylabel("words", fontsize="small")

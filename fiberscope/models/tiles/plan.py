@@ -96,7 +96,7 @@ class Plan:
     @cached_property
     def measured_candidates(self) -> Sequence[Measured]:
         """What the tiles of each candidate move."""
-        return [self._measured(one.shape) for one in self.chosen.candidates]
+        return [self._measured(candidate.shape) for candidate in self.chosen.candidates]
 
     def fullest(self, shape: Shape) -> int:
         """What the fullest tile of a shape takes of a buffer."""
@@ -121,7 +121,7 @@ def plan(
     capacity: int,
     options: Options = DEFAULTS,
     methods: Methods = Methods(),
-    known: Mapping[str, Statistics] | None = None,
+    tensor_statistics: Mapping[str, Statistics] | None = None,
 ) -> Plan:
     """Tiles that fit the buffers, by D2T2 and by the methods that it is compared with.
 
@@ -145,49 +145,52 @@ def plan(
     extents = kernel.extents({name: tensor.shape for name, tensor in tensors.items()})
     base = base_shape(kernel, extents, capacity, metric_called(options.metric), options.base)
     statistics = (
-        _checked(known, kernel, tensors, base) if known else collect_all(kernel, tensors, base, options)
+        _checked(tensor_statistics, kernel, tensors, base)
+        if tensor_statistics
+        else collect_all(kernel, tensors, base, options)
     )
     dynamic = _dynamic(kernel, tensors, capacity, methods) if "drt" in methods.compare else None
-    made = partial(Plan, kernel, tensors, capacity, options, statistics)
+    plan_with = partial(Plan, kernel, tensors, capacity, options, statistics)
     if not all(tensor.nonzeros for tensor in tensors.values()):
         names = [name for name in METHODS if name in {"conservative", "d2t2", *methods.compare} - {"drt"}]
-        return made({name: Scheme(name, extents, 0, True) for name in names}, dynamic)
+        return plan_with({name: Scheme(name, extents, 0, True) for name in names}, dynamic)
     squares = Squares(kernel, tensors, capacity, metric_called(options.metric), methods.step)
 
     def judge(shape: Shape) -> float:
         return measure(kernel, tensors, shape, output=options.output).total
 
     chosen = optimise(kernel, tensors, capacity, options, statistics, judge if kernel.is_product else None)
-    return made({**_squares(squares, max(base.values()), methods), "d2t2": chosen}, dynamic)
+    return plan_with({**_squares(squares, max(base.values()), methods), "d2t2": chosen}, dynamic)
 
 
 def _checked(
-    known: Mapping[str, Statistics], kernel: Kernel, tensors: Mapping[str, SparseTensor], base: Shape
+    statistics: Mapping[str, Statistics], kernel: Kernel, tensors: Mapping[str, SparseTensor], base: Shape
 ) -> Mapping[str, Statistics]:
     """Statistics of an earlier run, which are to be of these tensors in these tiles."""
-    for name, one in known.items():
+    for name, tensor_statistics in statistics.items():
         tile = tuple(base[index] for index in kernel.stored(name))
-        if (one.tile, one.nonzeros) != (tile, tensors[name].nonzeros):
-            kept, wanted = (" x ".join(map(str, size)) for size in (one.tile, tile))
+        if (tensor_statistics.tile, tensor_statistics.nonzeros) != (tile, tensors[name].nonzeros):
+            kept, wanted = (" x ".join(map(str, size)) for size in (tensor_statistics.tile, tile))
             raise InputError(
-                f"the statistics of {name} are of {one.nonzeros:,} nonzeros in base tiles of {kept}, "
+                f"the statistics of {name} are of {tensor_statistics.nonzeros:,} nonzeros "
+                f"in base tiles of {kept}, "
                 f"the tensor has {tensors[name].nonzeros:,}, for tiles of {wanted}; collect anew"
             )
-    return known
+    return statistics
 
 
 def _squares(squares: Squares, least: int, methods: Methods) -> dict[str, Scheme]:
-    found = {"conservative": squares.of(squares.held(least), least)}
+    named_squares = {"conservative": squares.of(squares.held(least), least)}
     if "prescient" in methods.compare:
-        found["prescient"] = squares.prescient(least, scan=methods.scan)
+        named_squares["prescient"] = squares.prescient(least, scan=methods.scan)
     if "tailors" in methods.compare:
         guess = partial(swiftiles, squares, least)
-        found["tailors"] = guess() if methods.swiftiles else squares.tailors(least, scan=methods.scan)
-    return {name: _scheme(name, one) for name, one in found.items()}
+        named_squares["tailors"] = guess() if methods.swiftiles else squares.tailors(least, scan=methods.scan)
+    return {name: _scheme(name, square) for name, square in named_squares.items()}
 
 
-def _scheme(name: str, one: Square) -> Scheme:
-    return Scheme(name, one.shape, one.fullest, verified=one.overflowing == 0)
+def _scheme(name: str, square: Square) -> Scheme:
+    return Scheme(name, square.shape, square.fullest, verified=square.overflowing == 0)
 
 
 def _dynamic(kernel: Kernel, tensors: Mapping[str, SparseTensor], capacity: int, methods: Methods) -> Dynamic:

@@ -20,7 +20,7 @@ from fiberscope.models.tiles.probability import Known, nonzero, partial_sum, res
 __all__ = ["extents_of", "iterations_of", "predict"]
 
 
-def predict(kernel: Kernel, known: Known, shape: Shape, options: Options = DEFAULTS) -> Prediction:
+def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = DEFAULTS) -> Prediction:
     """The expected traffic of a shape.
 
     Args:
@@ -29,63 +29,67 @@ def predict(kernel: Kernel, known: Known, shape: Shape, options: Options = DEFAU
         shape: of tiles, at most the extents.
         options: the readings; ``model`` is not looked at: this is the printed one.
     """
-    blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, known).items()}
-    repeats = {name: _repeats(kernel, known, shape, name, options) for name in kernel.inputs}
-    inputs = {name: repeats[name] * _once(kernel, known, blocks, name, options) for name in kernel.inputs}
-    visits = _visits(kernel, known, blocks, options)
-    nonzeros = expected_nonzeros(kernel, known, shape, options)
-    metric = known[kernel.inputs[0]].metric
+    blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, statistics).items()}
+    repeats = {name: _repeats(kernel, statistics, shape, name, options) for name in kernel.inputs}
+    inputs = {
+        name: repeats[name] * _once(kernel, statistics, blocks, name, options) for name in kernel.inputs
+    }
+    visits = _visits(kernel, statistics, blocks, options)
+    nonzeros = expected_nonzeros(kernel, statistics, shape, options)
+    metric = statistics[kernel.inputs[0]].metric
     size = expected_size([shape[index] for index in kernel.stored(kernel.result)], nonzeros, metric)
     times = 2 if options.merge == "read" else 1
     return Prediction(inputs, repeats, times * visits * size, visits, nonzeros)
 
 
-def extents_of(kernel: Kernel, known: Known) -> dict[str, int]:
+def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
     """The extent of every index, in the order of the loops."""
-    found = {
+    extents = {
         index: extent
         for name in kernel.inputs
-        for index, extent in zip(known[name].indices, known[name].extents, strict=True)
+        for index, extent in zip(statistics[name].indices, statistics[name].extents, strict=True)
     }
-    return {index: found[index] for index in kernel.order}
+    return {index: extents[index] for index in kernel.order}
 
 
-def iterations_of(kernel: Kernel, known: Known, shape: Shape) -> int:
+def iterations_of(kernel: Kernel, statistics: Known, shape: Shape) -> int:
     """How many iterations the outer loops have, empty ones counted."""
-    return math.prod(-(-extent // shape[index]) for index, extent in extents_of(kernel, known).items())
+    return math.prod(-(-extent // shape[index]) for index, extent in extents_of(kernel, statistics).items())
 
 
-def _once(kernel: Kernel, known: Known, blocks: Mapping[str, float], name: str, options: Options) -> float:
+def _once(
+    kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str, options: Options
+) -> float:
     """What is loaded of a tensor if every tile that is needed is loaded once."""
-    own, depth = known[name], kernel.depth(name)
+    own, depth = statistics[name], kernel.depth(name)
     bound = kernel.order[: depth + 1]
     tiles = own.p_tile * math.prod(blocks[index] for index in own.indices)
-    needed = rest(kernel.expression, name, bound, known, options.union)
+    needed = rest(kernel.expression, name, bound, statistics, options.union)
     if options.loads == "common":
-        needed *= _in_common(kernel, known, blocks, name)
+        needed *= _in_common(kernel, statistics, blocks, name)
     return own.size_tile * tiles * needed
 
 
-def _in_common(kernel: Kernel, known: Known, blocks: Mapping[str, float], name: str) -> float:
+def _in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str) -> float:
     """That for each index still to be bound the others have something at a common coordinate of it."""
-    found = 1.0
+    share = 1.0
     for index in kernel.order[kernel.depth(name) + 1 :]:
-        others = [known[other] for other in kernel.carriers(index)]
+        others = [statistics[other] for other in kernel.carriers(index)]
         if len(others) > 1:
-            both = math.prod(one.pr_tile_index[one.indices.index(index)] for one in others)
-            found *= 1.0 - (1.0 - both) ** blocks[index]
-    return found
+            both = math.prod(carrier.pr_tile_index[carrier.indices.index(index)] for carrier in others)
+            share *= 1.0 - (1.0 - both) ** blocks[index]
+    return share
 
 
-def _repeats(kernel: Kernel, known: Known, shape: Shape, name: str, options: Options) -> float:
+def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options: Options) -> float:
     """How often a tensor's tiles pass: the iterations of the loops around them that it has no index of."""
     around = (index for index in kernel.order[: kernel.depth(name)] if index not in kernel.indices[name])
-    return math.prod(_passes(kernel, known, shape, index, options) for index in around)
+    return math.prod(_passes(kernel, statistics, shape, index, options) for index in around)
 
 
-def _passes(kernel: Kernel, known: Known, shape: Shape, index: str, options: Options) -> float:
+def _passes(kernel: Kernel, statistics: Known, shape: Shape, index: str, options: Options) -> float:
     """E|y'|: iterations of an outer loop; tiles that grow over empty neighbours save none."""
-    carrier = known[kernel.carriers(index)[0]]
+    carrier = statistics[kernel.carriers(index)[0]]
     rank = carrier.indices.index(index)
     extent, base = carrier.extents[rank], carrier.tile[rank]
     if shape[index] <= base:
@@ -93,9 +97,9 @@ def _passes(kernel: Kernel, known: Known, shape: Shape, index: str, options: Opt
     return extent / base / partial_sum(tile_corrs(carrier, index, options.tilecorrs), shape[index] / base)
 
 
-def _visits(kernel: Kernel, known: Known, blocks: Mapping[str, float], options: Options) -> float:
+def _visits(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], options: Options) -> float:
     """How often a partial result is written."""
-    stored = nonzero(kernel.expression, lambda name: known[name].p_tile, options.union)
+    stored = nonzero(kernel.expression, lambda name: statistics[name].p_tile, options.union)
     kept = kept_over(kernel, options)
     places = math.prod(size for index, size in blocks.items() if index not in kept)
     if not kept:

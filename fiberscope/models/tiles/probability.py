@@ -31,14 +31,14 @@ Union: TypeAlias = Literal["sum", "exact"]
 
 def corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
     """Corrs of a contracted index by distance inside of a base tile."""
-    found = statistics.corrs[index]
-    return _unparted(found["pooled"]) if reading == "unbiased" else found[reading]
+    by_reading = statistics.corrs[index]
+    return _unparted(by_reading["pooled"]) if reading == "unbiased" else by_reading[reading]
 
 
 def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
     """TileCorrs of an index by distance in the grid."""
-    found = statistics.tile_corrs[index]
-    return _unparted(found["slice"]) if reading == "unbiased" else found[reading]
+    by_reading = statistics.tile_corrs[index]
+    return _unparted(by_reading["slice"]) if reading == "unbiased" else by_reading[reading]
 
 
 def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> float:
@@ -62,7 +62,7 @@ def _unparted(terms: Numbers) -> Numbers:
 def union(probabilities: Iterable[float], how: Union) -> float:
     """That any is: their sum, at most 1, or that of independent ones."""
     if how == "exact":
-        return 1.0 - math.prod(1.0 - one for one in probabilities)
+        return 1.0 - math.prod(1.0 - probability for probability in probabilities)
     return min(1.0, sum(probabilities))
 
 
@@ -84,16 +84,16 @@ def beginning(statistics: Statistics, bound: Collection[str]) -> float:
     )
 
 
-def rest(expression: Expression, tensor: str, bound: Collection[str], known: Known, how: Union) -> float:
+def rest(expression: Expression, tensor: str, bound: Collection[str], statistics: Known, how: Union) -> float:
     """That an expression may still have something where one of its tensors has, once ``bound`` are given."""
     if isinstance(expression, Access):
         return 1.0
     assert isinstance(expression, Operation)
-    (own,) = (part for part in expression.operands if tensor in {one.tensor for one in accesses(part)})
-    inside = rest(own, tensor, bound, known, how)
+    (own,) = (part for part in expression.operands if tensor in {access.tensor for access in accesses(part)})
+    inside = rest(own, tensor, bound, statistics, how)
     if expression.operator != "*":
         return inside
     others = (part for part in expression.operands if part is not own)
     return inside * math.prod(
-        nonzero(part, lambda name: beginning(known[name], bound), how) for part in others
+        nonzero(part, lambda name: beginning(statistics[name], bound), how) for part in others
     )

@@ -46,11 +46,11 @@ def real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
     """The shape of a reorder factor, before it is rounded down and cut to the extents."""
     if factor == 1.0:
         return dict.fromkeys(kernel.order, float(edge))
-    found = dict.fromkeys(kernel.contracted, _summed_edge(edge, factor, len(kernel.contracted)))
+    sizes = dict.fromkeys(kernel.contracted, _summed_edge(edge, factor, len(kernel.contracted)))
     for number, index in enumerate(grown(kernel)):
-        rooms = list(_rooms(kernel, edge, found, index))
-        found[index] = min(rooms) if rooms and number else min([edge * factor, *rooms])
-    return {index: found[index] for index in kernel.order}
+        rooms = list(_rooms(kernel, edge, sizes, index))
+        sizes[index] = min(rooms) if rooms and number else min([edge * factor, *rooms])
+    return {index: sizes[index] for index in kernel.order}
 
 
 def _summed_edge(edge: int, factor: float, indices: int) -> float:
@@ -60,12 +60,12 @@ def _summed_edge(edge: int, factor: float, indices: int) -> float:
     return 2.0 ** math.floor(math.log2(max(1.0, edge / factor ** (1 / indices))))
 
 
-def _rooms(kernel: Kernel, edge: int, found: Mapping[str, float], index: str) -> Iterator[float]:
+def _rooms(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) -> Iterator[float]:
     """What each operand that is otherwise decided leaves to an index of the places of its base tile."""
     for name in kernel.carriers(index):
         others = [other for other in kernel.indices[name] if other != index]
-        if all(other in found for other in others):
-            yield edge ** len(kernel.indices[name]) / math.prod(found[other] for other in others)
+        if all(other in sizes for other in others):
+            yield edge ** len(kernel.indices[name]) / math.prod(sizes[other] for other in others)
 
 
 def _covers(kernel: Kernel, edge: int, extents: Mapping[str, int], factor: float) -> bool:

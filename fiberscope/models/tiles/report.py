@@ -39,7 +39,7 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
         "order": list(plan.kernel.order),
         "capacity": plan.capacity,
         "options": plan.options.model_dump(),
-        "statistics": {name: to_document(one) for name, one in plan.statistics.items()},
+        "statistics": {name: to_document(of_tensor) for name, of_tensor in plan.statistics.items()},
         "candidates": [_candidate(number, plan, measured) for number in range(len(plan.chosen.candidates))],
         "schemes": schemes,
         "why": why(plan),
@@ -61,14 +61,14 @@ def why(plan: Plan) -> str:
     grown = _grown(plan, best)
     if saved[name] <= 0:
         return f"Squares are predicted to move least; {grown}{_passed_over(candidates, best)}."
-    before, now = (one.prediction.repeats[name] for one in (candidates[0], best))
+    before, now = (candidate.prediction.repeats[name] for candidate in (candidates[0], best))
     times = f"{now:.3g} times instead of {before:.3g}"
     return f"{name} is fetched {times}; {grown}{_passed_over(candidates, best)}."
 
 
 def _passed_over(candidates: Iterable[Candidate], chosen: Candidate) -> str:
     """What was predicted to move less, and gave way to what is as good with fewer iterations."""
-    least = min(candidates, key=lambda one: one.prediction.total)
+    least = min(candidates, key=lambda candidate: candidate.prediction.total)
     if least.prediction.total == chosen.prediction.total:
         return ""
     less = percent(1 - least.prediction.total / chosen.prediction.total, signed=False)
@@ -89,14 +89,18 @@ def _grown(plan: Plan, candidate: Candidate) -> str:
 
 def _spans(plan: Plan) -> bool:
     """Whether the indices that grow have reached their extents."""
-    extents = plan.kernel.extents({name: one.extents for name, one in plan.statistics.items()})
+    extents = plan.kernel.extents({name: of_tensor.extents for name, of_tensor in plan.statistics.items()})
     free = [index for index in extents if index not in plan.kernel.contracted]
     return all(plan.chosen.shape[index] == extents[index] for index in free)
 
 
 def _of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
     """The candidate that a scheme was made from."""
-    return next(one for one in candidates if one.rf == chosen.rf and (one.rf or one.shape == chosen.shape))
+    return next(
+        candidate
+        for candidate in candidates
+        if candidate.rf == chosen.rf and (candidate.rf or candidate.shape == chosen.shape)
+    )
 
 
 def tables(plan: Plan, *, measured: bool) -> list[Table]:
@@ -117,18 +121,20 @@ def _statistics(plan: Plan) -> Table:
         "Sum of Corrs",
     )
     table = Table(f"{plan.kernel}; buffers of {plan.capacity:,} {plan.metric.unit}", columns)
-    for name, one in plan.statistics.items():
-        sums = ", ".join(f"{index} {corrs(one, index, plan.options.corrs).sum():.4g}" for index in one.corrs)
-        fills = " ".join(f"{fill:.4g}" for fill in one.pr_tile_index)
+    for name, of_tensor in plan.statistics.items():
+        sums = ", ".join(
+            f"{index} {corrs(of_tensor, index, plan.options.corrs).sum():.4g}" for index in of_tensor.corrs
+        )
+        fills = " ".join(f"{fill:.4g}" for fill in of_tensor.pr_tile_index)
         table.add(
-            f"{name}, base tiles of {_by(dict(zip(one.indices, one.tile, strict=True)))}",
-            f"{one.nonzeros:,}",
-            f"{one.tiles:,}",
-            f"{one.size_tile:,.4g}",
-            f"{one.max_tile:,}",
+            f"{name}, base tiles of {_by(dict(zip(of_tensor.indices, of_tensor.tile, strict=True)))}",
+            f"{of_tensor.nonzeros:,}",
+            f"{of_tensor.tiles:,}",
+            f"{of_tensor.size_tile:,.4g}",
+            f"{of_tensor.max_tile:,}",
             fills,
-            f"{one.p_tile:.4g}",
-            f"{one.pr:.4g}",
+            f"{of_tensor.p_tile:.4g}",
+            f"{of_tensor.pr:.4g}",
             sums,
         )
     return table
@@ -140,15 +146,15 @@ def _candidates(plan: Plan, measured: bool) -> Iterator[Table]:
     inputs = plan.kernel.inputs
     columns = ["RF", "Tile", *(f"{name} predicted" for name in inputs), "O predicted", "Total predicted"]
     table = Table("Candidates, words", [*columns, *(["Measured", "Fullest tile"] if measured else [])], 2)
-    for number, one in enumerate(plan.chosen.candidates):
-        words = _predicted(one.prediction)
+    for number, candidate in enumerate(plan.chosen.candidates):
+        words = _predicted(candidate.prediction)
         cells = [
-            f"{one.rf:g}" if one.rf else "",
-            _by(one.shape),
+            f"{candidate.rf:g}" if candidate.rf else "",
+            _by(candidate.shape),
             *(f"{part:,.0f}" for part in words.values()),
         ]
         if measured:
-            cells += [f"{plan.measured_candidates[number].total:,}", f"{plan.fullest(one.shape):,}"]
+            cells += [f"{plan.measured_candidates[number].total:,}", f"{plan.fullest(candidate.shape):,}"]
         table.add(*cells)
     yield table
 
@@ -182,50 +188,66 @@ def _predicted(prediction: Prediction) -> dict[str, float]:
 
 
 def _scheme(scheme: Scheme, plan: Plan, measured: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    scheme_document: dict[str, Any] = {
         "shape": dict(scheme.shape),
         "fullest": scheme.fullest,
         "fits": scheme.fullest <= plan.capacity,
     }
     if scheme.name == "d2t2":
-        found |= {"rf": scheme.rf, "tf": scheme.tf, "verified": scheme.verified, "fallback": scheme.fallback}
-    return {**found, "measured": _counts(plan.measured[scheme.name])} if measured else found
+        scheme_document |= {
+            "rf": scheme.rf,
+            "tf": scheme.tf,
+            "verified": scheme.verified,
+            "fallback": scheme.fallback,
+        }
+    return (
+        {**scheme_document, "measured": _counts(plan.measured[scheme.name])} if measured else scheme_document
+    )
 
 
 def _dynamic(dynamic: Dynamic, plan: Plan) -> dict[str, Any]:
     """DRT's shape is that of its microtiles; what it moves is known with its tasks."""
     tasks = [
-        {"i": one.i, "k": one.k, "j": one.j, "A": one.a_words, "B": one.b_words} for one in dynamic.tasks
+        {"i": task.i, "k": task.k, "j": task.j, "A": task.a_words, "B": task.b_words}
+        for task in dynamic.tasks
     ]
     shape = dict.fromkeys(plan.kernel.order, dynamic.microtile)
     return {"shape": shape, "panel": dynamic.panel, "tasks": tasks, "measured": dynamic.words()}
 
 
 def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
-    one = plan.chosen.candidates[number]
+    candidate = plan.chosen.candidates[number]
     predicted = {
-        **_predicted(one.prediction),
-        "visits": one.prediction.visits,
-        "repeats": dict(one.prediction.repeats),
+        **_predicted(candidate.prediction),
+        "visits": candidate.prediction.visits,
+        "repeats": dict(candidate.prediction.repeats),
     }
-    found = {"rf": one.rf, "shape": dict(one.shape), "predicted": predicted, "iterations": one.iterations}
+    candidate_document = {
+        "rf": candidate.rf,
+        "shape": dict(candidate.shape),
+        "predicted": predicted,
+        "iterations": candidate.iterations,
+    }
     if not measured:
-        return found
+        return candidate_document
     return {
-        **found,
+        **candidate_document,
         "measured": _counts(plan.measured_candidates[number]),
-        "fullest": plan.fullest(one.shape),
+        "fullest": plan.fullest(candidate.shape),
     }
 
 
-def _counts(one: Measured) -> dict[str, Any]:
+def _counts(measured: Measured) -> dict[str, Any]:
     """Words by operand, of the output and in all, and what else was counted."""
     return {
-        **one.words(),
-        "fetches": {name: each.fetches for name, each in one.inputs.items()},
-        "nonzeros": {**{name: each.nonzeros for name, each in one.inputs.items()}, "O": one.output.nonzeros},
-        "visits": one.output.visits,
-        "iterations": one.iterations,
+        **measured.words(),
+        "fetches": {name: each.fetches for name, each in measured.inputs.items()},
+        "nonzeros": {
+            **{name: each.nonzeros for name, each in measured.inputs.items()},
+            "O": measured.output.nonzeros,
+        },
+        "visits": measured.output.visits,
+        "iterations": measured.iterations,
     }
 
 
@@ -237,15 +259,15 @@ def read_statistics(path: Path, kernel: Kernel) -> dict[str, Statistics]:
     """
     text = read_text(path)
     try:
-        found = json.loads(text)["statistics"]
-        texts = {name: json.dumps(found[name]) for name in kernel.inputs}
+        documents = json.loads(text)["statistics"]
+        texts = {name: json.dumps(documents[name]) for name in kernel.inputs}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         wanted = ", ".join(kernel.inputs)
         raise InputError(f"{path}: it has no statistics of {wanted}; give what tile --json wrote") from error
-    known = {name: from_json(text, f"{path}, {name}") for name, text in texts.items()}
-    for name, one in known.items():
-        if one.indices != kernel.stored(name):
+    statistics = {name: from_json(text, f"{path}, {name}") for name, text in texts.items()}
+    for name, of_tensor in statistics.items():
+        if of_tensor.indices != kernel.stored(name):
             raise InputError(
-                f"{path}: {name} has the order {', '.join(one.indices)}; collect anew for this order"
+                f"{path}: {name} has the order {', '.join(of_tensor.indices)}; collect anew for this order"
             )
-    return known
+    return statistics

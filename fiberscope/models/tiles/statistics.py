@@ -110,18 +110,18 @@ class Statistics:
         """For each rank, the share of tiles with something at coordinates up to it among those with something
         at the ones before; 0 where there are none."""
         before = np.array([self.tiles])
-        found = []
+        probabilities = []
         for counts, size in zip(self.beginnings, self.tile, strict=True):
             of = np.repeat(before, size)
-            found.append(np.divide(counts, of, out=np.zeros(len(counts)), where=of > 0))
+            probabilities.append(np.divide(counts, of, out=np.zeros(len(counts)), where=of > 0))
             before = counts
-        return tuple(found)
+        return tuple(probabilities)
 
     @property
     def occupied(self) -> Numbers:
         """For each place of a tile, the share of nonempty tiles that have a nonzero there."""
-        found: Numbers = self.beginnings[-1].reshape(self.tile) / max(1, self.tiles)
-        return found
+        shares: Numbers = self.beginnings[-1].reshape(self.tile) / max(1, self.tiles)
+        return shares
 
 
 def collect(
@@ -205,13 +205,13 @@ def _fullest(sizes: Tiled, order: Sequence[int], indices: Sequence[str], held: I
 
 def _pr_tile_index(tiled: Tiled) -> tuple[float, ...]:
     """Distinct beginnings of tiles' coordinates up to a rank, over those before it times the rank's tiles."""
-    found, before = [], min(1, len(tiled))
+    probabilities, before = [], min(1, len(tiled))
     for rank, tiles in enumerate(tiled.grid, start=1):
         below = math.prod(tiled.grid[rank:])
         distinct = int(first_of_each(tiled.tiles // below).sum())
-        found.append(distinct / (before * tiles) if before else 0.0)
+        probabilities.append(distinct / (before * tiles) if before else 0.0)
         before = distinct
-    return tuple(found)
+    return tuple(probabilities)
 
 
 def _beginnings(tiled: Tiled, ranks: int) -> Integers:
@@ -264,28 +264,28 @@ def _normalised(counts: Numbers) -> Numbers:
 
 def to_document(statistics: Statistics) -> dict[str, Any]:
     """What ``to_json`` writes, as plain dictionaries, lists and numbers."""
-    one = statistics
+    own = statistics
     return {
         "version": VERSION,
-        "indices": list(one.indices),
-        "extents": list(one.extents),
-        "tile": list(one.tile),
-        "metric": one.metric,
-        "nonzeros": one.nonzeros,
-        "tiles": one.tiles,
-        "size_tile": one.size_tile,
-        "max_tile": one.max_tile,
-        "fullest": dict(one.fullest),
-        "pr_tile_index": dict(zip(one.indices, one.pr_tile_index, strict=True)),
-        "p_tile": one.p_tile,
-        "pr": one.pr,
+        "indices": list(own.indices),
+        "extents": list(own.extents),
+        "tile": list(own.tile),
+        "metric": own.metric,
+        "nonzeros": own.nonzeros,
+        "tiles": own.tiles,
+        "size_tile": own.size_tile,
+        "max_tile": own.max_tile,
+        "fullest": dict(own.fullest),
+        "pr_tile_index": dict(zip(own.indices, own.pr_tile_index, strict=True)),
+        "p_tile": own.p_tile,
+        "pr": own.pr,
         "prob_index": {
             "reading": "pooled counts",
-            "tiles_with": [counts.tolist() for counts in one.beginnings],
+            "tiles_with": [counts.tolist() for counts in own.beginnings],
         },
-        "corrs": {index: _lists(found) for index, found in one.corrs.items()},
-        "tile_corrs": {index: _lists(found) for index, found in one.tile_corrs.items()},
-        "sample": {"share": one.sample.share, "seed": one.sample.seed, "tiles": one.sample.tiles},
+        "corrs": {index: _lists(correlations) for index, correlations in own.corrs.items()},
+        "tile_corrs": {index: _lists(correlations) for index, correlations in own.tile_corrs.items()},
+        "sample": {"share": own.sample.share, "seed": own.sample.seed, "tiles": own.sample.tiles},
     }
 
 
@@ -330,16 +330,16 @@ def _read(document: dict[str, Any]) -> Statistics:
         max_tile=document["max_tile"],
         fullest=document["fullest"],
         pr_tile_index=tuple(document["pr_tile_index"][index] for index in indices),
-        beginnings=tuple(np.array(one, np.int64) for one in document["prob_index"]["tiles_with"]),
-        corrs={index: _arrays(found) for index, found in document["corrs"].items()},
-        tile_corrs={index: _arrays(found) for index, found in document["tile_corrs"].items()},
+        beginnings=tuple(np.array(counts, np.int64) for counts in document["prob_index"]["tiles_with"]),
+        corrs={index: _arrays(correlations) for index, correlations in document["corrs"].items()},
+        tile_corrs={index: _arrays(correlations) for index, correlations in document["tile_corrs"].items()},
         sample=Sample(**document["sample"]),
     )
 
 
-def _lists(found: Correlations) -> dict[str, list[float]]:
-    return {reading: shares.tolist() for reading, shares in found.items()}
+def _lists(correlations: Correlations) -> dict[str, list[float]]:
+    return {reading: shares.tolist() for reading, shares in correlations.items()}
 
 
-def _arrays(found: dict[str, list[float]]) -> Correlations:
-    return {reading: np.array(shares, np.float64) for reading, shares in found.items()}
+def _arrays(shares_by_reading: dict[str, list[float]]) -> Correlations:
+    return {reading: np.array(shares, np.float64) for reading, shares in shares_by_reading.items()}

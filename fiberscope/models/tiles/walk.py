@@ -136,12 +136,12 @@ class _Level:
         """The child of each node at a coordinate; -1 where it has none."""
         keys = nodes * self.extent + coordinates
         if self.table is not None:
-            found = self.table.take(keys, mode="clip")
+            positions = self.table.take(keys, mode="clip")
         else:
             places = np.searchsorted(self.keys, keys)
-            found = np.where(np.append(self.keys, -1)[places] == keys, places, -1)
-        found[coordinates >= self.extent] = -1  # no key is theirs
-        return found
+            positions = np.where(np.append(self.keys, -1)[places] == keys, places, -1)
+        positions[coordinates >= self.extent] = -1  # no key is theirs
+        return positions
 
 
 class _Walk:
@@ -158,13 +158,13 @@ class _Walk:
         if depth == len(self.order):
             return np.ones(len(nodes[0]), np.int64)
         levels = [tree.level(self.order[depth]) for tree in self.trees]
-        found = [np.zeros(0, np.int64)]
+        sums = [np.zeros(0, np.int64)]
         for points in _portions(levels, nodes):
             above, children = _step(levels, points)
             below = self.go(depth + 1, children)
             self._fetch(self.order[depth], children, below)
-            found.append(_sums(above, below, len(points[0])))
-        return np.concatenate(found)
+            sums.append(_sums(above, below, len(points[0])))
+        return np.concatenate(sums)
 
     def _fetch(self, index: str, nodes: Sequence[Integers], uses: Integers) -> None:
         """Count the fetches of operands whose last index this is."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.text_encoding import spelt
+from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.remote import address_of, opened, reached
 
 __all__ = [
@@ -81,7 +81,7 @@ def _print(text: str) -> None:
 
 def write_json(path: Path, document: object) -> None:
     """Write plain data as an indented JSON document with a final newline, as ``write_text`` does."""
-    write_text(path, json.dumps(spelt(document), indent=2) + "\n")
+    write_text(path, json.dumps(escape_undecodable(document), indent=2) + "\n")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

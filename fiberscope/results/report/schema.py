@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.text_encoding import spelt
+from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.files import read_bytes, write_text
 
 __all__ = ["Document"]
@@ -27,11 +27,11 @@ class Document(BaseModel):
         return self.dumped(self.indentation) + "\n"
 
     def dumped(self, indentation: int | None = None) -> str:
-        """The document as JSON; names that are no UTF-8 are ``spelt``."""
+        """The document as JSON; names that are no UTF-8 are escaped."""
         try:
             return self.model_dump_json(by_alias=True, indent=indentation)
         except PydanticSerializationError:
-            plain = spelt(self.model_dump(mode="json", by_alias=True))
+            plain = escape_undecodable(self.model_dump(mode="json", by_alias=True))
             return json.dumps(plain, indent=indentation, ensure_ascii=False)
 
     @classmethod

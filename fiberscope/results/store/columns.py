@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from fiberscope.base.text_encoding import spelt
+from fiberscope.base.text_encoding import escape_undecodable
 
 __all__ = [
     "DONE",
@@ -121,7 +121,9 @@ def encoded(row: Mapping[str, object], parameters: Mapping[str, object]) -> byte
     }
     keys = {column_of(key): key for key in parameters}
     return gzip.compress(
-        json.dumps(spelt([{**row, **parameter_columns}, keys])).encode(), compresslevel=1, mtime=0
+        json.dumps(escape_undecodable([{**row, **parameter_columns}, keys])).encode(),
+        compresslevel=1,
+        mtime=0,
     )
 
 

@@ -85,7 +85,7 @@ class RowWise(Composition[RowWiseParameters]):
     ) -> None:
         super().__init__(parameters, parts, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
-        self.a, self.b = (CompressedRows(one.indptr, one.indices, one.data) for one in (a, b))
+        self.a, self.b = (CompressedRows(operand.indptr, operand.indices, operand.data) for operand in (a, b))
         self.places = RowPlaces(B << TENSOR_SHIFT, np.diff(b.indptr), parameters.pe.element)
         self.product: list[dict[int, float]] = [{} for _ in range(self.shape[0])]
         self.names = numbered("pe", parameters.pe.count)
@@ -157,7 +157,7 @@ class RowWise(Composition[RowWiseParameters]):
 
     def progress(self) -> tuple[int, int]:
         """Rows of Z done, and all."""
-        return sum(one.finished for one in self.sums), self.shape[0]
+        return sum(sum_unit.finished for sum_unit in self.sums), self.shape[0]
 
 
 ACCELERATOR = Accelerator(

@@ -141,7 +141,7 @@ class Call:
     def __str__(self) -> str:
         """As one writes it."""
         sign = self.meaning.sign
-        parts = [f"({one})" if isinstance(one, Call) else str(one) for one in self.operands]
+        parts = [f"({operand})" if isinstance(operand, Call) else str(operand) for operand in self.operands]
         return f" {sign} ".join(parts) if sign else f"{self.function}({', '.join(parts)})"
 
     @property

@@ -57,4 +57,4 @@ _ALL = (
     Function("sqrt", _numpy("sqrt"), lowered=False),
     Function("abs", _numpy("abs"), lowered=False),
 )
-FUNCTIONS: Mapping[str, Function] = {one.name: one for one in _ALL}
+FUNCTIONS: Mapping[str, Function] = {function.name: function for function in _ALL}

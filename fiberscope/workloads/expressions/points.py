@@ -91,13 +91,13 @@ class Points:
         check(int(counts.sum()))
         owners = np.repeat(np.arange(len(keys)), counts)
         within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
-        one, two = self.at(owners), other.at(order[np.repeat(first, counts) + within])
-        columns = {**two.columns, **one.columns}
+        left, two = self.at(owners), other.at(order[np.repeat(first, counts) + within])
+        columns = {**two.columns, **left.columns}
         with np.errstate(all="ignore"):
-            values = function(one.values, two.values)
-            if one.sizes is one.values and two.sizes is two.values:
+            values = function(left.values, two.values)
+            if left.sizes is left.values and two.sizes is two.values:
                 return Points(columns, values, values)
-            return Points(columns, values, np.abs(function(one.sizes, two.sizes)))
+            return Points(columns, values, np.abs(function(left.sizes, two.sizes)))
 
     def _with(self, columns: dict[str, Integers], change: Callable[[Values], Values]) -> Points:
         """Other points, whose values and sizes are made alike."""

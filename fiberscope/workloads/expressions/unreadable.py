@@ -63,7 +63,7 @@ def explained(error: UnexpectedInput, text: str) -> UnreadableTextError:
         return UnreadableTextError(f"found {text[column]!r}, which means nothing here", column)
     assert isinstance(error, UnexpectedToken)
     at_end = error.token.type == "$END"
-    found = "the end" if at_end else f"'{error.token}'"
+    token_text = "the end" if at_end else f"'{error.token}'"
     wanted = sorted(_WORDS.get(word, word) for word in error.accepts or error.expected)
     column = len(text) if at_end else int(error.pos_in_stream or 0)
-    return UnreadableTextError(f"found {found}, expected {' or '.join(wanted)}", column)
+    return UnreadableTextError(f"found {token_text}, expected {' or '.join(wanted)}", column)

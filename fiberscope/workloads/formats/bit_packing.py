@@ -38,8 +38,10 @@ def packed(items: Items, width: int) -> Words:
         words.view(item_type(width))[: len(items)] = items
         return words
     if width == 1:
-        found = np.packbits(items.view(np.bool_) if items.itemsize == 1 else items != 0, bitorder="little")
-        words.view(np.uint8)[: len(found)] = found
+        packed_bytes = np.packbits(
+            items.view(np.bool_) if items.itemsize == 1 else items != 0, bitorder="little"
+        )
+        words.view(np.uint8)[: len(packed_bytes)] = packed_bytes
         return words
     period = WORD // math.gcd(width, WORD)
     groups = -(-len(items) // period)
@@ -83,8 +85,8 @@ def _shifted_apart(rows: Words, period: int, width: int) -> Items:
     mask = np.uint64((1 << width) - 1)
     for place in range(period):
         word, bit = divmod(place * width, WORD)
-        found = rows[:, word] >> np.uint64(bit)
+        bits_ = rows[:, word] >> np.uint64(bit)
         if bit + width > WORD:
-            found |= rows[:, word + 1] << np.uint64(WORD - bit)
-        table[:, place] = found & mask
+            bits_ |= rows[:, word + 1] << np.uint64(WORD - bit)
+        table[:, place] = bits_ & mask
     return table

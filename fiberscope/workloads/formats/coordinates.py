@@ -115,9 +115,9 @@ def _opens(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool
     """For each level, whether a nonzero is the first of a node."""
     opened = np.zeros(tensor.nonzeros, dtype=np.bool_)
     opened[:1] = True
-    found = []
+    positions = []
     for coordinates in tensor.coordinates:
         opened = opened.copy()
         opened[1:] |= coordinates[1:] != coordinates[:-1]
-        found.append(opened)
-    return found
+        positions.append(opened)
+    return positions

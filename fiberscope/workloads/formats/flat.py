@@ -187,6 +187,6 @@ class Rlc(Flat):
     def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
         """Runs, and values of those that have one."""
         lone = -1 if self.continuation_has_value else self.greatest_run
-        found = runs, values = tuple(np.zeros(int(span.length), dtype=np.uint64) for span in layout)
+        arrays = runs, values = tuple(np.zeros(int(span.length), dtype=np.uint64) for span in layout)
         unpack_entries(words, runs, values, self.run_bits, layout[1].width, lone)
-        return [array.astype(item_type(span.width)) for array, span in zip(found, layout, strict=True)]
+        return [array.astype(item_type(span.width)) for array, span in zip(arrays, layout, strict=True)]

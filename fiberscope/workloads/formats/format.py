@@ -164,18 +164,18 @@ class Format(ABC):
         """
         self.check(tensor.shape)
         check_width(bits)
-        found = tensor.without_zeros()
-        counts = self.counts(found)
-        layout = self.layout(found.shape, counts, bits)
+        nonzeros = tensor.without_zeros()
+        counts = self.counts(nonzeros)
+        layout = self.layout(nonzeros.shape, counts, bits)
         if (most := max(layout, key=lambda span: span.length)).length > MOST_ITEMS:
             what = f"{self.name}: {most.name} of {int(most.length):,} items; at most {MOST_ITEMS:,} are made"
             raise WorkloadError(what, fix="only its size can be told")
-        items = self.items(found, words_of(found.values, bits))
+        items = self.items(nonzeros, words_of(nonzeros.values, bits))
         fields = [
             Field(name, width, np.asarray(items[name]).astype(item_type(width), copy=False))
             for name, _, width in layout
         ]
-        return Encoded(self, found.shape, bits, counts, tuple(fields))
+        return Encoded(self, nonzeros.shape, bits, counts, tuple(fields))
 
     def decode(self, encoded: Encoded) -> SparseTensor:
         """The tensor of an encoding."""
@@ -188,13 +188,13 @@ class Format(ABC):
 
     def unpack(self, words: Words, layout: Layout, counts: Counts) -> list[Items]:
         """The items of packed arrays that lie behind one another."""
-        found: list[Items] = []
+        fields: list[Items] = []
         at = 0
         for _, count, width in layout:
             lines = -(-int(count) * width // LINE_BITS)
-            found.append(unpacked(words[at : at + 8 * lines], int(count), width))
+            fields.append(unpacked(words[at : at + 8 * lines], int(count), width))
             at += 8 * lines
-        return found
+        return fields
 
     def packed_bits(self, layout: Layout) -> list[int]:
         """Bits of each array that lies in lines of its own."""
@@ -266,12 +266,12 @@ class Encoded:
         """The first bit in which two encodings differ, in words; None if there is none."""
         if (self.format, self.shape, self.bits) != (other.format, other.shape, other.bits):
             return f"{self.format.name} of {self.shape} is not {other.format.name} of {other.shape}"
-        for one, two in zip(self.fields, other.fields, strict=True):
-            if one.width != two.width or len(one.items) != len(two.items):
-                sizes = [f"{len(field.items)} items of {field.width} bits" for field in (one, two)]
-                return f"{one.name}: {sizes[0]}, not {sizes[1]}"
-            wrong = np.flatnonzero(one.items != two.items)
+        for field_, two in zip(self.fields, other.fields, strict=True):
+            if field_.width != two.width or len(field_.items) != len(two.items):
+                sizes = [f"{len(field.items)} items of {field.width} bits" for field in (field_, two)]
+                return f"{field_.name}: {sizes[0]}, not {sizes[1]}"
+            wrong = np.flatnonzero(field_.items != two.items)
             if len(wrong):
                 at = int(wrong[0])
-                return f"{one.name}[{at}] is {one.items[at]}, not {two.items[at]}"
+                return f"{field_.name}[{at}] is {field_.items[at]}, not {two.items[at]}"
         return None

@@ -75,15 +75,15 @@ def _magnitudes() -> Values:
     codes = np.arange(127)
     exponent, mantissa = codes >> 3, codes & 7
     subnormal = exponent == 0
-    found: Values = np.ldexp(
+    magnitudes: Values = np.ldexp(
         np.where(subnormal, mantissa, 8 + mantissa), np.where(subnormal, 1, exponent) - 10
     )
-    return found
+    return magnitudes
 
 
 def _eight_bits(values: Values) -> Items:
-    known, sizes = _magnitudes(), np.abs(values)
-    halfway = (known[1:] + known[:-1]) / 2
+    magnitudes, sizes = _magnitudes(), np.abs(values)
+    halfway = (magnitudes[1:] + magnitudes[:-1]) / 2
     codes = np.searchsorted(halfway, sizes)  # the lower one at a tie
     at = np.minimum(codes, len(halfway) - 1)
     codes += (halfway[at] == sizes) & (codes < len(halfway)) & (codes % 2 == 1)

@@ -68,8 +68,8 @@ def _bits_at(  # C: cdef, noexcept, return=unsigned long
 ) -> np.uint64:
     """The ``width`` bits, at most 32, that begin at ``bit``."""
     at, shift = bit // WORD, bit % WORD
-    found = words[at] >> shift  # C: unsigned long
+    bits = words[at] >> shift  # C: unsigned long
     if shift + width > WORD:
-        found |= words[1 + at] << (WORD - shift)
-    result: np.uint64 = found & (ONES >> (WORD - width))  # C: unsigned long
+        bits |= words[1 + at] << (WORD - shift)
+    result: np.uint64 = bits & (ONES >> (WORD - width))  # C: unsigned long
     return result

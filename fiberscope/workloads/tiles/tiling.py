@@ -110,9 +110,9 @@ class Tiled:
 
     def occupancies(self) -> tuple[Integers, Integers]:
         """The numbers of nonzeros that tiles have, increasing, and how many have each; empty tiles too."""
-        found, counts = np.unique(self.nonzeros, return_counts=True)
+        counts_, counts = np.unique(self.nonzeros, return_counts=True)
         empty = math.prod(self.grid) - len(self)
-        return (np.append(0, found), np.append(empty, counts)) if empty else (found, counts)
+        return (np.append(0, counts_), np.append(empty, counts)) if empty else (counts_, counts)
 
     def csf(self, number: int) -> FiberTree:
         """The tree of fibers of a nonempty tile, counted from 0, with coordinates within the tile."""
@@ -168,13 +168,13 @@ def _grid(extents: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
 
 def _check(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -> None:
     if len(shape) != tensor.order or min(shape, default=0) < 1:
-        given = " x ".join(map(str, shape))
+        numbers = " x ".join(map(str, shape))
         raise WorkloadError(
-            f"a tile of {given} of {tensor.order} ranks", fix="an extent of at least 1 for each"
+            f"a tile of {numbers} of {tensor.order} ranks", fix="an extent of at least 1 for each"
         )
     if sorted(order) != list(range(tensor.order)):
-        given = ", ".join(map(str, order))
-        raise WorkloadError(f"the order {given} of {tensor.order} ranks", fix="each of them once, from 0")
+        numbers = ", ".join(map(str, order))
+        raise WorkloadError(f"the order {numbers} of {tensor.order} ranks", fix="each of them once, from 0")
 
 
 def _places(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:

@@ -70,7 +70,7 @@ def find(
     seed: int = 0,
     workers: int = 1,
     settings: Mapping[str, object] | None = None,
-    told: Callable[[Found], None] = lambda _found: None,
+    progress: Callable[[Found], None] = lambda _found: None,
 ) -> Best:
     """The mapping that costs least of those that a search looks at.
 
@@ -93,19 +93,19 @@ def find(
     space = _space(case)
     limits = limits or Limits()
     if search == "optuna":
-        found = judge(guided(case.design, space, metrics, seed), limits, told)
+        best = judge(guided(case.design, space, metrics, seed), limits, progress)
     else:
         if search == "exhaustive" and space.size > MOST:
             raise InputError(
                 f"{case.name}: exhaustive: there may be {space.size:,} mappings; "
                 f"constrain them to {MOST:,}, or search random_pruned"
             )
-        found = judge(
-            outcomes(case.design, WALKS[search](space, seed), metrics, limits, workers), limits, told
+        best = judge(
+            outcomes(case.design, WALKS[search](space, seed), metrics, limits, workers), limits, progress
         )
-    if found.best is None:
-        raise InputError(f"{case.name}: none of the {found.evaluated:,} mappings can be had: {found.reasons}")
-    return Best(case, found.best, found, tuple(metrics))
+    if best.best is None:
+        raise InputError(f"{case.name}: none of the {best.evaluated:,} mappings can be had: {best.reasons}")
+    return Best(case, best.best, best, tuple(metrics))
 
 
 def _check(search: str, metrics: Sequence[str]) -> None:

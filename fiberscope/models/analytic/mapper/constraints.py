@@ -53,17 +53,19 @@ class Constraints:
         return cls(np.ones_like(most), most, ((),) * levels, keep, (None,) * levels)
 
 
-def read_constraints(given: Sequence[Demand], architecture: Architecture, problem: Problem) -> Constraints:
+def read_constraints(
+    directives: Sequence[Demand], architecture: Architecture, problem: Problem
+) -> Constraints:
     """Read constraints, which are written as a mapping is, with ``<=`` and ``>=`` for bounds.
 
     Raises:
         ConfigurationError: it names what there is not, or what cannot be had together.
     """
     reader = _Reader(architecture, problem)
-    for entry, place in given:
+    for entry, place in directives:
         reader.read(entry, place)
-    found = reader.found
-    return Constraints(found.least, found.most, tuple(reader.inner), found.keep, tuple(reader.on_y))
+    reader_ = reader.found
+    return Constraints(reader_.least, reader_.most, tuple(reader.inner), reader_.keep, tuple(reader.on_y))
 
 
 class _Reader(Names):
@@ -75,32 +77,32 @@ class _Reader(Names):
         self.inner: list[tuple[int, ...]] = list(self.found.inner)
         self.on_y = list(self.found.on_y)
 
-    def read(self, given: DirectiveSchema, place: Place) -> None:
-        level = self.level(given, place)
-        if given.type in ("temporal", "spatial"):
-            self._loops(level, given, place)
-        elif given.type in DATA:
-            self._kept(level, given, place)
+    def read(self, directive: DirectiveSchema, place: Place) -> None:
+        level = self.level(directive, place)
+        if directive.type in ("temporal", "spatial"):
+            self._loops(level, directive, place)
+        elif directive.type in DATA:
+            self._kept(level, directive, place)
 
-    def _loops(self, level: int, given: DirectiveSchema, place: Place) -> None:
-        kind = int(given.type == "spatial")
-        for _text, dimension, relation, bound in self.factors(given, place):
+    def _loops(self, level: int, directive: DirectiveSchema, place: Place) -> None:
+        kind = int(directive.type == "spatial")
+        for _text, dimension, relation, bound in self.factors(directive, place):
             whole = self.problem.bounds[dimension]
             number = min(bound or whole, whole)  # 0 is the whole dimension, and so is what exceeds it
             if relation != ">=":
                 self.found.most[kind, level, dimension] = number
             if relation != "<=":
                 self.found.least[kind, level, dimension] = number
-        order = self.permutation(given.permutation or [], place / "permutation")
+        order = self.permutation(directive.permutation or [], place / "permutation")
         if not kind:
             self.inner[level] = tuple(order) or self.inner[level]
-        elif given.split is not None:
-            along_x = order[: given.split]
+        elif directive.split is not None:
+            along_x = order[: directive.split]
             self.on_y[level] = tuple(at not in along_x for at in range(len(self.problem.dimensions)))
 
-    def _kept(self, level: int, given: DirectiveSchema, place: Place) -> None:
+    def _kept(self, level: int, directive: DirectiveSchema, place: Place) -> None:
         for key, value in (("keep", _KEPT), ("bypass", _BYPASSED)):
-            for at, name in enumerate(getattr(given, key)):
+            for at, name in enumerate(getattr(directive, key)):
                 tensor = self.tensor(name, place / key / at)
                 if level == 0 and value == _BYPASSED:
                     raise (place / key / at).error(

@@ -78,19 +78,19 @@ def evaluate(design: Design, mappings: Mappings, metrics: Sequence[str]) -> Outc
     values = np.full(len(mappings), np.inf)
     if not len(left):
         return Outcome(len(mappings), rejected, values)
-    found = evaluate_many(design, mappings.only(left))
-    rejected += _rejected(found.fault, found.faults)
-    costs = np.stack([METRICS[name](found) for name in metrics])
-    values[left] = np.where(found.valid, costs[0], np.inf)
-    return Outcome(len(mappings), rejected, values, *_best(found, costs))
+    evaluation = evaluate_many(design, mappings.only(left))
+    rejected += _rejected(evaluation.fault, evaluation.faults)
+    costs = np.stack([METRICS[name](evaluation) for name in metrics])
+    values[left] = np.where(evaluation.valid, costs[0], np.inf)
+    return Outcome(len(mappings), rejected, values, *_best(evaluation, costs))
 
 
-def _best(found: Evaluated, costs: Numbers) -> tuple[Mapping | None, tuple[float, ...]]:
-    valid = np.flatnonzero(found.valid)
+def _best(evaluation: Evaluated, costs: Numbers) -> tuple[Mapping | None, tuple[float, ...]]:
+    valid = np.flatnonzero(evaluation.valid)
     if not len(valid):
         return None, ()
     best = int(valid[np.lexsort(costs[::-1, valid])[0]])
-    return Mapping.of(found.mappings, best), tuple(costs[:, best].tolist())
+    return Mapping.of(evaluation.mappings, best), tuple(costs[:, best].tolist())
 
 
 def _rejected(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
@@ -174,16 +174,16 @@ def _past(count: int, limit: int | None) -> bool:
 
 
 def judge(
-    results: Iterable[Outcome], limits: Limits, told: Callable[[Found], None] = lambda _found: None
+    results: Iterable[Outcome], limits: Limits, progress: Callable[[Found], None] = lambda _found: None
 ) -> Found:
     """What a search finds, chunk by chunk until a limit is reached; ``told`` is called after each."""
-    found = Found()
+    best = Found()
     for outcome in results:
-        found.add(outcome)
-        told(found)
-        if found.over(limits):
+        best.add(outcome)
+        progress(best)
+        if best.over(limits):
             break
-    return found
+    return best
 
 
 def outcomes(

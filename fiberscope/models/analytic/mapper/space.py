@@ -26,18 +26,18 @@ def factorisations(number: int, least: Sequence[int], most: Sequence[int]) -> Wh
     ways: list[tuple[tuple[int, ...], int]] = [((), number)]
     for low, high in zip(least, most, strict=True):
         ways = [
-            ((*factors, one), rest // one)
+            ((*factors, factor), rest // factor)
             for factors, rest in ways
-            for one in _divisors(rest)
-            if low <= one <= high
+            for factor in _divisors(rest)
+            if low <= factor <= high
         ]
-    found = [factors for factors, rest in ways if rest == 1]
-    return np.array(found, np.int64).reshape(-1, len(least))
+    complete = [factors for factors, rest in ways if rest == 1]
+    return np.array(complete, np.int64).reshape(-1, len(least))
 
 
 def _divisors(number: int) -> list[int]:
-    small = [one for one in range(1, int(number**0.5) + 1) if number % one == 0]
-    return small + [number // one for one in reversed(small) if one * one != number]
+    small = [divisor for divisor in range(1, int(number**0.5) + 1) if number % divisor == 0]
+    return small + [number // divisor for divisor in reversed(small) if divisor * divisor != number]
 
 
 class Space:
@@ -114,7 +114,7 @@ class Space:
         """Put spatial loops along Y so that they fit if they can: as ``spatial``; None if no mesh has a Y."""
         if (self.fan_outs[:, 1] == 1).all() and not any(self.constraints.on_y):
             return None
-        found = np.zeros(spatial.shape, np.bool_)
+        chosen = np.zeros(spatial.shape, np.bool_)
         for level, (along_x, along_y) in enumerate(self.fan_outs):
             bounds, demanded = spatial[:, level], self.constraints.on_y[level]
             choices = [demanded] if demanded else product((False, True), repeat=self.dimensions)
@@ -122,11 +122,11 @@ class Space:
             for choice in map(np.array, choices):
                 fits = np.where(choice, 1, bounds).prod(axis=1) <= along_x
                 fits &= np.where(choice, bounds, 1).prod(axis=1) <= along_y
-                found[open_yet & fits, level] = choice
+                chosen[open_yet & fits, level] = choice
                 open_yet &= ~fits
                 if not open_yet.any():
                     break
-        return found
+        return chosen
 
     def orders(self, cut: Whole, most: int | None = None) -> Iterator[Whole]:
         """The orders of the temporal loops that differ, for one cut: each levels x dimensions.
@@ -144,8 +144,16 @@ class Space:
     def _level_orders(self, level: int, bounds: Whole) -> list[tuple[int, ...]]:
         """Of one level: demanded loops innermost, others in any order, those of one iteration last."""
         inner = self.constraints.inner[level]
-        free = [one for one in range(self.dimensions) if one not in inner and bounds[one] > 1]
-        single = [one for one in range(self.dimensions) if one not in inner and bounds[one] == 1]
+        free = [
+            dimension
+            for dimension in range(self.dimensions)
+            if dimension not in inner and bounds[dimension] > 1
+        ]
+        single = [
+            dimension
+            for dimension in range(self.dimensions)
+            if dimension not in inner and bounds[dimension] == 1
+        ]
         return [(*inner, *order, *single) for order in permutations(free)]
 
     def draw(self, random: np.random.Generator, count: int) -> tuple[Whole, Whole, Whole]:
@@ -156,7 +164,9 @@ class Space:
 
     def _draw_orders(self, random: np.random.Generator, count: int, level: int) -> Whole:
         inner = self.constraints.inner[level]
-        free = np.array([one for one in range(self.dimensions) if one not in inner], np.int64)
+        free = np.array(
+            [dimension for dimension in range(self.dimensions) if dimension not in inner], np.int64
+        )
         drawn = free[np.argsort(random.random((count, len(free))), axis=1)]
         fixed = np.broadcast_to(np.array(inner, np.int64), (count, len(inner)))
         return np.concatenate([fixed, drawn], axis=1)

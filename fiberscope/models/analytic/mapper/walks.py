@@ -90,8 +90,8 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
     while True:
         trials = [study.ask() for _ in range(BATCH)]
         asked = [_suggested(space, trial) for trial in trials]
-        for keep in sorted({one[2] for one in asked}):
-            alike = [at for at, one in enumerate(asked) if one[2] == keep]
+        for keep in sorted({asked_for[2] for asked_for in asked}):
+            alike = [at for at, asked_for in enumerate(asked) if asked_for[2] == keep]
             places, orders = (np.stack([asked[at][part] for at in alike]) for part in (0, 1))
             outcome = evaluate(design, space.mappings(places, orders, keep), metrics)
             for at, value in zip(alike, outcome.values.tolist(), strict=True):
@@ -108,5 +108,8 @@ def _suggested(space: Space, trial: Trial) -> tuple[Whole, Whole, int]:
 
 def _order(space: Space, trial: Trial, level: int) -> list[int]:
     inner = space.constraints.inner[level]
-    free = [one for one in range(space.dimensions) if one not in inner]
-    return [*inner, *sorted(free, key=lambda one: trial.suggest_float(f"order {level} {one}", 0.0, 1.0))]
+    free = [dimension for dimension in range(space.dimensions) if dimension not in inner]
+    return [
+        *inner,
+        *sorted(free, key=lambda dimension: trial.suggest_float(f"order {level} {dimension}", 0.0, 1.0)),
+    ]

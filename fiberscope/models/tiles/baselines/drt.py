@@ -79,12 +79,12 @@ def drt(
     moved, tasks = np.zeros(3, np.int64), []
     for k, j, b_words in _groups_of_b(micro_b, capacity, panel):
         groups = list(_groups(micro_a.words_of_rows(k), capacity))
-        found = [Task(i, k, j, words, b_words) for i, words in groups if words]
-        if found and b_words:
-            tasks.extend(found)
-            rows = np.array([one.i for one in found]) * microtile
+        inner_tasks = [Task(i, k, j, words, b_words) for i, words in groups if words]
+        if inner_tasks and b_words:
+            tasks.extend(inner_tasks)
+            rows = np.array([task.i for task in inner_tasks]) * microtile
             left, right = _parts(patterns, k, j, microtile)
-            moved += (sum(one.a_words for one in found), b_words, _partials(left, right, rows))
+            moved += (sum(task.a_words for task in inner_tasks), b_words, _partials(left, right, rows))
     return Dynamic(microtile, panel, tasks, *map(int, moved))
 
 

@@ -87,11 +87,11 @@ class Squares:
             least: a side that fits.
             scan: try every side from the largest down.
         """
-        return self._largest(least, lambda one: one.overflowing == 0, scan)
+        return self._largest(least, lambda candidate: candidate.overflowing == 0, scan)
 
     def tailors(self, least: int, *, scan: bool = False, overflowing: float = OVERFLOWING) -> Square:
         """The largest squares of which few overflow: at most this share of all inputs' tiles together."""
-        return self._largest(least, lambda one: one.overflowing <= overflowing, scan)
+        return self._largest(least, lambda candidate: candidate.overflowing <= overflowing, scan)
 
     def _largest(self, least: int, accepts: _Accepts, scan: bool) -> Square:
         low, high = (-(-side // self.step) for side in (least, max(least, *self.extents.values())))
@@ -102,9 +102,9 @@ class Squares:
         best = self._tried(low)
         while low < high:
             middle = (low + high + 1) // 2
-            found = self._tried(middle)
-            if accepts(found):
-                low, best = middle, found
+            candidate = self._tried(middle)
+            if accepts(candidate):
+                low, best = middle, candidate
             else:
                 high = middle - 1
         return best
@@ -114,9 +114,9 @@ class Squares:
         for steps in range(high, low, -1):
             side = steps * self.step
             if accepts(self.of(self._at_least(side), side)):
-                found = self._tried(steps)
-                if accepts(found):
-                    return found
+                candidate = self._tried(steps)
+                if accepts(candidate):
+                    return candidate
         return self._tried(low)
 
     def _tried(self, steps: int) -> Square:

@@ -235,7 +235,7 @@ def test_a_scheme_that_moves_more_than_the_base_is_not_returned():
 def test_statistics_that_are_given_are_not_collected_again():
     kernel, tensors = kernel_of(), examples.squared()
     known = collect_all(kernel, tensors, dict.fromkeys("ikj", 4))
-    assert optimise(kernel, tensors, CAPACITY, known=known) == optimise(kernel, tensors, CAPACITY)
+    assert optimise(kernel, tensors, CAPACITY, statistics=known) == optimise(kernel, tensors, CAPACITY)
 
 
 def test_a_grid_needs_the_counted_model():

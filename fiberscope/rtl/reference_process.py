@@ -14,14 +14,14 @@ from types import TracebackType
 
 from fiberscope.results.report.document import Report
 
-__all__ = ["Beside", "TooLongError"]
+__all__ = ["ReferenceProcess", "TooLongError"]
 
 
 class TooLongError(Exception):
     """The run with RTL has taken more cycles than it may."""
 
 
-class Beside:
+class ReferenceProcess:
     """A run in a process that is forked; if it does not end well there, it is run again here, to say why.
 
     Args:
@@ -36,7 +36,7 @@ class Beside:
         self._process = forked.Process(target=_write, args=(run, self._path), daemon=True)
         self._report: Report | None = None
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> ReferenceProcess:
         """Begin to run."""
         with (
             warnings.catch_warnings()
