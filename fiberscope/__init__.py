@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from fiberscope.results.report.document import Report
     from fiberscope.run.api import StateFiles, Waveform, simulate
+    from fiberscope.run.debug.api import debug
     from fiberscope.run.shortcuts import convert, diff, graph, map, plot, tile
     from fiberscope.workloads import WorkloadError
 
@@ -50,6 +51,7 @@ __all__ = [
     "analyze",
     "compare",
     "convert",
+    "debug",
     "density_sweep",
     "diff",
     "graph",
@@ -78,6 +80,7 @@ _HOMES = {
     "analyze": "fiberscope.models.analytic.api",
     "density_sweep": "fiberscope.models.analytic.sweep",
     "compare": "fiberscope.explore.compare",
+    "debug": "fiberscope.run.debug.api",
     "model": "fiberscope.models.trace.api",
     "simulate": "fiberscope.run.api",
     "suite": "fiberscope.explore.sweeps.suite",

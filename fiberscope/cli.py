@@ -38,7 +38,7 @@ YOUNG_OBJECTS = 200_000  # before Python looks for garbage: more than a run make
 _ClickError: type[Exception] = typer.BadParameter.__mro__[2]
 
 COMMANDS = {
-    "Run a machine, a specification or a graph": ("sim", "check", "model", "graph", "convert"),
+    "Run a machine, a specification or a graph": ("sim", "debug", "check", "model", "graph", "convert"),
     "Look at runs": ("report", "diff", "plot", "page", "wave", "rerun"),
     "Find bottlenecks and better designs": ("ablate", "compare", "search"),
     "Run many": ("sweep", "suite", "results"),

@@ -17,6 +17,7 @@ from fiberscope.results.recording.waveform import Waveform, files_of
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.parts import Asked
+from fiberscope.results.report.timeline import Drive
 from fiberscope.run.arguments import check_course, check_types, merged_settings
 from fiberscope.run.chains.chain import Chain
 from fiberscope.run.configure import ResolvedRun, resolve_run, solve_converted
@@ -50,6 +51,7 @@ def simulate(
     fidelity: str = EVENT,
     chain: str | None = None,
     progress: Progress | None = None,
+    drive: Drive | None = None,
     **parameters: object,
 ) -> Report:
     """Solve a problem on an accelerator, A times B on most of them, verify the answer and report.
@@ -65,6 +67,7 @@ def simulate(
         histograms, checked: report how full channels were; hold memory's requests to their tensors.
         fidelity, progress: the model that runs; called with stage, work done and work in all.
         chain: products one after another, ``Y = A X; Z = Y W``, of operands by name.
+        drive: what runs the machine in the place of ``kernel.run``, as the debugger does.
         parameters: settings as keywords, dots as double underscores: ``pe__count=64``; operands by name.
 
     Raises:
@@ -77,6 +80,7 @@ def simulate(
     ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
     files, replaced = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
     course = Course(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files)
+    course = course if drive is None else replace(course, drive=drive)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), given_settings(entries, config), exact, course, parts)
     asked = asked if chain is None else asked.model_copy(update={"chain": chain})

@@ -85,6 +85,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
     "chain": (lambda value: isinstance(value, str), 'products, as in "Y = A X; Z = Y W"'),
     "progress": (callable, "a function of stage, work done and work in all"),
+    "drive": (callable, "a function of a machine, lookers, a cycle limit and a progress callback"),
     # of ``ablate`` and ``compare``
     "matrices": (_are_names, 'a list of names, as in ["wiki-Vote"]'),
     "surrogates": (_is_truth, "True or False"),

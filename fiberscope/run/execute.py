@@ -55,6 +55,7 @@ class Course:
     memory_trace: Path | None = None
     states: StateFiles | None = None
     asked: Asked | None = None
+    drive: timeline.Drive = timeline.run
 
 
 def solve(
@@ -161,7 +162,7 @@ def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
         checking(machine) if course.checked else nullcontext() as check,
     ):
         try:
-            run = timeline.run(machine, lookers, course.cycle_limit, progress)
+            run = course.drive(machine, lookers, course.cycle_limit, progress)
         except DeadlockError as error:
             run, deadlock = _standstill(kernel), error
         unwritten = kept()

@@ -221,6 +221,10 @@ class Fifo:
         token = self._words
         return (token[at + CONTROL], token[at + COORDINATE], token[at + REFERENCE], self._values[at + VALUE])
 
+    def arrival(self, place: int) -> int:
+        """The reader's cycle from which the token at this place is seen; for who watches from outside."""
+        return self._words[WORDS * ((self._head + place) % self.capacity) + ARRIVAL]
+
     def pop(self) -> None:
         """Drop the head token; its slot is free for the writer from the next cycle.
 

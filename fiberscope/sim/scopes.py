@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -9,24 +10,50 @@ from fiberscope.sim.component import Component
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.names import nearest
 
+_ZEROS = re.compile(r"(?<=[A-Za-z_])0+(?=\d)")  # in front of the number of a part
+
 
 def choose(components: Sequence[Component], patterns: Sequence[str]) -> list[Component]:
     """The components that some pattern matches, in their order; all where there is no pattern.
 
     A pattern matches a component's name or a scope around it, with or without the machine's leading name:
-    ``pe0[0-3]`` is ``gamma.pe00`` to ``gamma.pe03`` with their parts.
+    ``pe0[0-3]`` is ``gamma.pe00`` to ``gamma.pe03`` with their parts. A pattern that would match nothing may
+    leave out the zeros in front of a number: ``pe0`` is ``gamma.pe00``.
 
     Raises:
         SimulationError: if a pattern matches nothing; has the nearest names.
     """
-    for pattern in patterns:
-        if not any(_matches(component.name, pattern) for component in components):
-            raise SimulationError(f"no component matches the scope {pattern}; {_hint(components, pattern)}")
-    return [
-        component
-        for component in components
-        if not patterns or any(_matches(component.name, pattern) for pattern in patterns)
-    ]
+    meant = [_meant(components, pattern) for pattern in patterns]
+    indices = {id(component) for group in meant for component in group}
+    return [component for component in components if not patterns or id(component) in indices]
+
+
+def choose_one(components: Sequence[Component], name: str) -> Component:
+    """The component of this name, with or without the machine's leading name, or the one that it matches.
+
+    Raises:
+        SimulationError: there is none, or the name means several.
+    """
+    exact = [one for one in components if name in (one.name, one.name.partition(".")[2])]
+    meant = exact or choose(components, [name])
+    if len(meant) > 1:
+        names = ", ".join(one.name for one in meant[:3])
+        raise SimulationError(f"{name} means {len(meant)} components; name one, as in {names}")
+    return meant[0]
+
+
+def _meant(components: Sequence[Component], pattern: str) -> list[Component]:
+    """The components that a pattern matches, at least one."""
+    found = [one for one in components if _matches(one.name, pattern)]
+    short = _without_zeros(pattern)
+    found = found or [one for one in components if _matches(_without_zeros(one.name), short)]
+    if not found:
+        raise SimulationError(f"no component matches the scope {pattern}; {_hint(components, pattern)}")
+    return found
+
+
+def _without_zeros(name: str) -> str:
+    return _ZEROS.sub("", name)
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -157,3 +157,35 @@ def test_the_waveform_of_a_deadlock_can_be_triggered_too():
         with pytest.raises(DeadlockError), write_vcd(kernel, path, trigger="join* output_stall > 20"):
             kernel.run()
         assert read_vcd(path).start > 0
+
+
+@pytest.mark.parametrize("condition", [*CONDITIONS[:3], "source0.state == full:out", "sink3.in >= 1"])
+def test_a_pause_passes_no_cycle_in_which_the_condition_holds(condition):
+    network = TWO_CLOCKS if "." in condition else BUSY_FUNNEL
+    kernel = watched(network, sleep=False)
+    kernel.build()
+    trigger, period = Trigger(condition, kernel), kernel.clocks[0].period
+    silent = 0  # the cycle before which it cannot hold
+    for cycle in range(250):
+        while kernel.time < cycle * period - 1 and kernel.step():
+            pass
+        pause = trigger.pause(cycle * period)
+        assert (pause == 0) == trigger.holds(cycle * period)
+        assert pause > 0 or cycle >= silent
+        silent = max(silent, cycle + pause)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("source0.out has color == 1", "a token of .* has no color"),
+        ("source0.state == bussy", "bussy is no state .*did you mean busy"),
+        ("source0.state > busy", "busy is no state that == or != could be asked of"),
+        ("source0.nought has value == 1", "there is no channel source0.nought"),
+    ],
+)
+def test_names_of_states_channels_and_fields_are_checked(condition, message):
+    kernel = watched(BUSY_FUNNEL)
+    kernel.build()
+    with pytest.raises(SimulationError, match=message):
+        Trigger(condition, kernel)

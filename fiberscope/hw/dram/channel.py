@@ -33,6 +33,7 @@ from fiberscope.hw.memory.protocol import (
     WRITE,
     WRITE_BURST,
     WRITE_THROUGH,
+    HeldRequest,
 )
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
@@ -273,6 +274,26 @@ class DramChannel(Deferring):
                 self.replies.push(READ, returns.tag[request], returns.address[request], 0.0)
                 self._read_latency += now + 1 - returns.arrival[request]
         return returns.count < before
+
+    def held_requests(self) -> list[HeldRequest]:  # C: def
+        """The reads that are not yet answered, each with the bank and the row that its next burst needs."""
+        queues, open_row = self._controller.queues, self._controller.device.open_row
+        needs: dict[int, str] = {}
+        for entry in [*queues.entries(READS), *queues.entries(OPENED)]:
+            bank, row = queues.bank[entry], queues.row[entry]
+            state = "open" if open_row[bank] == row else "not open"
+            needs.setdefault(queues.request[entry], f"waits for row {row} of bank {bank}, which is {state}")
+        returns = self._returns
+        return [
+            HeldRequest(
+                READ,
+                returns.tag[request],
+                returns.address[request],
+                needs.get(request, "its data is on the way"),
+                returns.arrival[request],
+            )
+            for request in returns.open_requests()
+        ]
 
     def read_bytes(self, tensor: int) -> int:  # C: def
         """Bytes of this tensor read so far."""

@@ -93,3 +93,11 @@ class BurstQueues:  # C: final
                 return True
             entry = self.following[entry]
         return False
+
+    def entries(self, which: int) -> list[int]:  # C: def
+        """The entries of a list, oldest first."""
+        entries, entry = [], self.heads[which]
+        while entry != NOBODY:
+            entries.append(entry)
+            entry = self.following[entry]
+        return entries

@@ -78,3 +78,7 @@ class Returns:  # C: final
             self._unused[self._unused_count] = request
             self._unused_count += 1
         return request
+
+    def open_requests(self) -> list[int]:  # C: def
+        """The numbers of the reads that are not yet answered."""
+        return [request for request in range(len(self._missing)) if self._missing[request] > 0]

@@ -20,6 +20,7 @@ from fiberscope.hw.memory.protocol import (
     WRITE,
     WRITE_BURST,
     WRITE_THROUGH,
+    HeldRequest,
 )
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -198,6 +199,15 @@ class SimpleMemory(Component):
             return self.busy(min(due, begins) if begins > now else due)
         self.wait_output(self.replies)
         return begins if begins > now else NEVER
+
+    def held_requests(self) -> list[HeldRequest]:  # C: def
+        """The reads on their way back."""
+        held = []
+        for count in range(self._count):
+            place = (self._head + count) % self._capacity
+            due = f"its data comes in cycle {self._due[place]} of the memory"
+            held.append(HeldRequest(READ, self._tag[place], self._address[place], due, self._arrival[place]))
+        return held
 
     def read_bytes(self, tensor: int) -> int:  # C: def
         """Bytes of this tensor read so far."""

@@ -19,6 +19,7 @@ from fiberscope.hw.memory.protocol import (
     WRITE,
     WRITE_THROUGH,
     WRITE_UNREAD,
+    HeldRequest,
 )
 from fiberscope.hw.memory.tags import Sets, TagStore
 from fiberscope.sim.channel import Channel
@@ -172,6 +173,26 @@ class FiberCacheBank(Component):
         if pipeline.filled > 0 and moves:
             return self.busy(pipeline.due())
         return self._wait(blocked)
+
+    def held_requests(self) -> list[HeldRequest]:  # C: def
+        """The requests within the bank: in its pipeline, and those that wait for a line."""
+        held = []
+        for place in range(self.pipeline.filled):
+            at = TAKEN * ((self.pipeline.oldest + place) % self.pipeline.depth)
+            words = self.taken[at + OPERATION], self.taken[at + TAG], self.taken[at + ADDRESS]
+            held.append(HeldRequest(*words, "in the pipeline of the bank"))
+        for miss in range(self.misses.registers):
+            if self.misses.lines[miss] >= 0:
+                held += self._waiting_for(miss)
+        return held
+
+    def _waiting_for(self, miss: int) -> list[HeldRequest]:  # C: def
+        """The requests that wait for the line of a miss."""
+        came, tags = miss == self.answering, self.misses.tags_of(miss)
+        place = f"its line has come, as miss {miss}" if came else f"its line is fetched, as miss {miss}"
+        forwarded = None if came else self.tag_base | miss
+        address = self.misses.lines[miss] * self.line_bytes
+        return [HeldRequest(operation, tag, address, place, None, forwarded) for operation, tag in tags]
 
     def _wait(self, blocked: Channel | None) -> int:
         """Nothing moves: wait for the channel that is known, or for a line."""

@@ -81,3 +81,11 @@ class MissTable:  # C: final
             self.following[target] = self.free_target
             self.free_target = target
         return target
+
+    def tags_of(self, miss: int) -> list[tuple[int, int]]:  # C: def
+        """Operation and tag of each target of a miss, oldest first."""
+        tags, target = [], self.first[miss]
+        while target != NONE:
+            tags.append((self.operations[target], self.target_tags[target]))
+            target = self.following[target]
+        return tags

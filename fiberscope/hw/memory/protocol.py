@@ -8,6 +8,10 @@ network, by which the reply finds its way back. An address is the tensor's numbe
 count traffic by tensor.
 """
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 from fiberscope.sim.protocol import Protocol
 
 REQUEST = Protocol("memory request", control="operation", coordinate="tag", reference="address")
@@ -29,3 +33,21 @@ PORT_SHIFT = 32
 TAG_MASK = 0xFFFFFFFF  # the requester's own part of a tag
 TENSOR_SHIFT = 40
 TENSORS = 8  # tensors told apart by a machine, at the most
+
+
+class HeldRequest(NamedTuple):
+    """A request within a component, as its ``held_requests`` gives them to who watches from outside.
+
+    Args:
+        operation, tag, address: as in its token.
+        place: where in the component it is, and what it needs there.
+        since: the component's cycle in which it came, if that is known.
+        forwarded: the tag of the component's own request that it waits for, if there is one.
+    """
+
+    operation: int
+    tag: int
+    address: int
+    place: str
+    since: int | None = None
+    forwarded: int | None = None

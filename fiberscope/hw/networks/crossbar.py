@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from typing import ClassVar
 
-from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, TAG_MASK
+from fiberscope.hw.memory.protocol import PORT_SHIFT, REPLY, REQUEST, TAG_MASK, HeldRequest
 from fiberscope.hw.networks.routes import Route
 from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
@@ -261,6 +261,16 @@ class QueuedCrossbar(Crossbar):
         for behind in range(place, last):
             self.order[behind] = self.order[behind + 1]
         self.order[last] = slot
+
+    def held_requests(self) -> list[HeldRequest]:  # C: def
+        """The tokens in all queues, where they are requests or replies of memory."""
+        held = []
+        for index in range(self.input_count):
+            for count in range(self.counts[index]):
+                slot = self.order[index * self.room + count]
+                token = self.controls[slot], self.coordinates[slot], self.references[slot]
+                held.append(HeldRequest(*token, f"in the queue for outputs[{self.goals[slot]}]"))
+        return held
 
     def _end_asking(self, count: int) -> None:  # C: noexcept
         """Make ready for the next cycle."""

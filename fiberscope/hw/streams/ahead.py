@@ -81,7 +81,7 @@ class AheadKernel(Kernel):
 
     def _fall_in(self) -> None:
         """Go on in step."""
-        if self.time >= 0:
+        if self.time >= 0 and self.processes:
             self._attach(apart=False)
             self._wake_all(self.clocks[0], self.time + 1)
         self.processes = []

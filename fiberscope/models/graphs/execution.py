@@ -41,7 +41,7 @@ from fiberscope.results.report import timeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import Asked, Source
-from fiberscope.results.report.timeline import Watch
+from fiberscope.results.report.timeline import Drive, Watch
 from fiberscope.sim import BuildError, DeadlockError, Kernel, Run, SimulationError
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
@@ -62,6 +62,7 @@ class Course:
     states: StateFiles | None = None
     source: Source | None = None
     memory_trace: Path | None = None
+    drive: Drive | None = None
 
 
 def run(
@@ -77,6 +78,7 @@ def run(
     timeline: StateFiles | None = None,
     histograms: bool = False,
     progress: Progress | None = None,
+    drive: Drive | None = None,
 ) -> Report:
     """Run a graph on tensors, verify what it writes and report.
 
@@ -93,6 +95,7 @@ def run(
         timeline: files of what the blocks did over time; of a graph of several phases in the last one.
         histograms: report how full the channels were.
         progress: called now and then with stage, work done and work in all.
+        drive: what runs the last phase in the place of ``kernel.run``, as the debugger does.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: what was given cannot be run.
@@ -111,7 +114,9 @@ def run(
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
     provenance = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
-    course = Course(cycle_limit, waveform, histograms, progress or nobody, timeline, provenance, memory_trace)
+    course = Course(
+        cycle_limit, waveform, histograms, progress or nobody, timeline, provenance, memory_trace, drive
+    )
     ready = prepare(graph, tensors, exact=exact, progress=course.tell).timed(parameters.timing)
     return _Runs(ready, parameters, course).report()
 
@@ -220,7 +225,8 @@ class _Runs:
             tracing(machine.kernel, self.course.memory_trace if last else None) as kept,
         ):
             try:
-                ended = timeline.run(machine, lookers, self.course.cycle_limit, self._progress(machine))
+                drive = (self.course.drive if last else None) or timeline.run
+                ended = drive(machine, lookers, self.course.cycle_limit, self._progress(machine))
             except DeadlockError as error:
                 self.deadlock = f"{error}\n{advice(machine, self._unbounded(phase), self._deeper(phase))}"
                 ended = Run(False, "deadlock", machine.kernel.cycle, machine.kernel.end, 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from fiberscope.accelerators.machine import Machine
 from fiberscope.results.report.parts import Occupancy, Timeline
@@ -17,7 +17,7 @@ from fiberscope.sim import Run
 from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.sim.names import family_name
 
-__all__ = ["Looker", "Watch", "run", "with_room"]
+__all__ = ["Drive", "Looker", "Watch", "run", "with_room"]
 
 FIRST_INTERVAL = 512  # cycles
 MOST_INTERVALS = 256
@@ -55,6 +55,10 @@ def run(
             for looker in lookers:
                 if looker.next_look() == cycle:
                     looker.look(cycle)
+
+
+# Runs a machine in the place of ``run``, with the same arguments.
+Drive: TypeAlias = Callable[[Machine, Sequence[Looker], int | None, Callable[[int], None]], Run]
 
 
 class Watch:

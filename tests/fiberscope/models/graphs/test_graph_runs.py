@@ -253,3 +253,10 @@ def test_the_drawing_has_a_box_a_block(tmp_path) -> None:
     assert cli.run(["graph", "draw", str(EXAMPLES / "fig12_ikj.gv"), "-o", str(tmp_path / "g.svg")]) == 0
     drawing = (tmp_path / "g.svg").read_text()
     assert drawing.count("fiberlookup") >= 4
+
+
+def test_a_waveform_of_unbounded_streams_goes_on_beyond_the_first_look_at_the_machine(tmp_path):
+    matrix = "uniform:rows=60,cols=60,nonzeros=900"
+    words = ["graph", "run", str(EXAMPLES / "fig14_identity.gv"), f"B={matrix}"]
+    assert cli.run([*words, "--vcd", str(tmp_path / "o.vcd"), "--json", str(tmp_path / "o.json")]) == 0
+    assert json.loads((tmp_path / "o.json").read_text())["cycles"] > 512

@@ -1,0 +1,162 @@
+"""``fiberscope debug``: a run under the debugger."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fiberscope.base.errors import InputError
+from fiberscope.commands.options import Accelerator, Operands
+from fiberscope.commands.run_options import Simulated, exit_code
+from fiberscope.commands.taking import taking
+from fiberscope.results.errors import FailedRunError
+from fiberscope.results.report.files import STANDARD_OUTPUT, operand_files, read_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fiberscope.run.debug.session import Session
+
+__all__ = ["debug"]
+
+_Script = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Read the commands from here; '-' is standard input."),
+]
+_WAVES = "the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'"
+_TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timeline FILE [N]'"
+
+
+@taking(
+    **dict.fromkeys(("vcd", "vcd_window", "vcd_scope", "vcd_trigger", "vcd_cycles", "vcd_plain"), _WAVES),
+    **dict.fromkeys(("timeline", "perfetto", "timeline_window"), _TIMELINES),
+    memory_trace="the debugger goes back, and a trace of memory's requests does not",
+    product="the debugger writes no product; 'fiberscope sim' does",
+)
+def debug(
+    accelerator: Accelerator,
+    operands: Operands,
+    asked: Simulated,
+    script: _Script = None,
+) -> int:
+    """Run a simulation in steps: stop it, look at its parts, and go back.
+
+    Commands come from the keyboard, from a script, or from standard input; 'help' lists them. A graph's file
+    or a conversion ('convert csr csc') may stand in the place of an accelerator.
+
+    \b
+    Examples:
+      fiberscope debug gamma wiki-Vote
+      fiberscope debug gamma wiki-Vote --script hunt.txt --json out.json
+    """
+    from fiberscope.base.operand_arguments import operands_of
+    from fiberscope.run.debug.api import requested_run
+
+    factors, tensors = operands_of(operands)
+    asked.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
+    lines = None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
+    given = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}
+    run = requested_run(accelerator, factors, tensors, **given)
+    return _debugged(run, asked, script, lines)
+
+
+def _debugged(run: object, asked: Simulated, script: Path | None, lines: list[str] | None) -> int:
+    """Run a session to its end, and write the report that is asked for."""
+    from fiberscope.accelerators.user_parts import parse_parts
+    from fiberscope.commands.delivery import delivering
+    from fiberscope.run.debug.session import Session
+
+    names = ("histograms", "checked", "cycle_limit")
+    options = {name: getattr(asked, name) for name in names if getattr(asked, name)}
+    if asked.part:
+        options["parts"] = parse_parts(asked.part)
+    with Session(run, options) as session:  # type: ignore[arg-type]
+        console = _console()
+        if lines is None and script is None and sys.stdin is not None and sys.stdin.isatty():
+            _converse(session, console)
+        else:
+            _follow(session, console, str(script or STANDARD_OUTPUT), sys.stdin if lines is None else lines)
+        if asked.json is None:
+            return 0
+        with delivering(asked.json, quiet=True) as deliver:
+            report = session.report()
+        deliver(report)
+        return exit_code(report)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    from fiberscope.run.debug.shown import WIDTH
+
+    width = None if sys.stdout is not None and sys.stdout.isatty() else WIDTH
+    return Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+def _follow(session: Session, console: Console, source: str, lines: object) -> None:
+    """Execute the lines of a script up to its end.
+
+    Raises:
+        InputError: a line is no command; has the file and the number of the line.
+    """
+    from fiberscope.run.debug.interpreter import Quit
+
+    for number, line in enumerate(lines, 1):  # type: ignore[arg-type,var-annotated]
+        try:
+            _execute(session, console, line)
+        except Quit:
+            return
+        except ValueError as error:
+            raise InputError(f"{source}:{number}: {error}") from error
+
+
+def _execute(session: Session, console: Console, line: str) -> None:
+    from fiberscope.results.report.summary import show
+    from fiberscope.run.debug.interpreter import execute
+    from fiberscope.run.debug.shown import Shown
+
+    answer = execute(session, line)
+    if isinstance(answer, Shown):
+        answer.show(console)
+    elif answer is not None:
+        show(answer, console)
+
+
+def _converse(session: Session, console: Console) -> None:
+    """Execute what is typed until the session is ended; a wrong line costs a line."""
+    from fiberscope.run.debug.interpreter import Quit
+
+    for line in _typed(session):
+        try:
+            _execute(session, console, line)
+        except Quit:
+            return
+        except (ValueError, FailedRunError) as error:
+            console.print(str(error), soft_wrap=True)
+
+
+def _typed(session: Session) -> Iterator[str]:
+    """The lines that are typed, with history and completion where prompt_toolkit is installed."""
+    ask: Callable[[str], str]
+    try:
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import WordCompleter
+    except ModuleNotFoundError:
+        ask = input
+    else:
+        from fiberscope.run.debug.interpreter import COMMANDS
+
+        names = WordCompleter([*COMMANDS, *session.names()], WORD=True)
+        prompt: Any = PromptSession(completer=names, complete_while_typing=False)
+        ask = prompt.prompt
+    while True:
+        try:
+            yield ask(f"{session.cycle:,}> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return

@@ -1,0 +1,1 @@
+"""The debugger: a run that stops, is looked at, and goes back."""

@@ -1,0 +1,71 @@
+"""Debug a run from Python: ``session = fiberscope.debug("gamma", "wiki-Vote")``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.accelerators.machine import Accelerator
+from fiberscope.base.operand_arguments import check_factors
+from fiberscope.run.debug.session import SNAPSHOTS, Session
+from fiberscope.run.request import GraphRun, Run, Simulation, conversion
+
+if TYPE_CHECKING:
+    from fiberscope.models.graphs.netlist import Graph
+
+__all__ = ["debug", "requested_run"]
+
+CONVERT = "convert"  # begins a machine's name that is a conversion, as in "convert csr csc"
+GRAPH = ".gv"
+
+
+def debug(
+    accelerator: str | Accelerator[Any] | Graph,
+    a: object = None,
+    b: object = None,
+    *,
+    tensors: Mapping[str, object] | None = None,
+    settings: Mapping[str, object] | None = None,
+    config: str | Path | None = None,
+    exact: bool = False,
+    snapshots: int = SNAPSHOTS,
+    **options: Any,  # noqa: ANN401  (those of ``simulate``)
+) -> Session:
+    """Start a run that can be stopped, looked at and taken back; it waits in front of its first cycle.
+
+    Args:
+        accelerator: as of ``simulate``; or a graph or its file, or a conversion, as in ``"convert csr csc"``.
+        a, b, tensors: the operands, as of ``simulate``; those of a graph by name.
+        settings, config, exact: as of ``simulate``.
+        snapshots: copies of the machine that are kept for going back, at the most.
+        options: others of ``simulate``: ``cycle_limit``, ``parts``, ``histograms``, ``checked``.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
+    """
+    factors = [operand for operand in (a, b) if operand is not None]
+    run = requested_run(
+        accelerator, factors, tensors or {}, settings=settings or {}, config=config, exact=exact
+    )
+    return Session(run, options, snapshots)
+
+
+def requested_run(
+    machine: object,
+    factors: Sequence[Any],
+    tensors: Mapping[str, Any],
+    **given: Any,  # noqa: ANN401  (settings, config, exact)
+) -> Run:
+    """The run of a machine, of a graph or of a conversion.
+
+    Raises:
+        InputError: more than two operands in order, or no two formats.
+    """
+    check_factors(factors)
+    if isinstance(machine, str) and machine.startswith(f"{CONVERT} "):
+        settings = {"units": "apart", **given.pop("settings")}
+        return conversion(machine.removeprefix(CONVERT), factors, tensors, settings, **given)
+    if not isinstance(machine, str | Accelerator) or (isinstance(machine, str) and machine.endswith(GRAPH)):
+        return GraphRun(machine, factors, tensors, **given)
+    return Simulation(machine, factors, tensors, **given)

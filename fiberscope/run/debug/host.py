@@ -1,0 +1,340 @@
+"""A process that holds a simulation in one cycle, and does with it what the debugger's session asks.
+
+The session talks to it by a connection. Asked to, the process forks: the copy holds the same cycle and
+answers at a connection of its own. So a snapshot is a copy that waits, and to go back is to copy a snapshot.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fiberscope.accelerators.machine import Machine
+from fiberscope.base.errors import InputError
+from fiberscope.results.errors import FailedRunError, UnwrittenFileError
+from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.waits import Wait, wait_chain
+from fiberscope.results.report import timeline
+from fiberscope.results.report.timeline import Looker
+from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
+from fiberscope.run.request import Run as RequestedRun
+from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
+from fiberscope.sim.constants import FAR
+from fiberscope.sim.scopes import choose, choose_one
+from fiberscope.sim.seek import seek
+from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.trigger import Trigger, find_channel, names_of, quantities_of
+
+__all__ = ["Failure", "Stop", "serve"]
+
+SLICE_CYCLES = 4096  # at first, between two looks at the time of the host
+SHORT_SECONDS = 0.1  # a slice that takes less is followed by a longer one
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a machine has stopped, and why.
+
+    Args:
+        cycle: of the first clock; everything before it has ticked, and nothing at it.
+        reason: ``cycle``, ``until``, ``break``, ``slice`` (the time for one request is over),
+            ``interrupted``, ``done`` or ``deadlock``.
+        text: the condition that holds, or what the deadlock is.
+        number: of the breakpoint, as it was asked for.
+    """
+
+    cycle: int
+    reason: str
+    text: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that went wrong, with its report; an exception with a report does not pass between processes."""
+
+    kind: type[FailedRunError] | type[UnwrittenFileError]
+    message: str
+    report: Any
+
+
+class _InStep:
+    """Stands for a tracer that never begins: the kernel then runs no component ahead of its clock."""
+
+
+def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> NoReturn:
+    """Run in a process of its own, driven by what comes over a connection; never returns."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    host = Host(connection)
+    answer: tuple[str, object]
+    try:
+        answer = "report", run.run(drive=host.drive, **options)
+    except (FailedRunError, UnwrittenFileError) as error:
+        answer = "report", Failure(type(error), str(error), error.report)
+    except BaseException as error:
+        answer = "error", _portable(error)
+    with suppress(OSError):
+        host.connection.send(answer)
+    os._exit(0)
+
+
+def _portable(error: BaseException) -> BaseException:
+    """The exception, or one with its text where it cannot go to another process."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+class Host:
+    """The simulation of this process.
+
+    Args:
+        connection: to the session.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._children: list[int] = []
+
+    def drive(
+        self, machine: Machine, lookers: Sequence[Looker], cycle_limit: int | None, progress: Progress
+    ) -> Run:
+        """Do what the session asks until it wants the report; in the place of ``timeline.run``.
+
+        Raises:
+            DeadlockError: the machine stands still.
+        """
+        self._machine, self._lookers = machine, list(lookers)
+        self._limit, self._progress = cycle_limit, progress
+        self._kernel: Kernel = machine.kernel
+        self._period = self._kernel.clocks[0].period
+        self._ended: Run | None = None
+        self._deadlock: DeadlockError | None = None
+        self.cycle = 0
+        if isinstance(self._kernel, StandInKernel):
+            self._kernel.stand_ins.clear()
+        self._kernel.trace(_InStep(), FAR)  # type: ignore[arg-type]
+        self.connection.send(("ok", self.stop("cycle")))
+        while True:
+            try:
+                method, arguments = self.connection.recv()
+            except EOFError:
+                os._exit(0)
+            if method == "finish":
+                return self._finish()
+            if method == "fork":
+                self._fork()
+                continue
+            try:
+                answer: tuple[str, object] = ("ok", getattr(self, method)(*arguments))
+            except (SimulationError, ValueError, OSError) as error:
+                answer = ("error", InputError(str(error)))
+            except Exception as error:
+                answer = ("error", _portable(error))
+            self.connection.send(answer)
+
+    def _fork(self) -> None:
+        """Make a copy, which answers at the connection that comes behind this request."""
+        handle = recv_handle(self.connection)
+        self._children = [one for one in self._children if os.waitpid(one, os.WNOHANG)[0] == 0]
+        child = os.fork()
+        if child == 0:
+            self.connection.close()
+            self.connection, self._children = Connection(handle), []
+            self.connection.send(("ok", os.getpid()))
+        else:
+            os.close(handle)
+            self._children.append(child)
+
+    def _finish(self) -> Run:
+        """How the run ended, or that it was stopped where it is."""
+        if self._deadlock is not None:
+            raise self._deadlock
+        return self._ended or self._kernel.run(cycle_limit=self.cycle)
+
+    @property
+    def _time(self) -> int:
+        """The base tick before which everything has ticked."""
+        return self._kernel.end if self._ended or self._deadlock else self.cycle * self._period
+
+    def stop(self, reason: str, text: str = "", number: int = 0) -> Stop:
+        """Where the machine is."""
+        return Stop(self.cycle, reason, text, number)
+
+    def advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
+        """Run to a cycle, or the first at which a condition holds or a breakpoint's begins to hold.
+
+        Args:
+            target: a cycle of the first clock; None is the end.
+            until: a condition.
+            breaks: conditions.
+            seconds: of the host after which to come back, as a ``slice``.
+
+        Raises:
+            SimulationError: what is said is no condition.
+        """
+        goal = None if until is None else Trigger(until, self._kernel, "condition")
+        watches = [_Breakpoint(Trigger(one, self._kernel, "condition"), self._time) for one in breaks]
+        if goal is not None and goal.holds(self._time):
+            return self.stop("until", goal.text)
+        conditions = [*([goal.pause] if goal else []), *(watch.pause for watch in watches)]
+        ends, step = time.monotonic() + seconds, SLICE_CYCLES
+        target = min(FAR if target is None else target, FAR if self._limit is None else self._limit)
+        while self.cycle < target and not (self._ended or self._deadlock):
+            upto, began = min(target, self.cycle + step), time.monotonic()
+            if conditions:
+                upto = min(upto, self._look())
+                upto = seek(self._kernel, self.cycle, upto, lambda now: min(one(now) for one in conditions))
+            interrupted = self._run_to(upto)
+            if self._ended or self._deadlock:
+                break
+            for pause in conditions:
+                pause(self._time)
+            for number, watch in enumerate(watches):
+                if watch.fires(self._time):
+                    return self.stop("break", watch.condition.text, number)
+            if goal is not None and goal.holds(self._time):
+                return self.stop("until", goal.text)
+            if interrupted:
+                return self.stop("interrupted")
+            if time.monotonic() > ends and self.cycle < target:
+                return self.stop("slice")
+            step *= 2 if time.monotonic() - began < SHORT_SECONDS else 1
+        if self._deadlock is not None:
+            return self.stop("deadlock", str(self._deadlock))
+        return self.stop("done" if self._ended else "cycle")
+
+    def _look(self) -> int:
+        """Have the lookers look that want to in this cycle; the next cycle in which one wants to."""
+        for looker in self._lookers:
+            if looker.next_look() == self.cycle:
+                looker.look(self.cycle)
+        return min(looker.next_look() for looker in self._lookers)
+
+    def _run_to(self, cycle: int) -> bool:
+        """Run to a cycle; whether that was interrupted, at another cycle."""
+        try:
+            run = timeline.run(self._machine, self._lookers, cycle, self._progress)
+            interrupted = run.reason == "interrupted"
+            if interrupted:
+                cycle = self._kernel.cycle + 1
+                run = timeline.run(self._machine, self._lookers, cycle, self._progress)
+        except DeadlockError as error:
+            self._deadlock, self.cycle = error, self._kernel.length(self._kernel.clocks[0])
+            return False
+        if run.reason in {"cycle limit", "interrupted"}:
+            self.cycle = cycle
+        else:
+            self._ended, self.cycle = run, run.cycles
+        return interrupted
+
+    def show(self, pattern: str) -> list[ComponentView]:
+        """The components that a pattern means."""
+        return [
+            component_view(self._kernel, one, self._time)
+            for one in choose(self._kernel.components, [pattern])
+        ]
+
+    def queue(self, name: str) -> QueueView:
+        """The tokens in a channel."""
+        return queue_view(self._kernel, find_channel(self._kernel, name))
+
+    def why(self, name: str) -> list[Wait]:
+        """The chain of waits of a component."""
+        component = choose_one(self._kernel.components, name)
+        return wait_chain(self._kernel, component, self._time)
+
+    def value(self, expression: str) -> str:
+        """A quantity of conditions, or a condition, as text."""
+        words = expression.split()
+        try:
+            if len(words) <= 2:
+                quantities = quantities_of(self._kernel, words, _refusal(expression))
+                values = [(one, value) for one in quantities for value in one.values(self._time)]
+                return ", ".join(one.names[int(v)] if one.names else f"{v:,}" for one, v in values)
+            return "yes" if Trigger(expression, self._kernel, "expression").holds(self._time) else "no"
+        except SimulationError as error:
+            raise InputError(str(error)) from error
+
+    def check(self, condition: str) -> None:
+        """Refuse what is no condition on this machine."""
+        Trigger(condition, self._kernel, "condition")
+
+    def names(self) -> list[str]:
+        """What can be named: components, and their quantities and ports behind a point."""
+        components = [one.name.partition(".")[2] or one.name for one in self._kernel.components]
+        further = [
+            f"{short}.{name}"
+            for short, one in zip(components, self._kernel.components, strict=True)
+            for name in names_of(one, self._kernel.wiring)
+        ]
+        return [*components, *further]
+
+    def wave(self, path: Path, cycles: int | None, scopes: Sequence[str]) -> Stop:
+        """Write a waveform from here on, and run for so many cycles or to the end."""
+        from fiberscope.sim.trace import write_vcd  # noqa: PLC0415  (pyvcd is loaded when a waveform is wanted)
+
+        self._require_running()
+        self._kernel.trace(None)
+        window = (self.cycle, FAR if cycles is None else self.cycle + cycles)
+        with write_vcd(self._kernel, path, window=window, scopes=scopes):
+            return self.advance(None if cycles is None else self.cycle + cycles, None, (), FAR)
+
+    def timeline(self, path: Path, cycles: int | None) -> Stop:
+        """Write what the components do from here on, for so many cycles or to the end."""
+        self._require_running()
+        files = StateFiles(path, window=(self.cycle, FAR if cycles is None else self.cycle + cycles))
+        watch = files.watch(self._kernel)
+        self._lookers.append(watch)
+        stop = self.advance(None if cycles is None else self.cycle + cycles, None, (), FAR)
+        if not self._ended and cycles is not None and watch.next_look() == self.cycle:
+            watch.look(self.cycle)
+        fault = files.write(watch)
+        if fault:
+            raise InputError(fault)
+        return stop
+
+    def _require_running(self) -> None:
+        if self._ended or self._deadlock:
+            raise InputError(f"the run has ended in cycle {self.cycle:,}: nothing more can be recorded")
+
+
+class _Breakpoint:
+    """A condition that stops the machine in a cycle in which it holds, and did not in the one before."""
+
+    def __init__(self, condition: Trigger, time: int) -> None:
+        self.condition = condition
+        self._held = condition.holds(time)
+        self._fired = -1
+
+    def pause(self, time: int) -> int:
+        """As of ``Trigger.pause``, for the condition to begin to hold."""
+        if self._held:
+            self._held = self.condition.holds(time)
+            return 1
+        cycles = self.condition.pause(time)
+        if cycles == 0:
+            self._held, self._fired = True, time
+        return cycles
+
+    def fires(self, time: int) -> bool:
+        """Whether it has just begun to hold, at this base tick."""
+        return self._fired == time
+
+
+def _refusal(expression: str) -> Callable[[str, bool], SimulationError]:
+    return lambda what, _example: SimulationError(f"the expression {expression!r}: {what}")

@@ -1,0 +1,119 @@
+"""The commands of the debugger, as they are typed: each is said once, and calls a method of the session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.document import Report
+from fiberscope.run.debug.session import Session
+from fiberscope.run.debug.shown import Shown
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["COMMANDS", "Quit", "execute"]
+
+
+class Quit(Exception):  # noqa: N818  (a command, no error)
+    """The session is to end."""
+
+
+class _Command(NamedTuple):
+    """A command.
+
+    Args:
+        words: its arguments, as the help has them; those in brackets may be left out.
+        told: what it does.
+        call: does it, with the session and the arguments.
+        rest: whether all that follows is one argument.
+    """
+
+    words: str
+    told: str
+    call: Callable[..., Shown | Report]
+    rest: bool = False
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"\d[\d_,]*", text, re.ASCII):
+        raise InputError(f"{text} is no whole number")
+    return int(re.sub("[_,]", "", text))
+
+
+def _numbers(method: str) -> Callable[..., Any]:
+    return lambda session, *texts: getattr(session, method)(*map(_number, texts))
+
+
+def _texts(method: str) -> Callable[..., Any]:
+    return lambda session, *texts: getattr(session, method)(*texts)
+
+
+def _recording(method: str) -> Callable[..., Any]:
+    return lambda session, path, *cycles: getattr(session, method)(path, *map(_number, cycles))
+
+
+def _help(_session: Session) -> Shown:
+    width = max(len(f"{name} {one.words}") for name, one in COMMANDS.items())
+    lines = [f"{f'{name} {one.words}':{width}}  {one.told}" for name, one in COMMANDS.items()]
+    return Shown("\n".join(lines))
+
+
+def _quit(_session: Session) -> Shown:
+    raise Quit
+
+
+COMMANDS: Mapping[str, _Command] = {
+    "run": _Command("[CYCLE]", "run to the end, or to a cycle", _numbers("run")),
+    "step": _Command("[N]", "run for N cycles", _numbers("step")),
+    "until": _Command("CONDITION", "run until a condition holds", _texts("until"), rest=True),
+    "break": _Command("CONDITION", "stop when a condition begins to hold", _texts("add_break"), rest=True),
+    "breaks": _Command("", "list the breakpoints", _texts("breaks")),
+    "delete": _Command("NUMBER", "delete a breakpoint", _numbers("delete")),
+    "back": _Command("[N]", "go back by N cycles", _numbers("back")),
+    "goto": _Command("CYCLE", "go to a cycle, earlier or later", _numbers("goto")),
+    "show": _Command("NAME", "show a component; of a pattern, a table", _texts("show")),
+    "queue": _Command("CHANNEL", "show the tokens in a channel", _texts("queue")),
+    "why": _Command("NAME", "show the chain of waits from a component to its cause", _texts("why")),
+    "watch": _Command("EXPRESSION", "show a quantity at every stop", _texts("watch"), rest=True),
+    "wave": _Command("FILE [N]", "write a waveform of the next N cycles", _recording("wave")),
+    "timeline": _Command("FILE [N]", "write a timeline of the next N cycles", _recording("timeline")),
+    "report": _Command("", "show the report as far as the run has come", _texts("report")),
+    "info": _Command("", "show the cycle, breakpoints and snapshots", _texts("info")),
+    "help": _Command("", "show the commands", _help),
+    "quit": _Command("", "end the session", _quit),
+}
+
+
+def execute(session: Session, line: str) -> Shown | Report | None:
+    """Execute one line; None for an empty one, or a comment.
+
+    A command may be cut short to what no other command begins with.
+
+    Raises:
+        InputError: it is no command, or says what cannot be.
+        Quit: the session is to end.
+    """
+    word, _, rest = line.partition("#")[0].strip().partition(" ")
+    if not word:
+        return None
+    command = _command(word)
+    texts = [rest.strip()] if command.rest and rest.strip() else rest.split()
+    needed = [one for one in command.words.split() if not one.startswith("[")]
+    if not len(needed) <= len(texts) <= len(command.words.split()):
+        raise InputError(f"{line.strip()}: write it as {_usage(command)}")
+    answer: Shown | Report = command.call(session, *texts)
+    return answer
+
+
+def _command(word: str) -> _Command:
+    names: Sequence[str] = [word] if word in COMMANDS else [one for one in COMMANDS if one.startswith(word)]
+    if len(names) != 1:
+        advice = f"it may be {' or '.join(names)}" if names else nearest(word, COMMANDS)
+        raise InputError(f"{word} is no command; {advice}")
+    return COMMANDS[names[0]]
+
+
+def _usage(command: _Command) -> str:
+    name = next(name for name, one in COMMANDS.items() if one is command)
+    return f"{name} {command.words}".strip()

@@ -1,0 +1,345 @@
+"""A debugging session: ``session = fiberscope.debug("gamma", "wiki-Vote")``.
+
+The simulation lives in a process of its own (``fiberscope.run.debug.host``). Stopped copies of that process
+are kept as snapshots, by cycle; to go back, the session copies the nearest one and runs it forward. Runs are
+deterministic, so a machine that has gone back does again exactly what it did.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import send_handle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sortedcontainers import SortedDict
+
+from fiberscope.base.errors import InputError
+from fiberscope.results.report.document import Report
+from fiberscope.run.debug.host import Failure, Stop, serve
+from fiberscope.run.debug.shown import Shown, chain_shown, components_shown, queue_shown, stop_shown
+from fiberscope.run.request import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Session"]
+
+SNAPSHOTS = 16  # at the most, beside the one of the start
+NEAR_CYCLES = 32  # to a snapshot: it takes less time to run them again than to make another
+SLICE_SECONDS = 1.0  # of the host, between two snapshots in a long run
+
+
+class _Process:
+    """A process that holds the simulation in one cycle, and the connection to it."""
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        self.connection, self.number = connection, number
+
+    def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (what the method gives)
+        """Have it do something, and wait for the answer; Ctrl-C interrupts the machine meanwhile.
+
+        Raises:
+            InputError: what it was asked cannot be.
+        """
+        self.connection.send((method, arguments))
+        return self.answer()
+
+    def answer(self) -> Any:  # noqa: ANN401
+        """What it says next."""
+        while True:
+            try:
+                self.connection.poll(None)
+                kind, value = self.connection.recv()
+                break
+            except KeyboardInterrupt:
+                with suppress(ProcessLookupError):
+                    os.kill(self.number, signal.SIGINT)
+            except EOFError:
+                raise InputError("the simulation has ended: its process is gone; out of memory?") from None
+        if kind == "error":
+            raise value
+        return value
+
+    def copy(self) -> _Process:
+        """A copy of it."""
+        ours, theirs = Pipe()
+        with theirs:
+            self.connection.send(("fork", ()))
+            send_handle(self.connection, theirs.fileno(), self.number)
+        process = _Process(ours, 0)
+        process.number = process.answer()
+        return process
+
+    def close(self) -> None:
+        """End it: it goes when nobody can ask it any more."""
+        self.connection.close()
+
+
+class Session:
+    """A run that can be stopped, looked at, and taken back; a context manager that ends it.
+
+    Args:
+        run: what is to be run, as ``fiberscope.run.request`` has it.
+        options: of its ``run``, as ``cycle_limit`` and ``parts``.
+        snapshots: how many copies are kept at the most, beside the one of the start.
+
+    ``cycle`` is where the machine is: everything before that cycle of the first clock has happened.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: what was asked for cannot be simulated.
+    """
+
+    def __init__(self, run: Run, options: dict[str, Any] | None = None, snapshots: int = SNAPSHOTS) -> None:
+        if not hasattr(os, "fork"):
+            raise InputError("the debugger forks processes, which this system cannot do")
+        ours, theirs = Pipe()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
+            child = os.fork()
+        if child == 0:
+            ours.close()
+            serve(theirs, run, options or {})
+        theirs.close()
+        self._root = child
+        self._most = snapshots
+        self._breaks: dict[int, str] = {}
+        self._numbers = 0
+        self._watches: list[str] = []
+        self._kept: Any = SortedDict()  # processes by cycle
+        first = _Process(ours, child)
+        try:
+            self._stop: Stop = first.answer()
+        except BaseException:
+            first.close()
+            os.waitpid(child, 0)
+            raise
+        self._kept[0] = first
+        self._live = first.copy()
+
+    def __enter__(self) -> Session:
+        """Give the session."""
+        return self
+
+    def __exit__(self, *_raised: object) -> None:
+        """End the session."""
+        self.close()
+
+    def close(self) -> None:
+        """End all processes of the session; nothing is written."""
+        for process in [self._live, *self._kept.values()]:
+            process.close()
+        self._kept.clear()
+        if self._root:
+            with suppress(ChildProcessError):
+                os.waitpid(self._root, 0)
+            self._root = 0
+
+    @property
+    def cycle(self) -> int:
+        """The cycle that the machine is in."""
+        return self._stop.cycle
+
+    def run(self, cycle: int | None = None) -> Shown:
+        """Run to the end, or to a cycle, or to a breakpoint.
+
+        Raises:
+            InputError: the cycle is past.
+        """
+        if cycle is not None and cycle < self.cycle:
+            raise InputError(
+                f"cycle {cycle:,} is past: the machine is in cycle {self.cycle:,}; goto goes back"
+            )
+        return self._advance(cycle, None, list(self._breaks))
+
+    def step(self, cycles: int = 1) -> Shown:
+        """Run for so many cycles, or to a breakpoint."""
+        return self._advance(self.cycle + _at_least_one(cycles), None, list(self._breaks))
+
+    def until(self, condition: str) -> Shown:
+        """Run to the first cycle in which a condition holds, or to a breakpoint."""
+        return self._advance(None, condition, list(self._breaks))
+
+    def back(self, cycles: int = 1) -> Shown:
+        """Go back by so many cycles; at most to the start."""
+        return self.goto(max(0, self.cycle - _at_least_one(cycles)))
+
+    def goto(self, cycle: int) -> Shown:
+        """Go to a cycle, before or behind the present one, past all breakpoints.
+
+        Raises:
+            InputError: the cycle is negative.
+        """
+        if cycle < 0:
+            raise InputError(f"there is no cycle {cycle}: the first one is 0")
+        place = self._kept.bisect_right(cycle) - 1
+        nearest = self._kept.keys()[place]
+        if cycle < self.cycle or nearest > self.cycle:
+            process = self._kept[nearest].copy()
+            self._live.close()
+            self._live, self._stop = process, Stop(nearest, "cycle")
+        return self._advance(cycle, None, [])
+
+    def _advance(self, cycle: int | None, until: str | None, breaks: Sequence[int]) -> Shown:
+        """Run, with a snapshot before and now and then meanwhile."""
+        for condition in [self._breaks[number] for number in breaks]:
+            self._live.ask("check", condition)
+        texts = [self._breaks[number] for number in breaks]
+        while True:
+            if cycle is None or cycle > self.cycle:
+                self._keep()
+            self._stop = self._live.ask("advance", cycle, until, texts, SLICE_SECONDS)
+            if self._stop.reason != "slice":
+                break
+        if self._stop.reason == "break":
+            self._stop = replace(self._stop, number=breaks[self._stop.number])
+        return stop_shown(self._stop, self._watched())
+
+    def _keep(self) -> None:
+        """Keep a copy of the present cycle, and not too many."""
+        nearest = self._kept.keys()[self._kept.bisect_right(self.cycle) - 1]
+        if self._most < 1 or self.cycle - nearest < NEAR_CYCLES or self._stop.reason in {"done", "deadlock"}:
+            return
+        self._kept[self.cycle] = self._live.copy()
+        while len(self._kept) > self._most + 1:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Drop the copy whose neighbours are closest for its age, so that gaps grow with the distance."""
+        cycles: list[int] = list(self._kept)
+        newest = cycles[-1]
+
+        def gap(place: int) -> float:
+            return (cycles[place + 1] - cycles[place - 1]) / (newest - cycles[place] + 1)
+
+        place = min(range(1, len(cycles) - 1), key=gap, default=len(cycles) - 1)
+        self._kept.pop(cycles[place]).close()
+
+    def add_break(self, condition: str) -> Shown:
+        """Stop in each cycle in which a condition holds and did not in the one before.
+
+        Raises:
+            InputError: it is no condition on this machine.
+        """
+        self._live.ask("check", condition)
+        self._numbers += 1
+        self._breaks[self._numbers] = condition
+        return Shown(f"breakpoint {self._numbers}: {condition}")
+
+    def breaks(self) -> Shown:
+        """The breakpoints, by number."""
+        lines = [f"{number}: {condition}" for number, condition in self._breaks.items()]
+        return Shown("\n".join(lines) or "no breakpoints")
+
+    def delete(self, number: int) -> Shown:
+        """Delete a breakpoint.
+
+        Raises:
+            InputError: there is none of this number.
+        """
+        if number not in self._breaks:
+            numbers = ", ".join(map(str, self._breaks)) or "none"
+            raise InputError(f"there is no breakpoint {number}; there are {numbers}")
+        return Shown(f"deleted breakpoint {number}: {self._breaks.pop(number)}")
+
+    def watch(self, expression: str) -> Shown:
+        """Show a quantity, or whether a condition holds, at every stop from now on.
+
+        Raises:
+            InputError: it is neither.
+        """
+        value = self._live.ask("value", expression)
+        self._watches.append(expression)
+        return Shown(f"{expression}: {value}")
+
+    def _watched(self) -> list[tuple[str, str]]:
+        return [(expression, self._live.ask("value", expression)) for expression in self._watches]
+
+    def show(self, name: str) -> Shown:
+        """A component in full; a table, where the name or the pattern means several."""
+        return components_shown(self._live.ask("show", name))
+
+    def frame(self, pattern: str) -> pd.DataFrame:
+        """States, cycles so far and counters of the components that a pattern means, as a DataFrame."""
+        import pandas as pd  # noqa: PLC0415  (an extra)
+
+        rows = [
+            {"component": one.name, "state": one.state, "since": one.since, **one.accounts, **one.counters}
+            for one in self._live.ask("show", pattern)
+        ]
+        return pd.DataFrame(rows).set_index("component")
+
+    def queue(self, channel: str) -> Shown:
+        """The tokens in a channel, oldest first."""
+        return queue_shown(self._live.ask("queue", channel))
+
+    def why(self, name: str) -> Shown:
+        """The chain of waits from a component to the root cause."""
+        return chain_shown(self._live.ask("why", name))
+
+    def wave(self, path: str | Path, cycles: int | None = None, scopes: Sequence[str] = ()) -> Shown:
+        """Write a waveform of the next cycles, or of all to the end; the machine stays where it is."""
+        return self._record("wave", "waveform", Path(path), cycles, tuple(scopes))
+
+    def timeline(self, path: str | Path, cycles: int | None = None) -> Shown:
+        """Write what all components do in the next cycles; the machine stays where it is."""
+        return self._record("timeline", "timeline", Path(path), cycles)
+
+    def _record(self, method: str, called: str, path: Path, cycles: int | None, *others: object) -> Shown:
+        """Record in a copy, which then goes."""
+        if cycles is not None:
+            _at_least_one(cycles)
+        copy = self._live.copy()
+        try:
+            stop = copy.ask(method, path, cycles, *others)
+        finally:
+            copy.close()
+        return Shown(f"{called} {path}: cycles {self.cycle:,} to {stop.cycle:,}")
+
+    def names(self) -> list[str]:
+        """What can be named: components, and their quantities and ports behind a point."""
+        names: list[str] = self._live.ask("names")
+        return names
+
+    def info(self) -> Shown:
+        """Where the machine is, breakpoints, what is watched, and snapshots."""
+        lines = [
+            str(stop_shown(self._stop, self._watched())),
+            f"breakpoints: {'; '.join(f'{n}: {one}' for n, one in self._breaks.items()) or 'none'}",
+            f"snapshots: {', '.join(f'{cycle:,}' for cycle in self._kept)}",
+        ]
+        return Shown("\n".join(lines))
+
+    def report(self) -> Report:
+        """The report of the run as far as it has come; incomplete before the end.
+
+        Raises:
+            VerificationError, DeadlockedRunError: it went wrong; they have the report.
+        """
+        copy = self._live.copy()
+        try:
+            report = copy.ask("finish")
+        finally:
+            copy.close()
+        if isinstance(report, Failure):
+            raise report.kind(report.message, report.report)
+        done: Report = report
+        return done
+
+
+def _at_least_one(cycles: int) -> int:
+    """So many cycles.
+
+    Raises:
+        InputError: less than 1.
+    """
+    if cycles < 1:
+        raise InputError(f"{cycles} cycles: at least 1 is needed")
+    return cycles

@@ -1,0 +1,146 @@
+"""What a debugging session answers, as text for a terminal and as HTML for a notebook."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fiberscope.results.recording.waits import Wait, chain_text
+from fiberscope.run.debug.views import ComponentView, QueueView
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from fiberscope.run.debug.host import Stop
+
+__all__ = ["Shown", "chain_shown", "components_shown", "queue_shown", "stop_shown"]
+
+WIDTH = 110  # columns, where the output is no terminal
+STOPS = {
+    "cycle": "cycle {cycle:,}",
+    "until": "cycle {cycle:,}: {text} holds",
+    "break": "cycle {cycle:,}: breakpoint {number}, {text}",
+    "interrupted": "cycle {cycle:,}: interrupted",
+    "done": "cycle {cycle:,}: the run is done",
+    "deadlock": "cycle {cycle:,}: {text}",
+}
+
+
+class Shown:
+    """An answer: text, or parts that rich shows, one below the other.
+
+    ``data`` is what the answer was made of.
+    """
+
+    def __init__(self, *parts: Any, data: object = None) -> None:  # noqa: ANN401  (what rich shows)
+        self.parts: tuple[RenderableType, ...] = parts
+        self.data = data
+
+    def show(self, console: Console) -> None:
+        """Show the answer in a terminal."""
+        if not console.is_terminal and not console.record:
+            console.print(str(self), soft_wrap=True)
+            return
+        for part in self.parts:
+            console.print(part, soft_wrap=isinstance(part, str))
+
+    def __str__(self) -> str:
+        """The answer as plain text."""
+        if all(isinstance(part, str) for part in self.parts):
+            return "\n".join(map(str, self.parts))
+        console, text = _console(record=True)
+        self.show(console)
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The answer for a notebook."""
+        console, _text = _console(record=True)
+        self.show(console)
+        code = '<pre style="line-height:normal">{code}</pre>'
+        return console.export_html(inline_styles=True, code_format=code)
+
+
+def _console(*, record: bool = False) -> tuple[Console, io.StringIO]:
+    from rich.console import Console  # noqa: PLC0415  (it has thousands, to import)
+
+    text = io.StringIO()
+    options = {"markup": False, "emoji": False, "highlight": False}
+    return Console(file=text, width=WIDTH, record=record, **options), text  # type: ignore[arg-type]
+
+
+def _table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN401
+    from rich import box  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(box=box.SIMPLE, pad_edge=False)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if place in right else "left", overflow="fold")
+    return table
+
+
+def stop_shown(stop: Stop, watched: Sequence[tuple[str, str]]) -> Shown:
+    """Where the machine stopped and why, and what is watched."""
+    lines = [STOPS[stop.reason].format(**vars(stop)), *(f"{name}: {value}" for name, value in watched)]
+    return Shown("\n".join(lines), data=stop)
+
+
+def components_shown(views: Sequence[ComponentView]) -> Shown:
+    """One component in full, several as a table."""
+    if len(views) == 1:
+        return _component_shown(views[0])
+    table = _table("component", "state", "since", "busy", "counters", right=(2, 3))
+    for one in views:
+        busy = f"{one.accounts.get('busy', 0):,}"
+        table.add_row(one.name, one.state, f"{one.since:,}", busy, _pairs(one.counters))
+    return Shown(table, data=views)
+
+
+def _component_shown(one: ComponentView) -> Shown:
+    peers = f", for {', '.join(one.peers[:3])}" if one.peers else ""
+    more = f" and {len(one.peers) - 3} more" if len(one.peers) > 3 else ""
+    lines = [
+        f"{one.name} ({one.kind}), cycle {one.cycle:,} of clock {one.clock}",
+        f"state: {one.state} since cycle {one.since:,}{peers}{more}",
+        f"cycles: {_pairs(one.accounts)}",
+        f"counters: {_pairs(one.counters) or 'none'}",
+        f"signals: {', '.join(f'{name} {value}' for name, value in one.signals.items()) or 'none'}",
+    ]
+    table = _table("port", "", "other end", "tokens", "of", "pushed", "popped", right=(3, 4, 5, 6))
+    moved = [channel for channel in one.channels if channel.pushes]
+    for channel in moved:
+        capacity = "" if channel.capacity is None else f"{channel.capacity:,}"
+        numbers = f"{channel.occupancy:,}", capacity, f"{channel.pushes:,}", f"{channel.pops:,}"
+        table.add_row(channel.port, channel.direction, channel.peer, *numbers)
+    unused = len(one.channels) - len(moved)
+    if unused:
+        lines.append(f"channels without a token so far: {unused}")
+    return Shown("\n".join(lines), *([table] if moved else []), data=one)
+
+
+def _pairs(numbers: Any) -> str:  # noqa: ANN401
+    return ", ".join(f"{name} {number:,}" for name, number in numbers.items() if number)
+
+
+def queue_shown(queue: QueueView) -> Shown:
+    """The tokens of a channel."""
+    room = "" if queue.capacity is None else f" of {queue.capacity:,}"
+    head = f"{queue.writer} to {queue.reader}: {len(queue.tokens):,}{room} tokens, {queue.protocol}"
+    if not queue.tokens:
+        return Shown(head, data=queue)
+    numbers = range(len(queue.fields) + 2)
+    table = _table("", "seen from", *queue.fields, right=numbers)
+    for place, (arrival, words) in enumerate(queue.tokens):
+        texts = [
+            f"{word:#x}" if field == "address" else f"{word:g}" if isinstance(word, float) else f"{word:,}"
+            for field, word in zip(queue.fields, words, strict=True)
+        ]
+        table.add_row(str(place), f"{arrival:,}", *texts)
+    return Shown(head, table, data=queue)
+
+
+def chain_shown(chain: Sequence[Wait]) -> Shown:
+    """A chain of waits, a line each."""
+    return Shown(chain_text(chain), data=chain)

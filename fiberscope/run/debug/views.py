@@ -1,0 +1,162 @@
+"""What the debugger shows of a machine in one cycle: components, channels, tokens, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fiberscope.sim import Channel, Component, Kernel
+from fiberscope.sim.connect import Stall
+from fiberscope.sim.constants import FIRST_STALL
+from fiberscope.sim.statistics import statistics_of
+from fiberscope.sim.trigger import state_names
+
+__all__ = ["ChannelView", "ComponentView", "QueueView", "component_view", "queue_view"]
+
+
+@dataclass(frozen=True)
+class ChannelView:
+    """A channel at a port of a component.
+
+    Args:
+        port: the port, as in ``ways[3]``.
+        direction: ``input`` or ``output``.
+        peer: the component at the other end.
+        occupancy, capacity: tokens that it holds, and at the most; a capacity of None is no bound.
+        pushes, pops: tokens that ever went in and out.
+    """
+
+    port: str
+    direction: str
+    peer: str
+    occupancy: int
+    capacity: int | None
+    pushes: int
+    pops: int
+
+
+@dataclass(frozen=True)
+class ComponentView:
+    """A component in one cycle.
+
+    Args:
+        name, kind, clock: its instance name, class and clock domain.
+        cycle: of its own clock; ``since`` too.
+        state: what the cycle counts as, as in ``wait:ways[2]``.
+        since: the cycle since which it does.
+        peers: the components that it waits for.
+        accounts: cycles so far by state, those of no cycle left out.
+        counters: events so far, by name.
+        signals: by name, a state by the name of its number.
+        channels: in the order of the ports.
+    """
+
+    name: str
+    kind: str
+    clock: str
+    cycle: int
+    state: str
+    since: int
+    peers: Sequence[str]
+    accounts: Mapping[str, int]
+    counters: Mapping[str, int]
+    signals: Mapping[str, str]
+    channels: Sequence[ChannelView]
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """The tokens in a channel, oldest first.
+
+    Args:
+        channel: its name.
+        writer, reader: the ports at its ends.
+        protocol: what its tokens are.
+        capacity: tokens at the most; None is no bound.
+        fields: what a token carries.
+        tokens: the cycle of the reader's clock from which each is seen, and its fields.
+    """
+
+    channel: str
+    writer: str
+    reader: str
+    protocol: str
+    capacity: int | None
+    fields: Sequence[str]
+    tokens: Sequence[tuple[int, Sequence[float]]]
+
+
+def component_view(kernel: Kernel, component: Component, time: int) -> ComponentView:
+    """What a component is and does at a base tick before which everything has ticked, and nothing at it."""
+    clock = component.clock
+    cycle = -(-time // clock.period) if clock else 0
+    wiring = kernel.wiring
+    counts = statistics_of(component, wiring, cycle)
+    stalls = {f"wait:{port}": cycles for port, cycles in counts.input_stall.items()}
+    stalls |= {f"full:{port}": cycles for port, cycles in counts.output_stall.items()}
+    accounts = {"busy": counts.busy, "idle": counts.idle, **stalls}
+    ends = {
+        id(link.channel): (link.producer.component.name, link.consumer.component.name)
+        for link in wiring.connections
+    }
+    names = state_names(component, wiring)
+    peers: Sequence[str] = ()
+    if component.state >= FIRST_STALL:
+        stall = wiring.stalls(component)[component.state - FIRST_STALL]
+        peers = tuple(dict.fromkeys(_peer(stall, channel, ends) for channel in stall.channels))
+    return ComponentView(
+        component.name,
+        type(component).__name__,
+        clock.name if clock else "",
+        cycle,
+        names[component.state],
+        component.since,
+        peers,
+        {name: cycles for name, cycles in accounts.items() if cycles},
+        component.counters(),
+        _signals(component),
+        [
+            ChannelView(
+                stall.label,
+                stall.direction,
+                _peer(stall, channel, ends),
+                channel.occupancy,
+                channel.capacity if channel.bounded else None,
+                channel.pushes,
+                channel.pops,
+            )
+            for stall in wiring.links(component)
+            for channel in stall.channels
+        ],
+    )
+
+
+def _peer(stall: Stall, channel: Channel, ends: Mapping[int, tuple[str, str]]) -> str:
+    return ends[id(channel)][0 if stall.direction == "input" else 1]
+
+
+def _signals(component: Component) -> dict[str, str]:
+    signals = component.signals()
+    return {
+        signal.name: signal.states[value] if 0 <= value < len(signal.states) else str(value)
+        for signal, value in zip(signals, component.sample(), strict=True)
+    }
+
+
+def queue_view(kernel: Kernel, channel: Channel) -> QueueView:
+    """The tokens that a channel holds, seen by its reader yet or not."""
+    link = next(one for one in kernel.wiring.connections if one.channel is channel)
+    words = list(channel.protocol.fields)
+    places = [("control", "coordinate", "reference", "value").index(word) for word in words]
+    return QueueView(
+        channel.name,
+        link.producer.name,
+        link.consumer.name,
+        channel.protocol.name,
+        channel.capacity if channel.bounded else None,
+        list(channel.protocol.fields.values()),
+        [
+            (channel.arrival(place), [channel.token(place)[word] for word in places])
+            for place in range(channel.occupancy)
+        ],
+    )

@@ -1,0 +1,247 @@
+"""The debugger on every machine: a cycle looks the same however it is reached, and so does the report."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from machine_case import cases
+
+import fiberscope
+from fiberscope.accelerators.testing import MachineCase
+from fiberscope.base.errors import InputError
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
+CASES = cases()
+ROOT = Path(__file__).parents[2]
+GRAPH = str(ROOT / "examples" / "graphs" / "fig14_identity.gv")
+
+
+def requested(case: MachineCase) -> dict:
+    """The settings of the first make of a machine, with the DRAM model if it has a memory."""
+    problem = {f"problem.{name}": value for name, value in (case.problem or {}).items()}
+    memory = {"memory.model": "dram"} if "memory" in case.kind.configuration.model_fields else {}
+    return {"settings": {**next(iter(case.variants.values())), **problem, **memory}}
+
+
+def comparable(report) -> str:
+    document = json.loads(report.to_json())
+    del document["host"]
+    return json.dumps(document)
+
+
+def looks(session) -> tuple[str, ...]:
+    """All that can be looked at without a name."""
+    name = session.names()[-1].partition(".")[0]
+    everything = session.show("*").data
+    chains = [str(session.why(one.name)) for one in everything[:8]]
+    return (str(session.show(name)), repr(everything), *chains)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_cycle_looks_the_same_however_it_is_reached_and_the_report_is_that_of_simulate(name):
+    case = CASES[name]
+    operands, options = case.operands(), requested(case)
+    expected = fiberscope.simulate(case.accelerator, *operands, **options)
+    middle = expected.cycles // 2
+    with fiberscope.debug(case.accelerator, *operands, **options) as session:
+        session.run(middle)
+        straight = looks(session)
+        session.step(3)
+        session.back(3)
+        assert looks(session) == straight
+        session.run()
+        end = looks(session)
+        session.goto(middle)
+        assert looks(session) == straight
+        session.goto(0)
+        while session.cycle < middle:
+            session.step(max(1, middle // 3) if middle - session.cycle > middle // 3 else 1)
+        assert looks(session) == straight
+        session.run()
+        assert looks(session) == end
+        assert comparable(session.report()) == comparable(expected)
+
+
+@pytest.mark.parametrize(
+    ("machine", "tensors"),
+    [
+        (GRAPH, {"tensors": {"B": "uniform:rows=30,cols=30,nonzeros=90"}}),
+        ("convert csr csc", {"a": "uniform:rows=30,cols=30,nonzeros=90"}),
+        (
+            "spec:gamma",
+            {"a": "uniform:rows=30,cols=30,nonzeros=90", "b": "uniform:rows=30,cols=30,nonzeros=90"},
+        ),
+    ],
+)
+def test_graphs_conversions_and_specifications_are_debugged_too(machine, tensors):
+    with fiberscope.debug(machine, **tensors) as session:
+        session.run(20)
+        straight = looks(session)
+        session.step(30)
+        session.goto(20)
+        assert looks(session) == straight
+        session.run()
+        report = session.report()
+    assert report.complete
+    assert report.verification.passed
+    if machine.endswith(".gv"):
+        assert comparable(report) == comparable(fiberscope.graph(machine, tensors["tensors"]))
+
+
+CONDITIONS = (
+    "cycle >= 150",
+    "pe0.merger input_stall > 40",
+    "pe*.merger merged_elements >= 5",
+    "pe0.merger.phase == merging",
+    "pe0.writer.elements >= 2 or pe1.writer.elements >= 2",
+    "pe0.merger.merged has coordinate == 3",
+    "pe1.merger.state == busy and cycle > 60",
+)
+ACTIONS = st.one_of(
+    st.tuples(st.just("run"), st.integers(0, 900)),
+    st.tuples(st.just("step"), st.integers(1, 60)),
+    st.tuples(st.just("back"), st.integers(1, 200)),
+    st.tuples(st.just("goto"), st.integers(0, 900)),
+    st.tuples(st.just("until"), st.sampled_from(CONDITIONS)),
+    st.tuples(st.just("add_break"), st.sampled_from(CONDITIONS)),
+    st.tuples(st.just("watch"), st.sampled_from(CONDITIONS)),
+    st.tuples(st.just("show"), st.just("pe0.merger")),
+    st.tuples(st.just("queue"), st.just("pe0.merger.merged")),
+    st.tuples(st.just("why"), st.just("pe0.merger")),
+    st.tuples(
+        st.just("report"),
+    ),
+)
+SEEN: dict[int, tuple[str, ...]] = {}  # by cycle, in all sessions
+
+
+def gamma_session(**options):
+    case = CASES["gamma"]
+    return fiberscope.debug(case.accelerator, *case.operands(), **requested(case), **options)
+
+
+@pytest.fixture(scope="module")
+def whole_run():
+    case = CASES["gamma"]
+    return comparable(fiberscope.simulate(case.accelerator, *case.operands(), **requested(case)))
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(ACTIONS, max_size=7), st.sampled_from([0, 1, 3, 16]))
+def test_any_commands_followed_by_run_give_the_report_of_an_uninterrupted_run(whole_run, actions, snapshots):
+    with gamma_session(snapshots=snapshots) as session:
+        for method, *arguments in actions:
+            if method == "run" and arguments[0] < session.cycle:
+                with pytest.raises(InputError, match="is past"):
+                    session.run(*arguments)
+                continue
+            getattr(session, method)(*arguments)
+            seen = looks(session)
+            assert SEEN.setdefault(session.cycle, seen) == seen
+        for number in range(len(actions)):
+            if str(number + 1) in str(session.breaks()):
+                session.delete(number + 1)
+        session.run()
+        assert comparable(session.report()) == whole_run
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_until_stops_in_the_first_cycle_in_which_the_condition_holds(condition):
+    with gamma_session() as stepping, gamma_session() as session:
+        session.until(condition)
+        stepping.watch(condition)
+        while stepping.cycle < session.cycle:
+            assert str(stepping.info()).splitlines()[1] == f"{condition}: no", stepping.cycle
+            stepping.step(1)
+        assert str(stepping.info()).splitlines()[1] == f"{condition}: yes"
+
+
+def test_a_breakpoint_fires_when_its_condition_begins_to_hold():
+    with gamma_session() as session:
+        session.add_break("pe0.merger.state == busy")
+        cycles = []
+        while session.run().data.reason == "break":
+            cycles.append(session.cycle)
+            assert session.show("pe0.merger").data.state == "busy"
+            session.back()
+            assert session.show("pe0.merger").data.state != "busy"
+            session.goto(cycles[-1])
+        assert len(cycles) > 3
+        assert cycles == sorted(set(cycles))
+
+
+def test_snapshots_are_few_and_denser_near_the_present_cycle():
+    with gamma_session(snapshots=5) as session:
+        for _ in range(20):
+            session.step(40)
+        kept = list(session._kept)
+        assert len(kept) == 6
+        assert kept[0] == 0
+        gaps = [after - before for before, after in pairwise(kept)]
+        assert gaps[-1] < gaps[0]
+
+
+def test_chains_of_waits_follow_requests_to_the_memory():
+    with gamma_session() as session:
+        places = set()
+        for cycle in range(40, 400, 20):
+            session.goto(cycle)
+            for one in session.show("*").data:
+                chain = session.why(one.name).data
+                assert chain[0].component == one.name
+                assert chain[-1].peer == ""
+                places.update(link.component for link in chain if "has it" in link.text)
+        assert any(".memory." in place for place in places)
+        assert any(".fibercache." in place for place in places)
+
+
+def test_a_waveform_and_a_timeline_are_written_from_here_on_and_the_machine_stays(tmp_path):
+    with gamma_session() as session:
+        session.run(100)
+        before = looks(session)
+        assert "cycles 100 to 130" in str(session.wave(tmp_path / "out.vcd", 30))
+        assert "cycles 100 to 130" in str(session.timeline(tmp_path / "out.json", 30))
+        assert looks(session) == before
+        assert "#" in (tmp_path / "out.vcd").read_text()
+        document = json.loads((tmp_path / "out.json").read_text())
+        assert (document["start"], document["end"]) == (100, 130)
+
+
+def test_a_deadlock_is_looked_at_and_left_backwards():
+    from fiberscope.results.errors import DeadlockedRunError
+    from fiberscope.sim import Component
+
+    class Stuck(Component):
+        """A merger that never takes a token."""
+
+        PORTS = CASES["gamma"].kind.parts["merger"].PORTS
+        COUNTERS = ("merges", "merged_elements")
+
+        def __init__(self, name, *_arguments, **_options):
+            super().__init__(name)
+            self.merges = self.merged_elements = 0
+
+        def tick(self, _now):
+            return self.idle()
+
+    with gamma_session(parts={"merger": Stuck}) as session:
+        assert session.run().data.reason == "deadlock"
+        end = session.cycle
+        assert "waits for space" in str(session.why("pe0.reader"))
+        session.back(10)
+        assert session.cycle == end - 10
+        session.run()
+        with pytest.raises(DeadlockedRunError) as raised:
+            session.report()
+        assert not raised.value.report.complete
+
+
+def test_what_cannot_be_simulated_is_raised_at_the_start():
+    with pytest.raises(fiberscope.ConfigurationError, match=r"pe\.coun"):
+        fiberscope.debug("gamma", "uniform:rows=9,cols=9,nonzeros=9", settings={"pe.coun": 3})

@@ -1,0 +1,96 @@
+"""The debugger's command line: scripts, standard input, mistakes, and the report that it writes."""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from fiberscope import cli
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
+SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def debugged(capsys: pytest.CaptureFixture[str], script: str, *options: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of the debugger with these commands."""
+    Path("hunt.txt").write_text(script)
+    code = cli.run(["debug", "toy", SMALL, "--script", "hunt.txt", *options])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def without_host(path: str) -> dict:
+    document = json.loads(Path(path).read_text())
+    del document["host"]
+    return document
+
+
+def test_a_script_is_followed_and_the_report_is_that_of_the_whole_run(toy, capsys):
+    code, out, err = debugged(
+        capsys, "# go\nrun 9\ninfo\nst 2\nback 1\n\nrun\nquit\nfoo\n", "--json", "o.json"
+    )
+    assert (code, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith("cycle")][:4] == [
+        "cycle 9",
+        "cycle 9",
+        "cycle 11",
+        "cycle 10",
+    ]
+    assert cli.run(["sim", toy, SMALL, "--json", "whole.json", "--quiet"]) == 0
+    assert without_host("o.json") == without_host("whole.json")
+
+
+def test_a_session_that_ends_early_writes_an_incomplete_report(toy, capsys):
+    code, _out, err = debugged(capsys, "run 9\n", "--json", "o.json")
+    assert (code, err) == (0, "fiberscope: INCOMPLETE: cycle limit at cycle 9\n")
+    report = without_host("o.json")
+    assert (report["complete"], report["cycles"]) == (False, 9)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("jump 9", "jump is no command; "),
+        ("s", "s is no command; it may be step or show"),
+        ("run far", "far is no whole number"),
+        ("goto", "goto: write it as goto CYCLE"),
+        (
+            "until lane00 bussy > 3",
+            "the condition 'lane00 bussy > 3': lane00 has no bussy; did you mean busy?",
+        ),
+        ("break lane00", "the condition 'lane00': lane00 is no comparison"),
+        ("show lone00", "no component matches the scope lone00; did you mean "),
+        ("queue lane00.nought", "there is no channel lane00.nought; "),
+        ("delete 4", "there is no breakpoint 4; there are none"),
+        ("step 0", "0 cycles: at least 1 is needed"),
+        ("wave missing/out.vcd 3", "missing/out.vcd"),
+    ],
+)
+def test_a_wrong_line_ends_the_script_with_its_file_and_number(toy, capsys, line, message):
+    code, _out, err = debugged(capsys, f"run 5\n{line}\n")
+    assert code == 2
+    assert err.startswith("fiberscope: hunt.txt:2: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_without_a_terminal_commands_come_from_standard_input(toy, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("run 7\nhelp\n"))
+    assert cli.run(["debug", toy, SMALL]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("cycle 7\n")
+    assert "why NAME" in out
+    assert not [line for line in out.splitlines() if line != line.rstrip()]
+
+
+def test_options_that_cannot_go_back_are_refused(toy, capsys):
+    code, _out, err = debugged(capsys, "quit", "--vcd", "o.vcd")
+    assert code == 2
+    assert "--vcd: the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'" in err
