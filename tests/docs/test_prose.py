@@ -46,7 +46,6 @@ NOT_YET = {
     "docs/sage.md",
     "docs/sigma.md",
     "docs/speed.md",
-    "docs/teaal.md",
 }
 
 
