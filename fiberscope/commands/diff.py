@@ -10,6 +10,7 @@ import typer
 
 from fiberscope.commands.output import lay
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
+from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import ruled
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
     if difference.provenance:
         lay(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
     lay(_headline(before, after))
+    if note := footnote([*before.workload.surrogates, *after.workload.surrogates]):
+        lay(note)
     if difference.settings:
         lay("", _settings("What was given", difference.settings, len(difference.settings)))
     if difference.changes:

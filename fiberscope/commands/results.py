@@ -12,6 +12,7 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import check_outputs, write_text
+from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["results"]
 
 MOST_ROWS = 40  # in a terminal
+WORKLOAD = f"workload || if(workload_source = '{SURROGATE}', '{DAGGER}', '') AS workload"
 SOURCES = "substr(runs.source, 1, 12) AS source, version"
 
 _Address = Annotated[str, typer.Argument(metavar="DIR|URL", help="Store of a sweep: a folder or an address.")]
@@ -96,8 +98,17 @@ def results(
         write_text(json, dumps(_plain(rows.to_pylist()), indent=2, default=str) + "\n")
     if not whole:
         _show(rows)
+    if not whole:
+        _tell_surrogates(store)
     if not (whole or sources or sql):
         _tell_sources(store)
+
+
+def _tell_surrogates(store: Store) -> None:
+    """Name the workloads of the store that are surrogates, whichever columns are shown."""
+    query = f"SELECT DISTINCT workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
+    if note := footnote(row["workload"] for row in store.table(query).to_pylist()):
+        print(note)
 
 
 def _tell_sources(store: Store) -> None:
@@ -116,7 +127,7 @@ def _telling(store: Store) -> str:
     return ", ".join(
         [
             "accelerator",
-            "workload",
+            WORKLOAD,
             *parameters,
             "status",
             "cycles",

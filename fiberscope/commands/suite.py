@@ -73,6 +73,7 @@ def suite(
     from fiberscope.explore.sweeps.suite import suite as run_suite
     from fiberscope.explore.sweeps.suite_shown import drawn, failures, table
     from fiberscope.results.report.pictures import check_picture, save_figure
+    from fiberscope.results.report.surrogates import footnote
 
     if plot is not None:
         check_picture(plot)
@@ -89,6 +90,6 @@ def suite(
     if plot is not None:
         save_figure(lambda: drawn(outcome), plot)
     show([table(outcome)], markdown=markdown)
-    for line in failures(outcome):
+    for line in filter(None, [footnote(outcome.surrogates), *failures(outcome)]):
         print(line)
     return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0

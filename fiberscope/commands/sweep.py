@@ -11,6 +11,7 @@ from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 from fiberscope.commands.options import Config, Exact, Quiet, Settings
 from fiberscope.commands.taking import Options, taking
+from fiberscope.results.report.surrogates import footnote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -180,6 +181,8 @@ def _tell(done: Swept, address: str) -> None:
     if done.others:
         apart = f"fiberscope results {address} --sources"
         print(f"Left alone: {done.others:,} rows of other sources (tell them apart: {apart})")
+    if note := footnote(done.surrogates()):
+        print(note)
     for line in done.failures(MOST_SHOWN):
         print(f"  {line}")
     print(f"Results: {address} (look at them: fiberscope results {address})")

@@ -13,6 +13,7 @@ from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
 from fiberscope.results.report.summary import verified
+from fiberscope.results.report.surrogates import footnote
 
 __all__ = ["run_data"]
 
@@ -36,7 +37,8 @@ def run_data(
     drawn, undrawn = drawing(report, run_sources)
     return {
         "kind": "run",
-        "title": title or f"{report.accelerator} on {report.workload.name}",
+        "title": title or f"{report.accelerator} on {report.workload.heading}",
+        "notices": [note] if (note := footnote(report.workload.surrogates)) else [],
         "made_by": report.version,
         "facts": dict(_facts(report)),
         "bottleneck": report.bottleneck,
@@ -69,7 +71,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     yield (
         "operands",
         "; ".join(
-            f"{operand.name}, {operand.nonzeros:,} nonzeros ({operand.source})" for operand in operands
+            f"{operand.label}, {operand.nonzeros:,} nonzeros ({operand.source})" for operand in operands
         ),
     )
     if report.problem:

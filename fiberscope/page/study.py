@@ -11,6 +11,7 @@ from fiberscope import __version__
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope.base.errors import InputError
 from fiberscope.page.measures import carried, measures, with_rates
+from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str
     if everything.empty:
         raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())
-    frame = with_rates(_ordered(everything, parameters))
+    frame = with_rates(_ordered(_marked(everything), parameters))
     runs = carried(frame, most)
     large = _large(store, runs["digest"])
     keys, units = _keys(large, parameters), _units(large)
@@ -68,6 +69,12 @@ def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str
     }
 
 
+def _marked(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs with a dagger behind the workloads that are surrogates."""
+    surrogate = frame["workload_source"] == SURROGATE
+    return frame.assign(workload=frame["workload"].mask(surrogate, frame["workload"] + DAGGER))
+
+
 def _ordered(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
     """By what was run, so that a run has the same number whenever the same store is shown."""
     order = ["accelerator", "workload", "command", "fidelity", *parameters, "digest"]
@@ -75,12 +82,15 @@ def _ordered(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
 
 
 def _notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
+    surrogates = frame["workload"][frame["workload_source"] == SURROGATE].str.removesuffix(DAGGER)
+    notices = [footnote(sorted(surrogates.unique()))] if len(surrogates) else []
     if len(runs) == len(frame):
-        return []
+        return notices
     return [
+        *notices,
         f"Of {len(frame):,} runs this page carries {len(runs):,}: of every accelerator and workload those "
         "that no other beats in both cycles and traffic, some that failed, and an even sample of the rest. "
-        "Charts, medians and counts are of these alone; fiberscope results asks all of them."
+        "Charts, medians and counts are of these alone; fiberscope results asks all of them.",
     ]
 
 

@@ -19,6 +19,7 @@ from fiberscope.explore.sweeps.runner import Limits
 from fiberscope.explore.sweeps.statuses import REFUSED
 from fiberscope.explore.sweeps.study import Study, StudyKeys, read_study, study_of
 from fiberscope.explore.sweeps.task_status import DONE, ended
+from fiberscope.results.report.surrogates import SURROGATE
 from fiberscope.results.store import Store
 
 if TYPE_CHECKING:
@@ -140,6 +141,12 @@ class Swept:
         ours = [row for row in rows if row["digest"] in set(self.digests)]
         lines = [f"{_given(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
         return lines + ([f"and {len(ours) - most:,} more"] if len(ours) > most else [])
+
+    def surrogates(self) -> list[str]:
+        """The workloads of its points that are surrogates."""
+        query = f"SELECT digest, workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
+        rows = self.store.table(query).to_pylist()
+        return [row["workload"] for row in rows if row["digest"] in set(self.digests)]
 
     def frame(self) -> pd.DataFrame:
         """The rows of its points, in their order, with all columns but the report."""

@@ -13,6 +13,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.api import sweep
 from fiberscope.explore.sweeps.task_status import DONE
 from fiberscope.results.report.files import read_text
+from fiberscope.results.report.surrogates import SURROGATE, mark
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.suffixes import SUFFIXES
 
@@ -32,6 +33,7 @@ class Ran:
     reason: str
     cycles: int = 0
     seconds: float = 0.0
+    source: str = ""  # of the workload: real, generated or surrogate
 
     @property
     def done(self) -> bool:
@@ -73,6 +75,19 @@ class Suite:
         speedups = [self.speedup(workload, machine) for workload in self.compared]
         return geometric_mean([speedup for speedup in speedups if speedup is not None]) if speedups else None
 
+    @property
+    def surrogates(self) -> list[str]:
+        """The workloads for which some machine ran a surrogate."""
+        return [
+            workload
+            for workload in self.workloads
+            if any(self.runs[workload, machine].source == SURROGATE for machine in self.machines)
+        ]
+
+    def marked(self, workload: str) -> str:
+        """The name of a workload as it is shown: with a dagger if it is a surrogate."""
+        return mark(workload, SURROGATE if workload in self.surrogates else None)
+
     def frame(self) -> pd.DataFrame:
         """A row a workload and machine."""
         import pandas as pd  # noqa: PLC0415  (it takes time to load)
@@ -80,6 +95,7 @@ class Suite:
         rows = [
             {
                 "workload": workload,
+                "workload_source": ran.source if ran.done else None,
                 "machine": machine,
                 "status": ran.status,
                 "reason": ran.reason,
@@ -150,4 +166,4 @@ def _check_against(machines: Sequence[str], against: str | None) -> None:
 def _ran(row: Mapping[Any, Any]) -> Ran:
     if row["status"] != DONE:
         return Ran(row["status"], row["reason"])
-    return Ran(row["status"], "", int(row["cycles"]), float(row["seconds"]))
+    return Ran(row["status"], "", int(row["cycles"]), float(row["seconds"]), row["workload_source"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.results.report.pictures import blank
+from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def table(suite: Suite) -> Table:
     speedup_table = Table(f"Speed-up over {suite.against}, by simulated time", ["workload", *columns])
     for workload in suite.workloads:
         cells = [cell for machine in suite.machines for cell in _cells(suite, workload, machine)]
-        speedup_table.add(workload, *cells)
+        speedup_table.add(suite.marked(workload), *cells)
     means = [cell for machine in suite.machines for cell in ("", _times(suite.mean(machine)))]
     speedup_table.add(f"geometric mean of {len(suite.compared)}", *means)
     return speedup_table
@@ -52,9 +53,10 @@ def drawn(suite: Suite) -> Figure:
     Raises:
         InputError: matplotlib is missing.
     """
-    figure = blank(f"Speed-up over {suite.against}", 4.0)
+    title = filter(None, [f"Speed-up over {suite.against}", footnote(suite.surrogates)])
+    figure = blank("\n".join(title), 4.0)
     axes = figure.subplots()
-    width, groups = WIDTH / len(suite.machines), [*suite.workloads, "geometric mean"]
+    width, groups = WIDTH / len(suite.machines), [*map(suite.marked, suite.workloads), "geometric mean"]
     for place, machine in enumerate(suite.machines):
         heights = [suite.speedup(workload, machine) for workload in suite.workloads] + [suite.mean(machine)]
         bars = [

@@ -84,7 +84,12 @@ const Run = (() => {
       event.preventDefault();
       main.focus();
     };
-    const title = [element("h1", {}, Data.title), element("p", { id: "bottleneck" }, Data.bottleneck)];
+    const badges = Data.notices.map((notice) => element("p", { class: "notice" }, notice));
+    const title = [
+      element("h1", {}, Data.title),
+      ...badges,
+      element("p", { id: "bottleneck" }, Data.bottleneck),
+    ];
     return [
       element("a", { class: "skip", href: "#main", click: skip }, "Skip to the run"),
       element("header", { class: "column" }, title),

@@ -83,9 +83,9 @@ def _provenance(report: Report) -> dict[str, Any]:
     return {
         "version": report.version,
         **_source(report.source),
-        "A": f"{report.workload.name} ({report.workload.digest[:12]})",
-        "B": f"{b.name} ({b.digest[:12]})" if b else "A",
-        **{f"{operand.name} of more": operand.digest[:12] for operand in report.workload.more},
+        "A": f"{report.workload.label} ({report.workload.digest[:12]})",
+        "B": f"{b.label} ({b.digest[:12]})" if b else "A",
+        **{f"{operand.label} of more": operand.digest[:12] for operand in report.workload.more},
         **(report.environment.model_dump() if report.environment else {}),
     }
 

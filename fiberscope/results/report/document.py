@@ -71,7 +71,7 @@ class Report(Record):
     def __repr__(self) -> str:
         """One line, as a whole report would flood a prompt."""
         ending = "verified" if self.verification.passed else self.ending
-        return f"<Report: {self.accelerator} on {self.workload.name}, {self.cycles:,} cycles, {ending}>"
+        return f"<Report: {self.accelerator} on {self.workload.heading}, {self.cycles:,} cycles, {ending}>"
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """The summary in colours, for rich."""

@@ -24,7 +24,7 @@ def numbers(report: Record) -> dict[str, Any]:
         **_costs(report),
         "bottleneck": report.bottleneck,
         "version": report.version,
-        "workload_source": report.workload.source,
+        "workload_source": report.workload.worst_source,
         **{f"operations_{name}": count for name, count in report.operations.items()},
     }
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.schema import Document
+from fiberscope.results.report.surrogates import SURROGATE, mark
 
 __all__ = [
     "CIRCUMSTANCES",
@@ -61,6 +62,11 @@ class Operand(_Part):
     nonzeros: int
     notice: str | None = None
 
+    @property
+    def label(self) -> str:
+        """The name as it is shown: with a dagger if the operand is a surrogate."""
+        return mark(self.name, self.source)
+
 
 class Workload(Operand):
     """The first operand; the second one, ``b``, where it is another; and those of a problem that has more."""
@@ -72,6 +78,21 @@ class Workload(Operand):
     def operands(self) -> tuple[Operand, ...]:
         """All of them."""
         return (self, *((self.b,) if self.b else ()), *self.more)
+
+    @property
+    def worst_source(self) -> str:
+        """``surrogate`` if any operand is one; else the source of the first operand."""
+        return SURROGATE if self.surrogates else self.source
+
+    @property
+    def heading(self) -> str:
+        """The name for headings: with a dagger if any operand is a surrogate."""
+        return mark(self.name, self.worst_source)
+
+    @property
+    def surrogates(self) -> list[str]:
+        """The names of the operands that are surrogates."""
+        return [operand.name for operand in self.operands if operand.source == SURROGATE]
 
 
 class Problem(_Part):

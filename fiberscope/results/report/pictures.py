@@ -15,6 +15,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
 from fiberscope.results.report.files import check_writable, write_bytes
 from fiberscope.results.report.parts import Iteration, Occupancy, Teaal, Timeline
+from fiberscope.results.report.surrogates import footnote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +118,8 @@ def figure(report: Report) -> Figure:
     heights += [3.2] if timeline else []
     heights += [3.2] if report.iterations else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
-    title = f"{report.accelerator} on {report.workload.name}: {report.cycles:,} cycles"
+    title = f"{report.accelerator} on {report.workload.heading}: {report.cycles:,} cycles"
+    title = "\n".join(filter(None, [title, footnote(report.workload.surrogates)]))
     drawn = blank(title, sum(heights) + 0.5)
     grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
     if report.components:

@@ -92,10 +92,10 @@ def _title(report: Record) -> RenderableType:
     machine = f"{report.accelerator} with {own}" if own else report.accelerator
     if report.chain is not None:
         return _of_chain(machine, report)
-    line = Text.assemble((machine, "bold"), " on ", (workload.name, "bold"), title)
+    line = Text.assemble((machine, "bold"), " on ", (workload.label, "bold"), title)
     line.append(_operand(workload))
     for operand in workload.operands[1:]:
-        line.append(f"; {operand.name}: {_operand(operand)}")
+        line.append(f"; {operand.label}: {_operand(operand)}")
     return line
 
 
@@ -104,7 +104,7 @@ def _of_chain(machine: str, report: Record) -> Text:
     assert report.chain is not None
     line = Text.assemble((machine, "bold"), ": ", (report.chain.text, "bold"))
     for name, operand in zip(report.chain.operands, report.workload.operands, strict=True):
-        line.append(f"; {name} is {operand.name}: {_operand(operand)}")
+        line.append(f"; {name} is {operand.label}: {_operand(operand)}")
     return line
 
 
