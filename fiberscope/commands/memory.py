@@ -97,7 +97,7 @@ def _specification(
 
 
 def _requests(trace: Path) -> list[Request]:
-    from fiberscope.hw.dram.replay import read_trace
+    from fiberscope.hw.dram.trace_file import read_trace
 
     try:
         requests = read_trace(trace)

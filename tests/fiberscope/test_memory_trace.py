@@ -12,8 +12,9 @@ import fiberscope
 from fiberscope import InputError, UnwrittenFileError, cli
 from fiberscope.accelerators import find
 from fiberscope.accelerators.problem_settings import configure
-from fiberscope.hw.dram.replay import by_channel, read_trace, replay
-from fiberscope.hw.memory.protocol import READ
+from fiberscope.hw.dram.replay import by_channel, replay
+from fiberscope.hw.dram.trace_file import read_trace
+from fiberscope.hw.memory.protocol import READ, READ_BURST, WRITE
 from fiberscope.sim.kernel import Kernel
 
 MATRIX = "uniform:rows=120,cols=120,nonzeros=900,seed=3"
@@ -99,7 +100,14 @@ def test_ramulator_traces_and_compressed_ones_are_read(tmp_path):
         (b"1 R 40\n2 X 80\n", "bad.trace:2: expected 'cycle R|W hexadecimal-address'"),
         (b"1 R 40 2\n", "bad.trace:1: expected"),
         (b"-1 R 40\n", "bad.trace:1: expected"),
-        (b"1 R 80000000000\n", "and an address below 0x80000000000"),
+        (b"1 R 10000000000000000\n", "and an address of 64 bits"),
+        (b"1_0 R 40\n", "bad.trace:1: expected"),
+        (b"LD 0b11\n", "bad.trace:1: expected"),
+        (b"LD 1_0\n", "bad.trace:1: expected"),
+        (b"1 R 4_0\n", "bad.trace:1: expected"),
+        (b"\xd9\xa1 R 40\n", "bad.trace:1: expected"),  # a digit of another script
+        (b"LD 0x40\n0x40 R\n", "bad.trace:2: expected 'LD|ST address' (Ramulator 2), with a cycle"),
+        (b"3 20734016\n", "(Ramulator 1) or 'hexadecimal-address READ|WRITE cycle' (DRAMsim3)"),
         (b"\n1000000000000 R 40\n", "bad.trace:2: expected"),
         (b"\xff\xfe\n", "bad.trace:1: expected"),
         (b"", "has no requests"),
@@ -110,6 +118,38 @@ def test_what_is_no_trace_is_refused_in_a_line(text, said, tmp_path, capsys):
     path.write_bytes(text)
     assert cli.run(["memory", "replay", "gamma", str(path)]) == 2
     assert said in capsys.readouterr().err
+
+
+FORMS = {
+    "Fiberscope": "1 R 40\n2 W 0x80\n3 RB c0\n",
+    "Ramulator 2": "LD 0x40\nST 128\nLD 0xC0\n",
+    "Ramulator 1": "0x40 R\n128 W\n0xC0 R\n",
+    "DRAMsim3": "0x40 READ 1\n80 WRITE 2\n0xC0 READ 3\n",
+    "DRAMSys": "1: read 0x40\n2:\twrite 128 0xdeadbeef\n3:     read     0xC0\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_is_read_with_comments_and_in_small_letters(form, tmp_path):
+    path = tmp_path / "some.trace"
+    expected = [(READ, 0x40), (WRITE, 0x80), (READ_BURST if form == "Fiberscope" else READ, 0xC0)]
+    cycles = [0, 0, 0] if form.startswith("Ramulator") else [1, 2, 3]
+    text = FORMS[form]
+    commented = "# a comment\n\n" + text.replace("\n", " // of a line\n", 1)
+    for written in (text, text.lower(), commented, "\ufeff" + text, text.replace("\n", "\r\n")):
+        path.write_text(written, encoding="utf-8", newline="")
+        requests = read_trace(path)
+        assert [(operation, address) for _cycle, operation, address in requests] == expected
+        assert [cycle for cycle, _operation, _address in requests] == cycles
+
+
+def test_addresses_of_64_bits_are_taken_modulo_those_of_a_channel(tmp_path):
+    path = tmp_path / "some.trace"
+    path.write_text("0x7fff00000040 R\n0xffffffffffffffc0 W\n")
+    assert read_trace(path) == [
+        (0, READ, 0x7FFF00000040 % (1 << 43)),
+        (0, WRITE, (1 << 43) - 0x40),
+    ]
 
 
 def test_empty_lines_of_a_trace_are_read_over(tmp_path):

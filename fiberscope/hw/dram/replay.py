@@ -1,14 +1,11 @@
 """Drives DRAM channels with a trace of requests, through the engine, and says what came of it.
 
-A trace line is ``earliest_cycle operation address``: a decimal cycle, ``R`` or ``W`` (``RB``, ``WB``: of a
-single burst), a hexadecimal byte address; or ``LD address``, ``ST address``, as Ramulator writes them, to be
-made as soon as may be. Requests are made in order, at most ``issue_per_cycle`` in a cycle, none before its
+Requests are made in order, at most ``issue_per_cycle`` in a cycle, none before its
 earliest cycle, and one that finds no room holds up those behind it.
 """
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +14,9 @@ from fiberscope.hw.dram.channel import DramChannel
 from fiberscope.hw.dram.commands import Command
 from fiberscope.hw.dram.specification import DramSpecification
 from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource, reads_of
-from fiberscope.hw.memory.protocol import READ, READ_BURST, TENSOR_SHIFT, TENSORS, WRITE, WRITE_BURST
+from fiberscope.hw.dram.trace_file import read_trace
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.statistics import ComponentStatistics
-
-LETTERS = {"R": READ, "W": WRITE, "RB": READ_BURST, "WB": WRITE_BURST, "LD": READ, "ST": WRITE}
-ADDRESSES = TENSORS << TENSOR_SHIFT
-LATEST = 10**10  # cycles; the refreshes of a longer silence would take the host minutes to make up for
 
 
 @dataclass(frozen=True)
@@ -45,42 +38,6 @@ class ReplayResult:
     statistics: ComponentStatistics
     completions: tuple[tuple[int, int], ...]
     commands: tuple[Command, ...]
-
-
-def read_trace(path: str | Path) -> list[Request]:
-    """The requests of a trace file, plain or gzipped; empty lines are read over.
-
-    Raises:
-        OSError, EOFError: the file cannot be read to its end.
-        ValueError: naming file and line, if a line is none of a trace.
-    """
-    opener = gzip.open if str(path).endswith(".gz") else open
-    requests = []
-    with opener(path, "rt", encoding="ascii", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            if not (words := line.split()):
-                continue
-            try:
-                requests.append(_request(*words))
-            except (ValueError, KeyError, TypeError):
-                raise ValueError(
-                    f"{path}:{number}: expected 'cycle R|W hexadecimal-address' or 'LD|ST address', with a "
-                    f"cycle up to {LATEST:,} and an address below {ADDRESSES:#x}, not {line.strip()[:60]!r}"
-                ) from None
-    return requests
-
-
-def _request(*words: str) -> Request:
-    """A line's words as a request; a Ramulator address is decimal unless it begins with 0x."""
-    if words[0] in ("LD", "ST"):
-        (letter, text), earliest = words, 0
-        address = int(text, 0)
-    else:
-        earliest_text, letter, text = words
-        earliest, address = int(earliest_text), int(text, 16)
-    if not (0 <= address < ADDRESSES and 0 <= earliest <= LATEST):
-        raise ValueError
-    return earliest, LETTERS[letter], address
 
 
 def by_channel(requests: Iterable[Request], specification: DramSpecification) -> list[list[Request]]:

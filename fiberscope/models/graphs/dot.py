@@ -8,18 +8,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NoReturn
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["Digraph", "EdgeStatement", "NodeStatement", "Place", "parse"]
+__all__ = ["DEFAULTS", "Digraph", "EdgeStatement", "NodeStatement", "Place", "parse"]
 
 _SHOWN = 20  # characters of what cannot be read
 _GRAPH = 'digraph SAM { ... } of nodes (5 [type="mul"]) and edges (5 -> 4 [type="val"])'
 
 _TOKEN = re.compile(
-    r"""(?P<blank>[ \t\r\n\f]+|//[^\n]*|\#[^\n]*|/\*.*?\*/)
+    r"""(?P<blank>[ \t\r\n\f]+|\A\ufeff|//[^\n]*|\#[^\n]*|/\*.*?\*/)
     |"(?P<quoted>(?:\\.|[^"\\])*)"
     |(?P<bare>-?[\w.*+:]+(?:-(?!>)[\w.*+:]+)*)
     |(?P<mark>->|[][{}=,;])
@@ -27,6 +27,7 @@ _TOKEN = re.compile(
     re.S | re.X,
 )
 _WORDS = ("bare", "quoted")
+DEFAULTS = ("node", "edge", "graph")  # what statements about the drawing of all are called
 
 
 @dataclass(frozen=True)
@@ -103,18 +104,39 @@ class _Reader:
             self._refuse()
         return graph
 
-    def _statement(self, graph: Digraph) -> None:
-        place, name = self._place(), self._word()
-        if self._accept("="):
-            graph.settings[name] = self._word()
+    def _statement(self, graph: Digraph, *, nested: bool = False) -> None:
+        """Read a statement; settings within a subgraph are about its picture, and do not count."""
+        place = self._place()
+        ends = [self._end(graph)]
+        if ends[0][1] and self._accept("="):
+            value = self._word()
+            if not nested:
+                graph.settings[ends[0][0][0]] = value
             return
-        names = [name]
         while self._accept("->"):
-            names.append(self._word())
+            ends.append(self._end(graph))
         attributes = self._attributes()
-        if len(names) == 1:
-            graph.nodes.append(NodeStatement(name, attributes, place))
-        graph.edges += [EdgeStatement(*ends, attributes, place) for ends in pairwise(names)]
+        if len(ends) == 1 and ends[0][1]:
+            graph.nodes.append(NodeStatement(ends[0][0][0], attributes, place))
+        for (sources, _), (targets, _) in pairwise(ends):
+            graph.edges += [EdgeStatement(*pair, attributes, place) for pair in product(sources, targets)]
+
+    def _end(self, graph: Digraph) -> tuple[list[str], bool]:
+        """The nodes that an end of an edge names, and whether it is a word: else it is a subgraph."""
+        is_named = self._accept("subgraph")
+        if is_named and not self._is_next("{"):
+            self._word()
+        if not self._accept("{"):
+            if is_named:
+                self._refuse()
+            return [self._word()], True
+        before = len(graph.nodes), len(graph.edges)
+        while not self._accept("}"):
+            self._statement(graph, nested=True)
+            self._accept(";")
+        names = [node.name for node in graph.nodes[before[0] :]]
+        names += [end for edge in graph.edges[before[1] :] for end in (edge.source, edge.target)]
+        return [name for name in dict.fromkeys(names) if name not in DEFAULTS], False
 
     def _attributes(self) -> dict[str, str]:
         attributes = {}
@@ -128,9 +150,12 @@ class _Reader:
 
     def _accept(self, *texts: str) -> bool:
         """Take the next token if it is one of these."""
-        is_next = self._next < len(self._tokens) and self._tokens[self._next][0] in texts
+        is_next = self._is_next(*texts)
         self._next += is_next
         return is_next
+
+    def _is_next(self, *texts: str) -> bool:
+        return self._next < len(self._tokens) and self._tokens[self._next][0] in texts
 
     def _expect(self, text: str) -> None:
         if not self._accept(text):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.dot import Digraph, EdgeStatement, NodeStatement, parse
+from fiberscope.models.graphs.dot import DEFAULTS, Digraph, EdgeStatement, NodeStatement, parse
 from fiberscope.models.graphs.edges import Edge
 from fiberscope.models.graphs.faults import Faults
 from fiberscope.models.graphs.formats import Format, format_of
@@ -159,7 +159,7 @@ def _add_nodes(graph: Graph, digraph: Digraph, faults: Faults) -> set[str]:
     """
     merged: dict[str, NodeStatement] = {}
     for statement in digraph.nodes:
-        if statement.name in ("node", "edge", "graph"):  # defaults of the drawing
+        if statement.name in DEFAULTS:
             continue
         first = merged.setdefault(statement.name, NodeStatement(statement.name, {}, statement.place))
         first.attributes.update(statement.attributes)

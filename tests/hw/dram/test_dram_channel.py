@@ -294,6 +294,6 @@ def test_a_bad_trace_line_is_named(tmp_path) -> None:
     path = tmp_path / "bad.trace"
     path.write_text("0 R 20\n1 X 40\n")
     with pytest.raises(
-        ValueError, match=r"bad.trace:2: expected 'cycle R\|W hexadecimal-address' or .*, not '1 X 40'"
+        ValueError, match=r"bad.trace:2: expected 'cycle R\|W hexadecimal-address' .*, not '1 X 40'"
     ):
         replay(path, PLAIN)

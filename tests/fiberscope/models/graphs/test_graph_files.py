@@ -51,6 +51,44 @@ def test_graphs_of_the_public_compiler_are_read(expression: str) -> None:
     assert graph.notes == []
 
 
+FORMS = {
+    "a byte order mark": lambda text: "\ufeff" + text.lstrip(),
+    "a chain of edges": lambda text: text.replace(
+        '7 -> 2 [type="val"]  2 -> 0 [type="val"]', '7 -> 2 -> 0 [type="val"]'
+    ),
+    "a subgraph with settings of its picture": lambda text: text.replace(
+        '4 [type="intersect" index="i"]',
+        'subgraph a { label="joined"; comment="x=s9"; node [shape=box] 4 [type="intersect" index="i"] }',
+    ),
+    "a subgraph without a name": lambda text: text.replace(
+        '2 [type="mul"]', '{ rank=same; 2 [type="mul"]; 3; 7 }'
+    ),
+    "edges within a subgraph": lambda text: text.replace(
+        '2 -> 0 [type="val"]', 'subgraph s { subgraph { 2 -> 0 [type="val"] } }'
+    ),
+    "a subgraph as the end of an edge": lambda text: text.replace(
+        '3 -> 2 [type="val"]  7 -> 2 [type="val"]', '{ 3 7 } -> subgraph { 2 } [type="val"]'
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms_of_dot_that_mean_the_same_graph(form: str) -> None:
+    text = FORMS[form](VECTORS)
+    assert text != VECTORS
+    graph, expected = graph_from_text(text), graph_from_text(VECTORS)
+    check(graph)
+    assert expressions_of(graph) == expressions_of(expected)
+    assert graph.counts() == expected.counts()
+    assert sorted(gv_text(graph).splitlines()) == sorted(gv_text(expected).splitlines())
+
+
+@pytest.mark.parametrize("text", ["digraph { subgraph x }", "digraph { subgraph { 1", "digraph { { 1 } [a=b"])
+def test_a_subgraph_that_does_not_end_is_refused_with_its_place(text: str) -> None:
+    with pytest.raises(InputError, match=r"graph:1:?"):
+        graph_from_text(text)
+
+
 @pytest.mark.parametrize("expression", MEANT)
 def test_what_is_written_reads_as_the_same_graph(expression: str) -> None:
     graph = graph_from_text(public_text(compiled()[expression]))

@@ -12,7 +12,7 @@ from mapped_runs import MOST_EQUAL, bits_of_the_trace, compare, ran
 from scipy.sparse import csr_array
 
 import fiberscope
-from fiberscope.hw.dram.replay import read_trace
+from fiberscope.hw.dram.trace_file import read_trace
 from fiberscope.hw.memory.protocol import READ
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
