@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,11 +16,14 @@ from fiberscope.workloads.market_header import is_market
 from fiberscope.workloads.matrixmarket import read_matrix_market
 from fiberscope.workloads.smtx import read_smtx
 from fiberscope.workloads.suffixes import EDGE_SUFFIXES, MAGIC, SUFFIXES, suffix_of
-from fiberscope.workloads.text import Grammar, first_entry, opened, scan
+from fiberscope.workloads.text import Grammar, first_entry, opened, read_line, scan
+from fiberscope.workloads.tns_header import read_header
 
 __all__ = ["read_matrix"]
 
 _COMMENTS = "#%"
+_COMMA = re.compile(rb"(?<=[^\s,])[ \t]*,[ \t]*(?=[^\s,])")
+_ATTRIBUTES = re.compile(rb"[ \t]*\{(?:'weight': ([-+.\deE]+))?\}(?=[ \t\r]*$)", re.MULTILINE)
 
 
 def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> CsrArray:
@@ -35,10 +40,12 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
       ``fiberscope.workloads.binary``.
     - ``.smtx``, ``.smtx.gz``: a pattern of the Deep Learning Matrix Collection; see
       ``fiberscope.workloads.smtx``.
-    - ``.txt``, ``.el``, ``.edges``, ``.tsv``, each also ``.gz``: an edge list as SNAP has them: ``#`` or
-      ``%`` comments, then ``from to`` or ``from to weight``; nodes count from 0; square, its size is the
-      largest node + 1.
-    - ``.tns``, ``.tns.gz``: FROSTT with two indices a line, counted from 1; the shape is the largest of each.
+    - ``.txt``, ``.el``, ``.wel``, ``.edges``, ``.edgelist``, ``.tsv``, each also ``.gz``: an edge list as
+      SNAP has them: ``#`` or ``%`` comments, then ``from to`` or ``from to weight``, with blanks or commas
+      between; nodes count from 0; square, its size is the largest node + 1. networkx writes ``{}`` or
+      ``{'weight': 3}`` as the weight.
+    - ``.tns``, ``.tns.gz``: FROSTT with two indices a line, counted from 1; the shape is the largest of each,
+      or that of a header, see ``fiberscope.workloads.tns_header``.
 
     Raises:
         WorkloadError: for whatever is wrong, one line naming the file and, where it applies, the line of it.
@@ -70,6 +77,10 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
 
 def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
     first, words = first_entry(stream, where)
+    line = _line(stream, where, first)
+    if b"," in line or b"{" in line:
+        stream = _plain_edges(stream, where, first)
+        first, words = first_entry(stream, where)
     if words not in (2, 3):
         what = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
         raise WorkloadError(what, where=where, line=first)
@@ -80,14 +91,44 @@ def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArra
     return _matrix(entries, (size, size), where, duplicates, fix)
 
 
+def _line(stream: BinaryIO, where: str, number: int) -> bytes:
+    """A line by its number from 1 on; the stream is back at its start."""
+    for before in range(1, number):
+        read_line(stream, _COMMENTS.encode(), where, before)
+    line = read_line(stream, _COMMENTS.encode(), where, number)
+    stream.seek(0)
+    return line
+
+
+def _plain_edges(stream: BinaryIO, where: str, first: int) -> BinaryIO:
+    """The text of an edge list with blanks for commas, and plain weights for the attributes of networkx.
+
+    Raises:
+        WorkloadError: the first edge has other attributes than a weight.
+    """
+    plain = io.BytesIO(_COMMA.sub(b" ", _ATTRIBUTES.sub(rb" \1", stream.read())))
+    if b"{" in _line(plain, where, first):
+        raise WorkloadError(
+            "an edge has attributes, of which only 'weight' is read",
+            where=where,
+            line=first,
+            fix="write the list by networkx.write_weighted_edgelist",
+        )
+    return plain
+
+
 def _read_tns(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:
-    first, words = first_entry(stream, where)
-    if words != 3:
-        what = f"a tensor of rank {words - 1}; only rank 2 is a matrix (<row> <column> <value>)"
-        raise WorkloadError(what, where=where, line=first)
-    entries = gather(scan(stream, Grammar(["index", "index", "real"], _COMMENTS), where), where, base=1)
-    shape = (1 + int(entries.rows.max()), 1 + int(entries.cols.max()))
-    return _matrix(entries, shape, where, duplicates, "the largest index of each mode sets the shape")
+    header = read_header(stream, where)
+    if header.rank != 2:
+        what = f"a tensor of rank {header.rank}; only rank 2 is a matrix (<row> <column> <value>)"
+        raise WorkloadError(what, where=where, line=header.first)
+    grammar = Grammar(["index", "index", "real"], _COMMENTS)
+    entries = gather(scan(stream, grammar, where, header.lines + 1), where, base=1)
+    sizes = [1 + int(numbers.max(initial=-1)) for numbers in (entries.rows, entries.cols)]
+    rows, columns = header.check(sizes, len(entries.values), where)
+    return _matrix(
+        entries, (rows, columns), where, duplicates, "the largest index of each mode sets the shape"
+    )
 
 
 def _matrix(

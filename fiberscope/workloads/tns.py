@@ -1,5 +1,7 @@
 """``.tns``: sparse tensors of any order as FROSTT writes them, a line an entry: indices from 1, the value.
 
+MLIR and ParTI write a header before the entries (``fiberscope.workloads.tns_header``).
+
 Source: S. Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools", 2017.
 """
 
@@ -14,15 +16,14 @@ import numpy as np
 from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Values
 from fiberscope.workloads.gathering import check_entries
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.text import Block, Grammar, first_entry, opened, scan
+from fiberscope.workloads.text import Block, Grammar, opened, scan
+from fiberscope.workloads.tns_header import COMMENTS, TensorHeader, read_header
 
-__all__ = ["COMMENTS", "read_tns"]
-
-COMMENTS = "#%"
+__all__ = ["read_tns"]
 
 
 def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
-    """The tensor in a file, plain or gzip; the largest index of each rank is its size.
+    """The tensor in a file, plain or gzip; without a header the largest index of each rank is its size.
 
     Entries at the same place are added; zeros stay stored.
 
@@ -32,17 +33,17 @@ def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
     """
     where = os.fspath(path)
     with opened(Path(path), where) as stream:
-        columns, values = _entries(stream, where)
-    shape = [1 + int(column.max()) for column in columns]
-    return SparseTensor.from_coordinates(shape, columns, values)
+        header = read_header(stream, where)
+        columns, values = _entries(stream, header, where)
+    sizes = [1 + int(column.max(initial=-1)) for column in columns]
+    return SparseTensor.from_coordinates(header.check(sizes, len(values), where), columns, values)
 
 
-def _entries(stream: BinaryIO, where: str) -> tuple[list[Coordinates], Values]:
+def _entries(stream: BinaryIO, header: TensorHeader, where: str) -> tuple[list[Coordinates], Values]:
     """Coordinates from 0, an array for each rank, and values."""
-    _, words = first_entry(stream, where)
-    grammar = Grammar([*["index"] * max(1, words - 1), "real"], COMMENTS)
-    blocks = [_checked(block, where) for block in scan(stream, grammar, where)]
-    table = np.concatenate(blocks)
+    grammar = Grammar([*["index"] * max(1, header.rank), "real"], COMMENTS)
+    blocks = [_checked(block, where) for block in scan(stream, grammar, where, header.lines + 1)]
+    table = np.concatenate([np.empty((0, len(grammar.fields))), *blocks])
     return [table[:, rank].astype(np.int64) - 1 for rank in range(table.shape[1] - 1)], table[:, -1].copy()
 
 

@@ -1,0 +1,99 @@
+"""Headers of ``.tns`` files: MLIR and ParTI write the shape before the entries, FROSTT writes none.
+
+Sources: MLIR's sparse tensor runtime ("extended FROSTT format": rank and nonzeros, then the shape); ParTI
+(rank, then the shape).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from fiberscope.workloads.canonical import MOST_ROWS
+from fiberscope.workloads.errors import WorkloadError
+from fiberscope.workloads.text import read_line
+
+__all__ = ["COMMENTS", "TensorHeader", "read_header"]
+
+COMMENTS = "#%"
+
+
+@dataclass(frozen=True)
+class TensorHeader:
+    """What stands before the entries.
+
+    Args:
+        rank: indices of an entry.
+        first: the line of the first entry.
+        shape: that the file gives; None where the largest indices are the shape.
+        nonzeros: entries that the file promises, if it does.
+        lines: of the header, comments among them; the stream stands behind them.
+    """
+
+    rank: int
+    first: int
+    shape: tuple[int, ...] | None = None
+    nonzeros: int | None = None
+    lines: int = 0
+
+    def check(self, sizes: list[int], entries: int, where: str) -> list[int]:
+        """Return the shape of a tensor whose largest indices and number of entries are these.
+
+        Raises:
+            WorkloadError: an index exceeds the shape of the header, or the header promises other entries.
+        """
+        if self.nonzeros is not None and self.nonzeros != entries:
+            raise WorkloadError(
+                f"the header promises {self.nonzeros} entries, there are {entries}", where=where
+            )
+        if self.shape is None:
+            return sizes
+        for rank, (size, most) in enumerate(zip(self.shape, sizes, strict=True), 1):
+            if most > size:
+                what = f"an index of rank {rank} is {most}; the header has the shape "
+                raise WorkloadError(what + " x ".join(map(str, self.shape)), where=where)
+        return list(self.shape)
+
+
+def read_header(stream: BinaryIO, where: str) -> TensorHeader:
+    """Read what stands before the entries, and leave the stream behind it.
+
+    Raises:
+        WorkloadError: there is no entry, or a size of the shape is out of range.
+    """
+    lines = _entries(stream, where)
+    (first, start), (second, sizes), (third, entry) = next(lines), next(lines), next(lines)
+    if not start:
+        raise WorkloadError("no entry in the file, so its shape is not known", where=where, fix="use .mtx")
+    numbers = [_whole(word) for word in start]
+    is_header = len(numbers) <= 2 and numbers[0] == len(sizes) and all(numbers)
+    if len(numbers) == 2:  # else the entry of a vector
+        is_header = is_header and len(entry) == len(sizes) + 1
+    shape = tuple(_whole(word) for word in sizes)
+    stream.seek(0)
+    if not is_header or not all(shape):
+        return TensorHeader(len(start) - 1, first)
+    if max(shape) > MOST_ROWS:
+        raise WorkloadError(f"a size is above {MOST_ROWS}", where=where, line=second)
+    for number in range(1, second + 1):
+        read_line(stream, COMMENTS.encode(), where, number)
+    nonzeros = numbers[1] if len(numbers) == 2 else None
+    return TensorHeader(len(shape), third, shape, nonzeros, second)
+
+
+def _entries(stream: BinaryIO, where: str) -> Iterator[tuple[int, list[bytes]]]:
+    """The number and the words of each line that is no comment; without words behind the last."""
+    number = 1
+    while line := read_line(stream, COMMENTS.encode(), where, number):
+        words = line.split()
+        if words and words[0][:1] not in COMMENTS.encode():
+            yield number, words
+        number += 1
+    while True:
+        yield number, []
+
+
+def _whole(word: bytes) -> int:
+    """The whole number that a word is; 0 of any other."""
+    return int(word) if word.isdigit() and len(word) < 19 else 0
