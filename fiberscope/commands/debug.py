@@ -59,8 +59,8 @@ def debug(
     factors, tensors = operands_of(operands)
     asked.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
-    given = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}
-    run = requested_run(accelerator, factors, tensors, **given)
+    arguments = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}
+    run = requested_run(accelerator, factors, tensors, **arguments)
     return _debugged(run, asked, script, lines)
 
 

@@ -222,8 +222,8 @@ class _Chain:
     def _onward(self, owner: Component, channel: Channel) -> list[Channel]:
         """The channels by which a request, or its reply, leaves a component that it has come to."""
         outputs = [stall.channels[0] for stall in self._wiring.links(owner) if stall.direction == "output"]
-        replies = [one for one in outputs if one.protocol == REPLY]
-        requests = [one for one in outputs if one.protocol == REQUEST]
+        replies = [channel_out for channel_out in outputs if channel_out.protocol == REPLY]
+        requests = [channel_out for channel_out in outputs if channel_out.protocol == REQUEST]
         if channel.protocol == REPLY:
             return replies
         ends_here = any(stall.channels[0].protocol == REPLY for stall in self._wiring.links(owner))
@@ -239,7 +239,7 @@ class _Chain:
         return int(index) if index else 0
 
     def _label(self, channel: Channel, *, producer: bool = False) -> str:
-        link = next(one for one in self._wiring.connections if one.channel is channel)
+        link = next(connection for connection in self._wiring.connections if connection.channel is channel)
         return link.producer.label if producer else link.consumer.label
 
 
@@ -251,7 +251,7 @@ def _in_channel(channel: Channel, owner: Component) -> Iterator[_Place]:
 
 def _fullest(stall: Stall) -> Channel:
     """The channel that has the least space, of those that a component waits for."""
-    return max(stall.channels, key=lambda one: one.occupancy - one.capacity)
+    return max(stall.channels, key=lambda candidate: candidate.occupancy - candidate.capacity)
 
 
 def chain_text(chain: Sequence[Wait]) -> str:

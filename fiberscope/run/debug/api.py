@@ -55,7 +55,7 @@ def requested_run(
     machine: object,
     factors: Sequence[Any],
     tensors: Mapping[str, Any],
-    **given: Any,  # noqa: ANN401  (settings, config, exact)
+    **arguments: Any,  # noqa: ANN401  (settings, config, exact)
 ) -> Run:
     """The run of a machine, of a graph or of a conversion.
 
@@ -64,8 +64,8 @@ def requested_run(
     """
     check_factors(factors)
     if isinstance(machine, str) and machine.startswith(f"{CONVERT} "):
-        settings = {"units": "apart", **given.pop("settings")}
-        return conversion(machine.removeprefix(CONVERT), factors, tensors, settings, **given)
+        settings = {"units": "apart", **arguments.pop("settings")}
+        return conversion(machine.removeprefix(CONVERT), factors, tensors, settings, **arguments)
     if not isinstance(machine, str | Accelerator) or (isinstance(machine, str) and machine.endswith(GRAPH)):
-        return GraphRun(machine, factors, tensors, **given)
-    return Simulation(machine, factors, tensors, **given)
+        return GraphRun(machine, factors, tensors, **arguments)
+    return Simulation(machine, factors, tensors, **arguments)

@@ -150,7 +150,7 @@ class Host:
     def _fork(self) -> None:
         """Make a copy, which answers at the connection that comes behind this request."""
         handle = recv_handle(self.connection)
-        self._children = [one for one in self._children if os.waitpid(one, os.WNOHANG)[0] == 0]
+        self._children = [pid for pid in self._children if os.waitpid(pid, os.WNOHANG)[0] == 0]
         child = os.fork()
         if child == 0:
             self.connection.close()
@@ -188,7 +188,7 @@ class Host:
             SimulationError: what is said is no condition.
         """
         goal = None if until is None else Trigger(until, self._kernel, "condition")
-        watches = [_Breakpoint(Trigger(one, self._kernel, "condition"), self._time) for one in breaks]
+        watches = [_Breakpoint(Trigger(text, self._kernel, "condition"), self._time) for text in breaks]
         if goal is not None and goal.holds(self._time):
             return self.stop("until", goal.text)
         conditions = [*([goal.pause] if goal else []), *(watch.pause for watch in watches)]
@@ -198,7 +198,12 @@ class Host:
             upto, began = min(target, self.cycle + step), time.monotonic()
             if conditions:
                 upto = min(upto, self._look())
-                upto = seek(self._kernel, self.cycle, upto, lambda now: min(one(now) for one in conditions))
+                upto = seek(
+                    self._kernel,
+                    self.cycle,
+                    upto,
+                    lambda now: min(condition(now) for condition in conditions),
+                )
             interrupted = self._run_to(upto)
             if self._ended or self._deadlock:
                 break
@@ -245,8 +250,8 @@ class Host:
     def show(self, pattern: str) -> list[ComponentView]:
         """The components that a pattern means."""
         return [
-            component_view(self._kernel, one, self._time)
-            for one in choose(self._kernel.components, [pattern])
+            component_view(self._kernel, component, self._time)
+            for component in choose(self._kernel.components, [pattern])
         ]
 
     def queue(self, name: str) -> QueueView:
@@ -264,8 +269,12 @@ class Host:
         try:
             if len(words) <= 2:
                 quantities = quantities_of(self._kernel, words, _refusal(expression))
-                values = [(one, value) for one in quantities for value in one.values(self._time)]
-                return ", ".join(one.names[int(v)] if one.names else f"{v:,}" for one, v in values)
+                values = [
+                    (quantity, value) for quantity in quantities for value in quantity.values(self._time)
+                ]
+                return ", ".join(
+                    quantity.names[int(v)] if quantity.names else f"{v:,}" for quantity, v in values
+                )
             return "yes" if Trigger(expression, self._kernel, "expression").holds(self._time) else "no"
         except SimulationError as error:
             raise InputError(str(error)) from error
@@ -276,11 +285,13 @@ class Host:
 
     def names(self) -> list[str]:
         """What can be named: components, and their quantities and ports behind a point."""
-        components = [one.name.partition(".")[2] or one.name for one in self._kernel.components]
+        components = [
+            component.name.partition(".")[2] or component.name for component in self._kernel.components
+        ]
         further = [
             f"{short}.{name}"
-            for short, one in zip(components, self._kernel.components, strict=True)
-            for name in names_of(one, self._kernel.wiring)
+            for short, component in zip(components, self._kernel.components, strict=True)
+            for name in names_of(component, self._kernel.wiring)
         ]
         return [*components, *further]
 

@@ -54,8 +54,8 @@ def _recording(method: str) -> Callable[..., Any]:
 
 
 def _help(_session: Session) -> Shown:
-    width = max(len(f"{name} {one.words}") for name, one in COMMANDS.items())
-    lines = [f"{f'{name} {one.words}':{width}}  {one.told}" for name, one in COMMANDS.items()]
+    width = max(len(f"{name} {command.words}") for name, command in COMMANDS.items())
+    lines = [f"{f'{name} {command.words}':{width}}  {command.told}" for name, command in COMMANDS.items()]
     return Shown("\n".join(lines))
 
 
@@ -99,7 +99,7 @@ def execute(session: Session, line: str) -> Shown | Report | None:
         return None
     command = _command(word)
     texts = [rest.strip()] if command.rest and rest.strip() else rest.split()
-    needed = [one for one in command.words.split() if not one.startswith("[")]
+    needed = [argument for argument in command.words.split() if not argument.startswith("[")]
     if not len(needed) <= len(texts) <= len(command.words.split()):
         raise InputError(f"{line.strip()}: write it as {_usage(command)}")
     answer: Shown | Report = command.call(session, *texts)
@@ -107,7 +107,9 @@ def execute(session: Session, line: str) -> Shown | Report | None:
 
 
 def _command(word: str) -> _Command:
-    names: Sequence[str] = [word] if word in COMMANDS else [one for one in COMMANDS if one.startswith(word)]
+    names: Sequence[str] = (
+        [word] if word in COMMANDS else [name for name in COMMANDS if name.startswith(word)]
+    )
     if len(names) != 1:
         advice = f"it may be {' or '.join(names)}" if names else nearest(word, COMMANDS)
         raise InputError(f"{word} is no command; {advice}")
@@ -115,5 +117,5 @@ def _command(word: str) -> _Command:
 
 
 def _usage(command: _Command) -> str:
-    name = next(name for name, one in COMMANDS.items() if one is command)
+    name = next(name for name, entry in COMMANDS.items() if entry is command)
     return f"{name} {command.words}".strip()

@@ -271,8 +271,14 @@ class Session:
         import pandas as pd  # noqa: PLC0415  (an extra)
 
         rows = [
-            {"component": one.name, "state": one.state, "since": one.since, **one.accounts, **one.counters}
-            for one in self._live.ask("show", pattern)
+            {
+                "component": view.name,
+                "state": view.state,
+                "since": view.since,
+                **view.accounts,
+                **view.counters,
+            }
+            for view in self._live.ask("show", pattern)
         ]
         return pd.DataFrame(rows).set_index("component")
 
@@ -312,7 +318,7 @@ class Session:
         """Where the machine is, breakpoints, what is watched, and snapshots."""
         lines = [
             str(stop_shown(self._stop, self._watched())),
-            f"breakpoints: {'; '.join(f'{n}: {one}' for n, one in self._breaks.items()) or 'none'}",
+            f"breakpoints: {'; '.join(f'{n}: {text}' for n, text in self._breaks.items()) or 'none'}",
             f"snapshots: {', '.join(f'{cycle:,}' for cycle in self._kept)}",
         ]
         return Shown("\n".join(lines))

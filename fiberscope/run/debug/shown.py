@@ -92,32 +92,32 @@ def components_shown(views: Sequence[ComponentView]) -> Shown:
     if len(views) == 1:
         return _component_shown(views[0])
     table = _table("component", "state", "since", "busy", "counters", right=(2, 3))
-    for one in views:
-        busy = f"{one.accounts.get('busy', 0):,}"
-        table.add_row(one.name, one.state, f"{one.since:,}", busy, _pairs(one.counters))
+    for view in views:
+        busy = f"{view.accounts.get('busy', 0):,}"
+        table.add_row(view.name, view.state, f"{view.since:,}", busy, _pairs(view.counters))
     return Shown(table, data=views)
 
 
-def _component_shown(one: ComponentView) -> Shown:
-    peers = f", for {', '.join(one.peers[:3])}" if one.peers else ""
-    more = f" and {len(one.peers) - 3} more" if len(one.peers) > 3 else ""
+def _component_shown(view: ComponentView) -> Shown:
+    peers = f", for {', '.join(view.peers[:3])}" if view.peers else ""
+    more = f" and {len(view.peers) - 3} more" if len(view.peers) > 3 else ""
     lines = [
-        f"{one.name} ({one.kind}), cycle {one.cycle:,} of clock {one.clock}",
-        f"state: {one.state} since cycle {one.since:,}{peers}{more}",
-        f"cycles: {_pairs(one.accounts)}",
-        f"counters: {_pairs(one.counters) or 'none'}",
-        f"signals: {', '.join(f'{name} {value}' for name, value in one.signals.items()) or 'none'}",
+        f"{view.name} ({view.kind}), cycle {view.cycle:,} of clock {view.clock}",
+        f"state: {view.state} since cycle {view.since:,}{peers}{more}",
+        f"cycles: {_pairs(view.accounts)}",
+        f"counters: {_pairs(view.counters) or 'none'}",
+        f"signals: {', '.join(f'{name} {value}' for name, value in view.signals.items()) or 'none'}",
     ]
     table = _table("port", "", "other end", "tokens", "of", "pushed", "popped", right=(3, 4, 5, 6))
-    moved = [channel for channel in one.channels if channel.pushes]
+    moved = [channel for channel in view.channels if channel.pushes]
     for channel in moved:
         capacity = "" if channel.capacity is None else f"{channel.capacity:,}"
         numbers = f"{channel.occupancy:,}", capacity, f"{channel.pushes:,}", f"{channel.pops:,}"
         table.add_row(channel.port, channel.direction, channel.peer, *numbers)
-    unused = len(one.channels) - len(moved)
+    unused = len(view.channels) - len(moved)
     if unused:
         lines.append(f"channels without a token so far: {unused}")
-    return Shown("\n".join(lines), *([table] if moved else []), data=one)
+    return Shown("\n".join(lines), *([table] if moved else []), data=view)
 
 
 def _pairs(numbers: Any) -> str:  # noqa: ANN401

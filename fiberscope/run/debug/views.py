@@ -145,7 +145,7 @@ def _signals(component: Component) -> dict[str, str]:
 
 def queue_view(kernel: Kernel, channel: Channel) -> QueueView:
     """The tokens that a channel holds, seen by its reader yet or not."""
-    link = next(one for one in kernel.wiring.connections if one.channel is channel)
+    link = next(connection for connection in kernel.wiring.connections if connection.channel is channel)
     words = list(channel.protocol.fields)
     places = [("control", "coordinate", "reference", "value").index(word) for word in words]
     return QueueView(
