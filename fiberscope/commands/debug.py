@@ -51,7 +51,7 @@ def debug(
     \b
     Examples:
       fiberscope debug gamma wiki-Vote
-      fiberscope debug gamma wiki-Vote --script hunt.txt --json out.json
+      fiberscope debug gamma wiki-Vote --script examples/debugger/stall.txt --json out.json
     """
     from fiberscope.base.operand_arguments import operands_of
     from fiberscope.run.debug.api import requested_run

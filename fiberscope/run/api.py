@@ -18,6 +18,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.parts import Asked
 from fiberscope.results.report.timeline import Drive
+from fiberscope.results.report.timeline import run as run_watched
 from fiberscope.run.arguments import check_course, check_types, merged_settings
 from fiberscope.run.chains.chain import Chain
 from fiberscope.run.configure import ResolvedRun, resolve_run, solve_converted
@@ -65,14 +66,12 @@ def simulate(
         waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
         parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
         histograms, checked: report how full channels were; hold memory's requests to their tensors.
-        fidelity, progress: the model that runs; called with stage, work done and work in all.
-        chain: products one after another, ``Y = A X; Z = Y W``, of operands by name.
-        drive: what runs the machine in the place of ``kernel.run``, as the debugger does.
+        fidelity, chain: the model that runs; products one after another, ``Y = A X; Z = Y W``.
+        progress, drive: called with stage, work done and work in all; runs the machine, as a debugger.
         parameters: settings as keywords, dots as double underscores: ``pe__count=64``; operands by name.
 
     Raises:
-        ConfigurationError, WorkloadError, InputError: what was given cannot be simulated.
-        FailedRunError: it went wrong; it has the report.
+        ConfigurationError, WorkloadError, InputError, FailedRunError: bad input; a run that went wrong.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
@@ -80,11 +79,10 @@ def simulate(
     ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
     files, replaced = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
     course = Course(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files)
-    course = course if drive is None else replace(course, drive=drive)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), given_settings(entries, config), exact, course, parts)
-    asked = asked if chain is None else asked.model_copy(update={"chain": chain})
-    return _solved(ready, a, b, named, replace(course, asked=asked))
+    asked = asked.model_copy(update={"chain": chain})
+    return _solved(ready, a, b, named, replace(course, asked=asked, drive=drive or run_watched))
 
 
 def _solved(ready: ResolvedRun, a: object, b: object, named: Mapping[str, object], course: Course) -> Report:

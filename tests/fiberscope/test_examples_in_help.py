@@ -1,6 +1,7 @@
 """Every example in a help text or a docstring works; tried on small matrices, as it is about the line."""
 
 import ast
+import io
 import re
 import shlex
 import shutil
@@ -95,6 +96,7 @@ def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     for name in ("my_matrix", "a", "b", "my", "mine"):
         (tmp_path / f"{name}.mtx").write_text(MATRIX)
     (tmp_path / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")

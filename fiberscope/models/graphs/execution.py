@@ -88,14 +88,10 @@ def run(
             of numpy or scipy.
         settings: parameters by key, as in ``{"timing": "sam", "depth": 4}``.
         config: a YAML file of parameters, below the settings.
-        exact: refuse a surrogate for a matrix that cannot be had.
-        cycle_limit: stop here, with a report marked incomplete.
-        waveform: to write; of a graph of several phases that of the last one.
-        memory_trace: write the requests that the scratchpad gets; of several phases in the last one.
-        timeline: files of what the blocks did over time; of a graph of several phases in the last one.
+        exact, cycle_limit: refuse a surrogate; stop here, with a report marked incomplete.
+        waveform, memory_trace, timeline: files to write; of a graph of several phases those of the last one.
         histograms: report how full the channels were.
-        progress: called now and then with stage, work done and work in all.
-        drive: what runs the last phase in the place of ``kernel.run``, as the debugger does.
+        progress, drive: called with stage, work done and work in all; runs the last phase, as a debugger.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: what was given cannot be run.
