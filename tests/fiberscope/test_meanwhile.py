@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from fiberscope.explore.stall_attribution import Group, meanwhile
+from fiberscope.explore.stall_attribution import Group, attribute_stalls
 from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
 
 CLOCKS = {
@@ -41,7 +41,7 @@ def test_fill_waits_and_drain_by_hand() -> None:
             "m.writer": ".......b.bb.",
         }
     )
-    found = meanwhile(seen, ["m.pe0.worker"], groups(read="reader", bank="bank", write="writer"))
+    found = attribute_stalls(seen, ["m.pe0.worker"], groups(read="reader", bank="bank", write="writer"))
     assert found == {
         "while that pe.worker waits: read": 1,
         "while that pe.worker waits: bank": 1,
@@ -54,9 +54,9 @@ def test_fill_waits_and_drain_by_hand() -> None:
 
 def test_a_group_takes_what_those_before_it_have_left() -> None:
     seen = timeline({"m.worker": "....", "m.a": "bb..", "m.b": "bbb."})
-    assert list(meanwhile(seen, ["m.worker"], groups(a="a", b="b")).values()) == [0, 2, 1]
-    assert list(meanwhile(seen, ["m.worker"], groups(b="b", a="a")).values()) == [0, 3]
-    assert list(meanwhile(seen, ["m.worker"], groups(both="a b")).values()) == [0, 3]
+    assert list(attribute_stalls(seen, ["m.worker"], groups(a="a", b="b")).values()) == [0, 2, 1]
+    assert list(attribute_stalls(seen, ["m.worker"], groups(b="b", a="a")).values()) == [0, 3]
+    assert list(attribute_stalls(seen, ["m.worker"], groups(both="a b")).values()) == [0, 3]
 
 
 def test_another_element_explains_no_wait_but_that_there_is_no_work() -> None:
@@ -68,7 +68,7 @@ def test_another_element_explains_no_wait_but_that_there_is_no_work() -> None:
             "m.pe0.reader": "b...",
         }
     )
-    found = meanwhile(seen, ["m.pe0.worker"], groups(reader="pe.reader", others="pe.worker"))
+    found = attribute_stalls(seen, ["m.pe0.worker"], groups(reader="pe.reader", others="pe.worker"))
     assert found == {
         "while that pe.worker waits: reader": 1,
         "while that pe.worker waits: unexplained": 1,
@@ -78,7 +78,7 @@ def test_another_element_explains_no_wait_but_that_there_is_no_work() -> None:
 
 def test_of_two_phases_neither_explains_the_other() -> None:
     seen = timeline({"m.first": "bb..w.", "m.second": "..bb..", "m.third": "bbbbbb"})
-    found = meanwhile(seen, ["m.first", "m.second"], groups(second="second", third="third"))
+    found = attribute_stalls(seen, ["m.first", "m.second"], groups(second="second", third="third"))
     assert {part: cycles for part, cycles in found.items() if cycles} == {
         "while that first waits: third": 1,
         "while there is no work for it: third": 1,
@@ -92,7 +92,7 @@ def test_within_an_interval_cycles_are_one_after_the_other_as_long_as_they_may_b
         "m.reader": ComponentStates(clock="core", states={"busy": [4, 1], "idle": [4, 3]}),
     }
     seen = StateTimeline(start=0, end=12, interval=8, clocks=CLOCKS, components=components)
-    assert meanwhile(seen, ["m.worker"], groups(read="reader"))["while there is no work for it: read"] == 4
+    assert attribute_stalls(seen, ["m.worker"], groups(read="reader"))["while there is no work for it: read"] == 4
 
 
 @pytest.mark.parametrize(("busy", "cycles"), [(6, 3), (5, 3), (1, 1), (0, 0)])
@@ -102,9 +102,9 @@ def test_a_cycle_of_a_faster_clock_is_part_of_one(busy: int, cycles: int) -> Non
         "m.memory": ComponentStates(clock="memory", states={"busy": [busy], "idle": [8 - busy]}),
     }
     seen = StateTimeline(start=0, end=4, interval=4, clocks=CLOCKS, components=components)
-    assert sum(meanwhile(seen, ["m.worker"], groups(memory="memory")).values()) == cycles
+    assert sum(attribute_stalls(seen, ["m.worker"], groups(memory="memory")).values()) == cycles
 
 
 def test_a_machine_without_groups_says_that_its_worker_waits() -> None:
-    found = meanwhile(timeline({"m.worker": "w.b"}), ["m.worker"], [])
+    found = attribute_stalls(timeline({"m.worker": "w.b"}), ["m.worker"], [])
     assert found == {"while that worker waits: unexplained": 1}

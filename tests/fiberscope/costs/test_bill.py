@@ -12,7 +12,7 @@ import fiberscope
 from fiberscope import accelerators
 from fiberscope.results.costs.bill import Counted, bill
 from fiberscope.results.costs.prices import Part, Prices
-from fiberscope.results.report.costs import told
+from fiberscope.results.report.costs import cost_fields
 from fiberscope.results.report.costs_table import costs_table
 from fiberscope.template.new import new_machine
 
@@ -85,7 +85,7 @@ def plainly(did, prices):
 
 @given(DID, PRICES)
 def test_the_sum_of_all_is_what_a_plain_one_gives(did, prices):
-    fields = told(prices, did, 2.0)
+    fields = cost_fields(prices, did, 2.0)
     energy, area = plainly(did, prices)
     assert fields["energy"].total_pj == pytest.approx(energy)
     assert fields["area_um2"] or pytest.approx(area) == 0.0
@@ -103,7 +103,7 @@ def test_twice_as_much_takes_twice_the_energy_and_the_same_area(did, prices):
         {name: (2 * read, 2 * written) for name, (read, written) in did.bits.items()},
         doubled(did.operations),
     )
-    once, again = told(prices, did, 1.0), told(prices, twice, 1.0)
+    once, again = cost_fields(prices, did, 1.0), cost_fields(prices, twice, 1.0)
     assert again["energy"].total_pj == pytest.approx(2 * once["energy"].total_pj)
     assert again["area_um2"] == once["area_um2"]
 
