@@ -92,7 +92,8 @@ def test_within_an_interval_cycles_are_one_after_the_other_as_long_as_they_may_b
         "m.reader": ComponentStates(clock="core", states={"busy": [4, 1], "idle": [4, 3]}),
     }
     seen = StateTimeline(start=0, end=12, interval=8, clocks=CLOCKS, components=components)
-    assert attribute_stalls(seen, ["m.worker"], groups(read="reader"))["while there is no work for it: read"] == 4
+    stalls = attribute_stalls(seen, ["m.worker"], groups(read="reader"))
+    assert stalls["while there is no work for it: read"] == 4
 
 
 @pytest.mark.parametrize(("busy", "cycles"), [(6, 3), (5, 3), (1, 1), (0, 0)])
