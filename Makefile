@@ -76,7 +76,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.run.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: layers help first sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare mutants faults check lint types docs bench release-check release clean
+.PHONY: layers help first ready sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare mutants faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -99,7 +99,10 @@ sim: which first ## Simulate ACC= MTX= [B= SET= EXACT=1] [VCD=1 WINDOW= SCOPE= T
 	    $(if $(EXACT),--exact) --json $(call quoted,$(OUT)/$(NAME).json)
 
 first:
-	@$(MAKE) -j2 BESIDE=1 $(FIRST)
+	@$(MAKE) -j2 BESIDE=1 ready
+
+ready: $(FIRST)
+	@:
 
 convert: converted first ## Convert FROM= TO= MTX= [SET= EXACT=1] between formats [VCD=1 WINDOW= SCOPE= TRIGGER=].
 	@mkdir -p $(OUT)

@@ -15,6 +15,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn, TextIO, cast
@@ -32,6 +33,7 @@ from fiberscope.results.errors import FailedRunError
 __all__ = ["main", "run"]
 
 PIPE_BROKEN = 1  # what click ends with where it sees that first
+LEAST_COLUMNS = 40  # which tables are laid out for; a window may have none
 YOUNG_OBJECTS = 200_000  # before Python looks for garbage: more than a run makes, most of it there to stay
 
 # The base of all usage errors; where it lives depends on the version of typer.
@@ -79,8 +81,21 @@ def _settle() -> None:
     for stream in filter(None, (sys.stdout, sys.stderr)):
         cast(TextIOWrapper, stream).reconfigure(errors=SPELT)
     atexit.register(_leave)
+    if _columns() < LEAST_COLUMNS:
+        os.environ["COLUMNS"] = str(LEAST_COLUMNS)  # what tables, bars and help are laid out by
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would spin without work
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # it would look into every library for them
+
+
+def _columns() -> int:
+    """Columns of the terminal, or what ``COLUMNS`` says; many where neither is known."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal():
+        return int(said)
+    for number in range(3):
+        with suppress(OSError):
+            return os.get_terminal_size(number).columns or LEAST_COLUMNS
+    return LEAST_COLUMNS
 
 
 def _leave() -> None:
@@ -126,6 +141,8 @@ def _mistake(error: Exception) -> str | None:
         return _of_the_system(error)
     if isinstance(error, ModuleNotFoundError):
         return advice(error)
+    if isinstance(error, ValueError) and "integer string conversion" in str(error):
+        return f"a number of more than {sys.get_int_max_str_digits():,} digits; give a smaller one"
     return str(error) if isinstance(error, ValueError) and _is_input_error(error) else None
 
 

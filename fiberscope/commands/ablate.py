@@ -59,14 +59,9 @@ def ablate(
 
 def table(title: str, outcomes: Sequence[Outcome]) -> Table:
     """A line for each run."""
-    ablations = Table(title, ("What it tells", "Changed", "Cycles", "Saved", "Share"), labels=2)
+    ablations = Table(title, ("Changed", "Cycles", "Saved", "Share", "What it tells"), notes=1)
     for ablation in outcomes:
         saved = f"{ablation.saved:,}" if ablation.tells else ""
-        ablations.add(
-            ablation.tells,
-            ablation.name,
-            f"{ablation.cycles:,}",
-            saved,
-            percent(ablation.share) if ablation.tells else "",
-        )
+        share = percent(ablation.share) if ablation.tells else ""
+        ablations.add(ablation.name, f"{ablation.cycles:,}", saved, share, ablation.tells)
     return ablations

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+LEAST_SHARE = 0.005  # of a run's cycles, from which on a part of them has a line of its own
+
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 _Explain = Annotated[
     bool,
@@ -82,10 +84,22 @@ def _show(done: Check) -> None:
     print(_bound(done))
     if done.analytical:
         print(*_analytical(done.analytical, done.event.cycles), sep="\n")
-    for where, cycles in done.parts.items():
-        print(f"  {cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}")
+    _show_parts(done)
     for component, reason in done.beyond.items():
         print(f"the bound leaves out {component}: {reason}")
+
+
+def _show_parts(done: Check) -> None:
+    """Print where cycles go, what is hardly any in one line."""
+    least = LEAST_SHARE * done.event.cycles
+    small = [cycles for cycles in done.parts.values() if abs(cycles) < least]
+    parts = {where: cycles for where, cycles in done.parts.items() if abs(cycles) >= least}
+    if small:
+        parts[f"{len(small)} parts of less than {LEAST_SHARE:.1%} each, which --json tells apart"] = sum(
+            small
+        )
+    for where, cycles in parts.items():
+        print(f"  {cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}")
 
 
 def _table(title: str, rows: Sequence[Row]) -> Table:

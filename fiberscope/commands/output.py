@@ -24,7 +24,8 @@ def show(tables: Sequence[Table], *, markdown: bool) -> None:
         print("\n".join(table.markdown() for table in tables))
         return
     for table in tables:
-        lay(table.rich(), "")
+        for block in table.blocks(width()):
+            lay(block.rich(), "")
 
 
 def tell(line: str) -> None:

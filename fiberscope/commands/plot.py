@@ -13,7 +13,7 @@ __all__ = ["plot"]
 
 _Report = Annotated[Path, typer.Argument(metavar="REPORT", help="Report written with --json.")]
 _Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Picture to write, .png or .svg.")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Picture to write, .png, .svg or .pdf.")
 ]
 
 

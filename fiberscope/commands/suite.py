@@ -28,7 +28,7 @@ _Workloads = Annotated[
         "--workloads",
         "-w",
         metavar="LIST|DIR",
-        help="File with a workload on each line, or a folder of matrices.",
+        help="File with a workload or 'name = workload' on each line, or a folder.",
     ),
 ]
 _Against = Annotated[
@@ -39,7 +39,7 @@ _Store = Annotated[
 ]
 _Retry = Annotated[bool, typer.Option("--retry", help="Run failed runs again.")]
 _Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw the speedups to this .svg or .png file.")
+    Path | None, typer.Option(metavar="FILE", help="Draw the speedups to this .svg, .png or .pdf file.")
 ]
 _Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV row for each run to this file.")]
 

@@ -54,7 +54,8 @@ _Statistics = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Take the statistics from a report written with --json.")
 ]
 _Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw candidates and tiles to this .png or .svg file.")
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw candidates and tiles to this .png, .svg or .pdf file."),
 ]
 _Settings = Annotated[
     list[str] | None,

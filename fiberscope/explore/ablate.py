@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.accelerators.composition import PartFactory
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
 from fiberscope.explore.tables import read_table, run
 from fiberscope.run.arguments import check_types
@@ -81,6 +83,7 @@ def ablate(
     check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
     kind = find(accelerator) if isinstance(accelerator, str) else accelerator
     rows = ablations(kind)
+    _check(kind, rows, settings or {})
     base = _cycles(kind, matrix, b, settings, parts, None, tell)
     outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "")]
     for row in rows:
@@ -88,6 +91,19 @@ def ablate(
         saved = base - cycles
         outcomes.append(Outcome(row.name, cycles, saved, saved / base if base else 0.0, row.tells))
     return outcomes
+
+
+def _check(kind: Accelerator[Any], rows: Sequence[Ablation], settings: Mapping[str, object]) -> None:
+    """Refuse a row of the table that no run could have, before the first run.
+
+    Raises:
+        InputError: the row's settings are no parameters of the machine, or out of range.
+    """
+    for row in rows:
+        try:
+            configure(kind, None, {**settings, **row.settings})
+        except (InputError, ConfigurationError) as error:
+            raise InputError(f"{kind.name}/ablations.yaml: {row.name}: {error}") from error
 
 
 def _cycles(

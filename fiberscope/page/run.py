@@ -12,7 +12,7 @@ from fiberscope.page.roofline import roofline
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
-from fiberscope.results.report.summary import verified
+from fiberscope.results.report.summary import engineering_time, verified
 from fiberscope.results.report.surrogates import footnote
 
 __all__ = ["run_data"]
@@ -61,6 +61,7 @@ def run_data(
             for name, component in report.components.items()
         ],
         "settings": settings(report),
+        "config_digest": report.config_digest,
         "states": states.model_dump(mode="json", by_alias=True) if states else None,
     }
 
@@ -76,12 +77,11 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     )
     if report.problem:
         yield "problem", report.problem.title
-    yield "cycles", f"{report.cycles:,}, {report.seconds:g} s"
+    yield "cycles", f"{report.cycles:,}, {engineering_time(report.seconds)}"
     yield "ended", "done" if report.complete else f"INCOMPLETE: {report.ending}"
     yield "verified", verified(report)
     yield "operations", ", ".join(f"{count:,} {name}" for name, count in report.operations.items())
     yield "fidelity", report.fidelity
-    yield "configuration", report.config_digest
 
 
 def _check_same(report: Report, states: StateTimeline) -> None:

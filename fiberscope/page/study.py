@@ -11,6 +11,7 @@ from fiberscope import __version__
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope.base.errors import InputError
 from fiberscope.page.measures import carried, measures, with_rates
+from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str
         "numbers": [number + 1 for number in runs.index],
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,
+        "short_names": _short_names(runs["workload"]),
         "telling": [column["name"] for column in columns if column.pop("telling")],
         **_families([row["families"] for row in large]),
         "settings": _settings(runs["accelerator"].fillna(""), [row["config"] for row in large]),
@@ -181,6 +183,11 @@ def _coded(values: Sequence[object]) -> dict[str, Any]:
 def _text(value: object) -> str:
     """As a setting on a command line has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _short_names(workloads: pd.Series[str]) -> dict[str, str]:
+    names = sorted(workloads.dropna().unique())
+    return dict(zip(names, short_names(names), strict=True))
 
 
 def _families(texts: Sequence[str | None]) -> dict[str, Any]:

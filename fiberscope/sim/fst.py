@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.partial import Partial
+from fiberscope.sim.partial import Partial, remove_abandoned
 
 ENDING = ".fst"
 CONVERTER = "vcd2fst"
@@ -34,6 +34,7 @@ def convert(program: str, vcd: Path, path: Path) -> None:
     Raises:
         OSError: if the converter fails, as when the disk is full.
     """
+    remove_abandoned(path)
     made = Partial(path, ENDING)
     try:
         made.path.touch(exist_ok=False)  # the converter would write through a link

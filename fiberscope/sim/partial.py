@@ -49,9 +49,12 @@ class Partial:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A file to write to, which has its name once it is whole; one that raises leaves nothing.
 
+    What a process that was killed left of the file is removed.
+
     Raises:
         OSError: it cannot be written.
     """
+    remove_abandoned(path)
     made = Partial(path, f".{secrets.token_hex(4)}")  # threads may write the same file
     try:
         with made.path.open("xb") as file:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from fiberscope.workloads import generators
-from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.canonical import CsrArray, check_shape
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.tensor import SparseTensor
@@ -192,6 +192,10 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
         WorkloadError: as ``described``.
     """
     name, spec = _read(text)
+    if isinstance(spec, _Uniform):
+        check_shape(spec.rows, spec.cols, spec.nonzeros, text)
+    if isinstance(spec, _Block):
+        check_shape(spec.rows, spec.cols, spec.blocks * spec.size**2, text)
     return _GENERATORS[name].build(**spec.model_dump()), full_text(name, spec)
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,23 @@ def test_what_is_taken_away_is_not_among_all_that_is_ideal(toy: str, tmp_path: P
         "- {name: z, settings: {lane.pause: 9}, tells: y, takes_away: true}\n"
     )
     assert ablations(kind)[-1].settings == {"lane.count": 8}
+
+
+def test_a_setting_of_a_table_that_cannot_be_is_refused_before_any_run(toy: str, tmp_path: Path) -> None:
+    kind = dataclasses.replace(accelerators.find(toy), folder=tmp_path)
+    shutil.copy(accelerators.find(toy).shipped, tmp_path)
+    (tmp_path / "ablations.yaml").write_text("- {name: many, settings: {nothing: 3}, tells: y}\n")
+    began: list[str] = []
+    with pytest.raises(InputError, match=r"toy/ablations\.yaml: many: .*nothing"):
+        ablate(kind, SMALL, tell=began.append)
+    assert began == []
+
+
+def test_what_was_changed_comes_before_what_it_tells_and_nothing_is_padded(
+    toy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["ablate", toy, SMALL]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[1].split("  ")[0] == "Changed"
+    assert lines[1].endswith("What it tells")
+    assert max(map(len, lines[3:])) < 110

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -316,3 +318,16 @@ def test_progress_is_shown_to_a_person_and_to_nobody_else(
     assert code == 0
     assert "simulating" in err
     assert said(capsys, "sim", toy, LONG, "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "12", "39"])
+def test_a_narrow_window_has_tables_of_forty_columns(columns: str) -> None:
+    environment = {**os.environ, "COLUMNS": columns}
+    command = [sys.executable, "-m", "fiberscope", "sim", "gamma", "uniform:rows=2,cols=2,nonzeros=2"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    environment["COLUMNS"] = "40"
+    same = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    assert "Cycles" in shown
+    assert [line for line in shown.splitlines() if "Host" not in line] == [
+        line for line in same.splitlines() if "Host" not in line
+    ]

@@ -95,7 +95,7 @@ def test_a_run_without_cycles_has_nothing_over_time(report):
     assert plot.TITLE_OVER_TIME not in [axes.get_title(loc="left") for axes in drawn.axes]
 
 
-@pytest.mark.parametrize(("name", "head"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
+@pytest.mark.parametrize(("name", "head"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
 def test_a_picture_is_the_same_every_time(report, name, head):
     plot.save(report, Path(name))
     first = Path(name).read_bytes()
@@ -109,13 +109,15 @@ def test_the_picture_is_beside_the_report_if_not_said_otherwise(report, capsys):
     assert capsys.readouterr().out == "Pictures: out.png\n"
     assert Path("out.png").stat().st_size > 10_000
     assert cli.run(["plot", "out.json", "-o", "other.svg"]) == 0
+    assert cli.run(["plot", "out.json", "-o", "other.pdf"]) == 0
     assert Path("other.svg").is_file()
+    assert b"/CreationDate" not in Path("other.pdf").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("out.jpg", "out.jpg: pictures are .png or .svg files"),
+        ("out.jpg", "out.jpg: pictures are .png, .svg or .pdf files"),
         ("none/out.png", "none/out.png: there is no folder none; make it first"),
     ],
 )

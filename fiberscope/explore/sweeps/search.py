@@ -36,6 +36,7 @@ from fiberscope.explore.sweeps.space import Range, Span
 from fiberscope.explore.sweeps.task_status import DONE, Outcome
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import Row, decoded, tabulated
+from fiberscope.results.store.query import connected
 
 __all__ = ["Goal", "Limit", "Measured", "Search", "read_space"]
 
@@ -338,7 +339,7 @@ def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[l
         InputError: a measure that is none.
     """
     asked = ", ".join(f"CAST({measure} AS DOUBLE)" for measure in measures)
-    with duckdb.connect(":memory:") as connection:
+    with connected() as connection:
         connection.register("runs", tabulated(Row(row, {}) for row in rows))
         try:
             result_rows = connection.execute(f"SELECT {asked} FROM runs").fetchall()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.api import sweep
 from fiberscope.explore.sweeps.task_status import DONE
 from fiberscope.results.report.files import read_text
+from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import SURROGATE, mark
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.suffixes import SUFFIXES
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Ran", "Suite", "suite", "workloads_of"]
 
 COMMENT = "#"
+NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, unlike in rows=20
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,23 @@ class Suite:
         machines, workloads: in the order in which they were given.
         against: the machine that speed-ups are over.
         runs: by workload and machine.
+        names: of workloads that have one of their own.
     """
 
     machines: Sequence[str]
     workloads: Sequence[str]
     against: str
     runs: Mapping[tuple[str, str], Ran]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The names of workloads as they are shown: their own or short ones, a surrogate's with a dagger."""
+        short = dict(zip(self.workloads, short_names(self.workloads), strict=True))
+        return {
+            workload: mark(self.names.get(workload, name), SURROGATE if workload in self.surrogates else None)
+            for workload, name in short.items()
+        }
 
     def speedup(self, workload: str, machine: str) -> float | None:
         """Simulated time of ``against`` over this machine's; None if one took none, or was not done."""
@@ -84,10 +98,6 @@ class Suite:
             if any(self.runs[workload, machine].source == SURROGATE for machine in self.machines)
         ]
 
-    def marked(self, workload: str) -> str:
-        """The name of a workload as it is shown: with a dagger if it is a surrogate."""
-        return mark(workload, SURROGATE if workload in self.surrogates else None)
-
     def frame(self) -> pd.DataFrame:
         """A row a workload and machine."""
         import pandas as pd  # noqa: PLC0415  (it takes time to load)
@@ -96,6 +106,7 @@ class Suite:
             {
                 "workload": workload,
                 "workload_source": ran.source if ran.done else None,
+                "name": self.labels[workload],
                 "machine": machine,
                 "status": ran.status,
                 "reason": ran.reason,
@@ -108,26 +119,39 @@ class Suite:
         return pd.DataFrame(rows)
 
 
-def workloads_of(path: Path) -> list[str]:
-    """The workloads of a list, one a line and comments behind ``#``, or of a folder, all its matrices.
+def workloads_of(path: Path) -> dict[str, str]:
+    """Return the workloads of a list or of a folder, each with its own name, which is empty for most.
+
+    A list has a workload a line, or ``name = workload``, and comments behind ``#``. All matrices of a folder
+    are workloads.
 
     Raises:
-        InputError: there is no such file or folder, or nothing in it.
+        InputError: there is no such file or folder, or nothing in it; a name is there twice.
     """
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES))
-        texts = [shlex.quote(str(file)) for file in files]
-    else:
-        lines = (line.partition(COMMENT)[0].strip() for line in read_text(path).splitlines())
-        texts = [line for line in lines if line]
-    if not texts:
+        return _some(path, {shlex.quote(str(file)): "" for file in files})
+    workloads: dict[str, str] = {}
+    for number, text in enumerate(read_text(path).splitlines(), start=1):
+        line = text.partition(COMMENT)[0].strip()
+        named = NAMED.fullmatch(line)
+        name, workload = named.groups() if named else ("", line)
+        if name and name in workloads.values():
+            raise InputError(f"{path}:{number}: the name {name} is there twice; give each workload its own")
+        if workload:
+            workloads[workload] = workloads.get(workload) or name
+    return _some(path, workloads)
+
+
+def _some(path: Path, workloads: dict[str, str]) -> dict[str, str]:
+    if not workloads:
         raise InputError(f"{path}: has no workload; a list has one a line, a folder files as a.mtx")
-    return list(dict.fromkeys(texts))
+    return workloads
 
 
 def suite(
     machines: Sequence[str],
-    workloads: Sequence[str] | Path | str,
+    workloads: Sequence[str] | Mapping[str, str] | Path | str,
     *,
     against: str | None = None,
     **options: Any,  # noqa: ANN401  (those of ``fiberscope.sweep``)
@@ -136,7 +160,8 @@ def suite(
 
     Args:
         machines: names, ``spec:NAME``, or paths of one's own.
-        workloads: of each run one, as ``fiberscope.sweep`` takes them; or the path of a list or of a folder.
+        workloads: of each run one, as ``fiberscope.sweep`` takes them, or a mapping of them to names;
+            or the path of a list or of a folder.
         against: the machine that speed-ups are over; the first by default.
         options: ``store``, ``settings``, ``retry``, ``quiet``, and all others of ``fiberscope.sweep``.
 
@@ -144,13 +169,17 @@ def suite(
         ConfigurationError, InputError, WorkloadError: a machine, an operand or a value that can never be.
     """
     several = list(dict.fromkeys(machines))
-    named = workloads_of(Path(workloads)) if isinstance(workloads, str | Path) else list(workloads)
+    listed = workloads_of(Path(workloads)) if isinstance(workloads, str | Path) else workloads
+    names = (
+        {workload: name for workload, name in listed.items() if name} if isinstance(listed, Mapping) else {}
+    )
+    named = list(listed)
     _check_against(several, against)
     frame = sweep(several, named, **options)
     pairs = [(workload, machine) for machine in several for workload in named]
     runs = {pair: _ran(row) for pair, row in zip(pairs, frame.to_dict("records"), strict=True)}
     ordered = {(workload, machine): runs[workload, machine] for workload in named for machine in several}
-    return Suite(several, named, against or several[0], ordered)
+    return Suite(several, named, against or several[0], ordered, names)
 
 
 def _check_against(machines: Sequence[str], against: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fiberscope.explore.sweeps.suite import Suite
 from fiberscope.results.report.pictures import blank
@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 __all__ = ["drawn", "failures", "table"]
 
 WIDTH = 0.8  # of the bars of one workload, of the place between two
+LEGEND: Any = {"loc": "upper left", "bbox_to_anchor": (1, 1), "fontsize": "small", "frameon": False}
 
 
 def table(suite: Suite) -> Table:
     """A row a workload: cycles of each machine, and how much faster it is; the means in the last."""
     columns = [cell for machine in suite.machines for cell in (f"{machine}, cycles", "speed-up")]
-    speedup_table = Table(f"Speed-up over {suite.against}, by simulated time", ["workload", *columns])
-    for workload in suite.workloads:
+    speedup_table = Table(
+        f"Speed-up over {suite.against}, by simulated time", ["workload", *columns], together=2
+    )
+    for workload, label in suite.labels.items():
         cells = [cell for machine in suite.machines for cell in _cells(suite, workload, machine)]
-        speedup_table.add(suite.marked(workload), *cells)
+        speedup_table.add(label, *cells)
     means = [cell for machine in suite.machines for cell in ("", _times(suite.mean(machine)))]
     speedup_table.add(f"geometric mean of {len(suite.compared)}", *means)
     return speedup_table
@@ -56,7 +59,7 @@ def drawn(suite: Suite) -> Figure:
     title = filter(None, [f"Speed-up over {suite.against}", footnote(suite.surrogates)])
     figure = blank("\n".join(title), 4.0)
     axes = figure.subplots()
-    width, groups = WIDTH / len(suite.machines), [*map(suite.marked, suite.workloads), "geometric mean"]
+    width, groups = WIDTH / len(suite.machines), [*suite.labels.values(), "geometric mean"]
     for place, machine in enumerate(suite.machines):
         heights = [suite.speedup(workload, machine) for workload in suite.workloads] + [suite.mean(machine)]
         bars = [
@@ -68,5 +71,5 @@ def drawn(suite: Suite) -> Figure:
     axes.set_xticks(
         [number + (WIDTH - width) / 2 for number in range(len(groups))], groups, rotation=30, ha="right"
     )
-    axes.legend(frameon=False, fontsize="small")
+    axes.legend(**LEGEND)
     return figure

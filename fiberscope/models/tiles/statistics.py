@@ -14,9 +14,10 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Shape
@@ -45,6 +46,9 @@ LEAST_SAMPLED = 32  # tiles, however small the share
 
 Correlations: TypeAlias = Mapping[str, Numbers]  # by reading: for each distance, that at 0 being 1
 VERSION = 1
+CORRS, TILE_CORRS = {"pooled", "per_tile"}, {"pooled", "slice"}  # the readings of each
+_Count: TypeAlias = Annotated[int, Field(ge=0, le=2**62, strict=True)]
+_Number: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,31 @@ class Sample:
     share: float
     seed: int
     tiles: int
+
+
+@dataclass(frozen=True)
+class _Beginnings:
+    tiles_with: list[list[_Count]]
+
+
+@dataclass(frozen=True)
+class _Document:
+    """The JSON of statistics; ``Statistics`` says what each is."""
+
+    indices: list[str]
+    extents: list[_Count]
+    tile: list[_Count]
+    metric: str
+    nonzeros: _Count
+    tiles: _Count
+    size_tile: _Number
+    max_tile: _Count
+    fullest: dict[str, _Count]
+    pr_tile_index: dict[str, _Number]
+    prob_index: _Beginnings
+    corrs: dict[str, dict[str, list[_Number]]]
+    tile_corrs: dict[str, dict[str, list[_Number]]]
+    sample: Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +331,7 @@ def from_json(text: str, where: str) -> Statistics:
         where: it comes from; named in errors.
 
     Raises:
-        InputError: it is no JSON, or of another version, or incomplete.
+        InputError: it is no JSON, or of another version, or incomplete, or a value is of another type.
     """
     try:
         document = json.loads(text)
@@ -312,28 +341,39 @@ def from_json(text: str, where: str) -> Statistics:
     if version != VERSION:
         raise InputError(f"{where}: statistics of version {version}; version {VERSION} is read; collect anew")
     try:
-        return _read(document)
-    except (KeyError, TypeError, ValueError) as error:
+        return _read(TypeAdapter(_Document).validate_python(document))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise InputError(f"{where}: {place}: {fault['msg'].lower()}; collect anew") from error
+    except (KeyError, ValueError) as error:
         raise InputError(f"{where}: incomplete statistics ({error}); collect anew") from error
 
 
-def _read(document: dict[str, Any]) -> Statistics:
-    indices = tuple(document["indices"])
+def _read(document: _Document) -> Statistics:
+    indices = tuple(document.indices)
+    metric_called(document.metric)
+    by_rank = (document.extents, document.tile, document.prob_index.tiles_with)
+    if any(len(values) != len(indices) for values in by_rank):
+        raise ValueError(f"not as many extents, tiles and beginnings as ranks, {len(indices)}")
+    for readings, corrs in ((CORRS, document.corrs), (TILE_CORRS, document.tile_corrs)):
+        if any(readings - shares.keys() for shares in corrs.values()):
+            raise ValueError(f"correlations without {' or '.join(sorted(readings))}")
     return Statistics(
         indices=indices,
-        extents=tuple(document["extents"]),
-        tile=tuple(document["tile"]),
-        metric=document["metric"],
-        nonzeros=document["nonzeros"],
-        tiles=document["tiles"],
-        size_tile=document["size_tile"],
-        max_tile=document["max_tile"],
-        fullest=document["fullest"],
-        pr_tile_index=tuple(document["pr_tile_index"][index] for index in indices),
-        beginnings=tuple(np.array(counts, np.int64) for counts in document["prob_index"]["tiles_with"]),
-        corrs={index: _arrays(correlations) for index, correlations in document["corrs"].items()},
-        tile_corrs={index: _arrays(correlations) for index, correlations in document["tile_corrs"].items()},
-        sample=Sample(**document["sample"]),
+        extents=tuple(document.extents),
+        tile=tuple(document.tile),
+        metric=document.metric,
+        nonzeros=document.nonzeros,
+        tiles=document.tiles,
+        size_tile=document.size_tile,
+        max_tile=document.max_tile,
+        fullest=document.fullest,
+        pr_tile_index=tuple(document.pr_tile_index[index] for index in indices),
+        beginnings=tuple(np.array(counts, np.int64) for counts in document.prob_index.tiles_with),
+        corrs={index: _arrays(correlations) for index, correlations in document.corrs.items()},
+        tile_corrs={index: _arrays(correlations) for index, correlations in document.tile_corrs.items()},
+        sample=document.sample,
     )
 
 

@@ -15,16 +15,18 @@ const Chart = (() => {
 
   /* Marks over the axes of two columns with their scales. */
   function plot(title, width, height, x, y, marks) {
-    const margins = { marginLeft: 88, marginBottom: 44 };
+    const below = x[1].turned || 44;
+    const margins = { marginLeft: 88, marginBottom: below };
     const all = [...Scale.axes(x, y), ...marks];
-    return Plot.plot({ ...margins, width, height, style, ariaLabel: title, x: x[1], y: y[1], marks: all });
+    return Plot.plot({ ...margins, width, height: height + below - 44, style, ariaLabel: title, x: x[1], y: y[1], marks: all });
   }
 
   /* Runs by the value of a column, each group with a colour and a shape; of many the last go together. */
   function groups(name, runs) {
     if (!name) return [{ name: "all runs", runs, colour: SERIES[0], shape: SHAPES[0] }];
     const { label, unit, type } = Data.column(name);
-    const words = (value) => `${type === "number" ? `${label} ` : ""}${Format.value(value, unit) || "none"}`;
+    const words = (value) =>
+      type === "number" ? `${label} ${Format.value(value, unit) || "none"}` : Data.short(Data.column(name), value);
     const found = d3.groups(runs, (run) => run[name]).sort((a, b) => d3.ascending(a[0], b[0]));
     const all = found.map(([value, members]) => ({ name: words(value), runs: members }));
     const own = all.length > SERIES.length ? SERIES.length - 1 : all.length;

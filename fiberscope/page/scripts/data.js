@@ -42,6 +42,10 @@ const Data = (() => {
     return words.join(", ") || `run ${run.number}`;
   }
 
+  /* A value where room is short: of a workload its short name. */
+  const short = (column, value) =>
+    (column.name === "workload" && carried.short_names[value]) || String(value ?? "none");
+
   const values = (runs, { name }) => runs.map((run) => run[name]);
   const numeric = (which) => which.type === "number";
   const measures = carried.columns.filter((each) => each.role === "measure");
@@ -61,6 +65,7 @@ const Data = (() => {
     families,
     settings,
     name,
+    short,
     numeric,
     values,
     measures,

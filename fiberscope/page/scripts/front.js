@@ -1,4 +1,4 @@
-/* The Pareto front of any two measures: the runs that no other run beats in both. */
+/* The Pareto front of any two measures: the runs that no other run of their workload beats in both. */
 const Front = (() => {
   const cost = (column) => (run) => (column.better === "more" ? -run[column.name] : run[column.name]);
 
@@ -17,19 +17,21 @@ const Front = (() => {
 
   const wish = (column) => `${column.better === "more" ? "higher" : "lower"} ${column.label}`;
 
-  function line(runs, x, y, stroke) {
+  function line(runs, x, y) {
     const curve = x.better === "more" ? "step-before" : "step-after";
-    return Plot.line(runs, { x: x.name, y: y.name, curve, stroke, strokeWidth: 2, ariaHidden: "true" });
+    const look = { stroke: "var(--soft)", strokeWidth: 2, ariaHidden: "true" };
+    return Plot.line(runs, { x: x.name, y: y.name, curve, ...look });
   }
 
-  function table(groups, fronts, x, y) {
+  function table(groups, best, x, y) {
     const numbers = [x, y].map(({ label, unit }) => ({ text: label, number: true, unit }));
     const row = (run, group) => [
       `${run.number}: ${Data.name(run)}`,
       group.name,
       ...[x, y].map((column) => run[column.name]),
     ];
-    const rows = fronts.flatMap((runs, at) => runs.map((run) => row(run, groups[at])));
+    const group = (run) => groups.find(({ runs }) => runs.includes(run));
+    const rows = best.map((run) => row(run, group(run)));
     return tabular(`The front of ${wish(x)} and ${wish(y)}`, ["run", "group", ...numbers], rows);
   }
 
@@ -38,18 +40,19 @@ const Front = (() => {
     const shown = runs.filter((run) => run[x.name] !== null && run[y.name] !== null);
     if (!shown.length) return Chart.nothing(title, "No run that is shown has both.");
     const groups = Chart.groups(Study.groupBy(), shown);
-    const fronts = groups.map((group) => front(group.runs, x, y));
+    const fronts = d3.groups(shown, (run) => run.workload).map(([, runs]) => front(runs, x, y));
     const best = new Set(fronts.flat());
     const axes = [x, y].map((column) => [column, Scale.of(column, Data.values(shown, column))]);
     const svg = Chart.plot(title, width, 460, ...axes, [
-      ...fronts.map((runs, at) => line(runs, x, y, groups[at].colour)),
+      ...fronts.map((runs) => line(runs, x, y)),
       ...Points.dots(groups, x, y, (run) => !best.has(run)),
     ]);
     const readout = Points.bind(svg, groups, title, "trade");
     const caption =
-      `Filled points are on the front of their group: no other run of the group has both ${wish(x)} ` +
-      `and ${wish(y)}. ${best.size} of ${shown.length} runs are on a front.`;
-    const make = () => table(groups, fronts, x, y);
+      `Filled points are on the front${fronts.length > 1 ? " of their workload" : ""}: no other run ` +
+      `${fronts.length > 1 ? "of the workload " : ""}has both ${wish(x)} and ${wish(y)}. ` +
+      `${best.size} of ${shown.length} runs are on ${fronts.length > 1 ? "a" : "the"} front.`;
+    const make = () => table(groups, [...best], x, y);
     return Chart.frame(title, svg, caption, make, Chart.legend(groups), readout);
   }
 

@@ -49,7 +49,10 @@ const ByParameter = (() => {
     if (!shown.length) return Chart.nothing(title, "No run that is shown has both.");
     const groups = Chart.groups(Study.groupBy(), shown);
     const middle = medians(groups, x, y);
-    const axes = [x, y].map((column) => [column, Scale.of(column, Data.values(shown, column))]);
+    const axes = [x, y].map((column) => [
+      column,
+      Scale.of(column, Data.values(shown, column), false, width - 100),
+    ]);
     const svg = Chart.plot(title, width, 330, ...axes, [...Points.dots(groups, x, y), ...lines(middle)]);
     const readout = Points.bind(svg, groups, title, prefix);
     const caption = "A point is a run; lines join the medians.";
@@ -59,7 +62,7 @@ const ByParameter = (() => {
 
   function show(runs, width) {
     const numbers = Data.measures.filter(Data.numeric);
-    const x = Data.column(View.get("by")) ?? Data.parameters[0] ?? Data.column("workload");
+    const x = Study.across();
     const y = ["upper", "lower"].map((key, at) => Data.column(View.get(key)) ?? numbers[at] ?? numbers[0]);
     const across = Chart.width(width > 880 ? (width - 16) / 2 : width);
     const all = [...Data.parameters, ...Data.identities, ...numbers];

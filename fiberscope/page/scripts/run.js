@@ -69,6 +69,7 @@ const Run = (() => {
       element("h2", {}, "More"),
       all[0] ? Chart.asTable("Components", components, `All ${all[0]} components`) : null,
       Chart.asTable("Settings", settings, `All ${all[1]} settings`),
+      element("p", { class: "soft digest" }, `Digest of the configuration: ${Data.config_digest}`),
     );
   }
 

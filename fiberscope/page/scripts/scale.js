@@ -2,6 +2,8 @@
 const Scale = (() => {
   const WIDE = 20; // values that span more than this factor are shown on a logarithmic scale
   const SWEPT = 10; // the same of a parameter, whose values mostly double
+  const LETTER = 7.3; // pixels, about
+  const TURN = 40; // degrees, of words that have no room side by side
   const FEW = 10; // values of a parameter, of which each has a tick
 
   /* The powers of a base that span these values, and not too many of them. */
@@ -25,8 +27,9 @@ const Scale = (() => {
   const label = ({ label, unit }) => (unit && !unit.startsWith("bytes") ? `${label} (${unit})` : label);
 
   /* A scale for the values of a column, with its ticks; `log` asks for a logarithmic one whatever they span. */
-  function of(column, values, log = false) {
-    if (column.type !== "number") return { label: label(column), type: "point", padding: 0.5 };
+  function of(column, values, log = false, width = Infinity) {
+    if (column.type !== "number")
+      return { label: label(column), type: "point", padding: 0.5, turned: turned(column, values, width) };
     const [least, most] = d3.extent(values);
     const parameter = column.role === "parameter";
     const logarithmic = log || (least > 0 && most / least > (parameter ? SWEPT : WIDE));
@@ -48,12 +51,23 @@ const Scale = (() => {
   /* The axes of a chart, written by the units of their columns. */
   function axes([x, across], [y, up]) {
     const write =
-      ({ unit }) =>
+      (column) =>
       (value) =>
-        typeof value === "number" ? Format.tick(unit)(value) : String(value ?? "none");
+        typeof value === "number" ? Format.tick(column.unit)(value) : Data.short(column, value);
     const options = (column, { label }) => ({ text: write(column), label, ariaHidden: "true" });
     const at = ({ ticks }) => (ticks ? [ticks] : []);
-    return [Plot.axisX(...at(across), options(x, across)), Plot.axisY(...at(up), options(y, up))];
+    const turned = across.turned ? { tickRotate: -TURN, labelOffset: across.turned - 8 } : {};
+    return [
+      Plot.axisX(...at(across), { ...options(x, across), ...turned }),
+      Plot.axisY(...at(up), options(y, up)),
+    ];
+  }
+
+  /* The height of words below a chart that have to be turned to stand side by side; 0 where they need not be. */
+  function turned(column, values, width) {
+    const words = [...new Set(values)].map((value) => Data.short(column, value));
+    const longest = LETTER * d3.max(words, (word) => word.length);
+    return longest * (words.length + 1) < width ? 0 : 36 + longest * Math.sin((TURN * Math.PI) / 180);
   }
 
   return { of, axes };

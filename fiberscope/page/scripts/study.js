@@ -15,15 +15,21 @@ const Study = (() => {
   };
   const groupable = () =>
     [
-      ...["workload", "accelerator", "fidelity", "command", "version"].map(Data.column),
+      ...["accelerator", "workload"].map(Data.column),
       ...Data.parameters,
+      ...["fidelity", "command", "version"].map(Data.column),
     ].filter((column) => column && few(column));
 
-  /* The column that colours stand for; empty for none. */
+  /* The column across the charts by parameter: the first parameter that varies, else the workload. */
+  const across = () =>
+    Data.column(View.get("by")) ?? Data.parameters.find(few) ?? Data.column("workload");
+
+  /* The column that colours stand for, empty for none: the machine, else what varies and is not across. */
   function groupBy() {
     const asked = View.get("group");
     if (asked === "none") return "";
-    return Data.column(asked)?.name ?? groupable()[0]?.name ?? "";
+    const others = groupable().filter((column) => column !== across());
+    return Data.column(asked)?.name ?? others[0]?.name ?? "";
   }
 
   const groupChooser = () =>
@@ -167,5 +173,5 @@ const Study = (() => {
     }).observe(shown.chart);
   }
 
-  return { show, groupBy, groupChooser };
+  return { show, across, groupBy, groupChooser };
 })();

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -87,7 +85,9 @@ def _book(path: Path, _written: int) -> Book:
     made_of = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *SOURCES))]
     kept = _kept(hashlib.sha256(b"\0".join(made_of)).hexdigest())
     with suppress(OSError, ValueError, TypeError):
-        return Book(**json.loads(kept.read_text(encoding="utf-8")))
+        checksum, _, text = kept.read_bytes().partition(b"\n")
+        if checksum == _checksum(text):
+            return Book(**json.loads(text))
     book = _compiled(path)
     with suppress(OSError):
         _keep(kept, vars(book))
@@ -101,10 +101,17 @@ def _kept(digest: str) -> Path:
 
 
 def _keep(kept: Path, document: Mapping[str, object]) -> None:
+    """Write a document below its checksum: a file that was changed or damaged is made anew."""
+    from fiberscope.sim.partial import replacing  # noqa: PLC0415  (it takes time to load)
+
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=kept.parent, delete=False, encoding="utf-8") as partly:
-        json.dump(document, partly)
-    os.replace(partly.name, kept)
+    text = json.dumps(document).encode()
+    with replacing(kept) as file:
+        file.write(_checksum(text) + b"\n" + text)
+
+
+def _checksum(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest().encode()
 
 
 def _compiled(path: Path) -> Book:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["blank", "check_picture", "figure", "save", "save_figure"]
 
-FORMATS = (".png", ".svg")
+FORMATS = (".png", ".svg", ".pdf")
+# What of a file says when and by what it was drawn: the same drawing makes the same bytes.
+UNDATED: Any = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 WIDTH = 11  # inches
 DOTS_PER_INCH = 110
 FULLNESS_BINS = 20
@@ -49,7 +51,7 @@ READ, WRITTEN, LEAST, WORK = "#0072B2", "#D55E00", "#555555", "#009E73"
 
 
 def save(report: Report, path: Path) -> None:
-    """Draw a report into a PNG or SVG file, the same bytes for the same report.
+    """Draw a report into a PNG, SVG or PDF file, the same bytes for the same report.
 
     Raises:
         InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
@@ -58,16 +60,18 @@ def save(report: Report, path: Path) -> None:
 
 
 def save_figure(drawing: Callable[[], Figure], path: Path) -> None:
-    """Write a matplotlib figure into a PNG or SVG file, the same bytes for the same drawing.
+    """Write a matplotlib figure into a PNG, SVG or PDF file, the same bytes for the same drawing.
 
     Raises:
         InputError: the file cannot be written, its name ends otherwise, or matplotlib is missing.
     """
     check_picture(path)
     drawn = drawing()
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    from matplotlib import rc_context  # noqa: PLC0415  (heavy, and an extra)
+
     picture = io.BytesIO()
-    drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
+    with rc_context({"pdf.fonttype": 42}):  # TrueType, which conferences ask for
+        drawn.savefig(picture, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=UNDATED[path.suffix])
     content = picture.getvalue()
     write_bytes(path, _renumbered(content) if path.suffix == ".svg" else content)
 
@@ -79,7 +83,7 @@ def check_picture(path: Path) -> None:
         InputError: the file cannot be written, or its name ends otherwise than a picture's.
     """
     if path.suffix not in FORMATS:
-        raise InputError(f"{path}: pictures are {' or '.join(FORMATS)} files")
+        raise InputError(f"{path}: pictures are {', '.join(FORMATS[:-1])} or {FORMATS[-1]} files")
     check_writable(path)
 
 

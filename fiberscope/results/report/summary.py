@@ -14,7 +14,7 @@ from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.parts import Chain, Memory, Operand, Record
 from fiberscope.results.report.table import trimmed
 
-__all__ = ["as_html", "as_text", "show", "summary", "verified"]
+__all__ = ["as_html", "as_text", "engineering_time", "show", "summary", "verified"]
 
 MOST_FAMILIES = 16
 WIDTH = 100  # columns where there is no terminal to ask
@@ -135,7 +135,7 @@ def _totals(report: Record) -> RenderableType:
     product = ""
     if report.product is not None:
         product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
-    cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({_time(report.seconds)})")
+    cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({engineering_time(report.seconds)})")
     chosen = ("Chosen", "; ".join(report.chosen))
     iterations = ("Iterations", _iterations(report))
     return _lines(("Cycles", cycles), ("Operations", operations), iterations, ("Product", product), chosen)
@@ -272,8 +272,9 @@ def _converted(report: Record) -> str:
         f"in {conversion.cycles:,} cycles of MINT"
         for name, conversion in conversions.operands.items()
     ]
-    beside = f"{_time(conversions.seconds)} and {_size(conversions.traffic_bytes)} with it"
-    without = f"{_time(conversions.seconds_without)} and {_size(conversions.traffic_bytes_without)} without"
+    beside = f"{engineering_time(conversions.seconds)} and {_size(conversions.traffic_bytes)} with it"
+    slower = f"{engineering_time(conversions.seconds_without)}"
+    without = f"{slower} and {_size(conversions.traffic_bytes_without)} without"
     return f"{'; '.join(parts)}: {beside}, {without}"
 
 
@@ -283,9 +284,8 @@ def _kept(chain: Chain, without: float) -> str:
         return ""
     conversion = next(iter(chain.written.values()))
     named = f"{', '.join(chain.written)} to {conversion.target} when written, and back when used"
-    return (
-        f"{named}: {_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it, {_time(without)} without"
-    )
+    beside = f"{engineering_time(chain.seconds)} and {_size(chain.traffic_bytes)} with it"
+    return f"{named}: {beside}, {engineering_time(without)} without"
 
 
 def verified(report: Record) -> str:
@@ -321,8 +321,8 @@ def _count(rate: float) -> str:
     return _scaled(rate, ("", "k", "M", "G"), 1000)
 
 
-def _time(seconds: float) -> str:
-    """Below a microsecond to two digits: a run may end within a cycle, 366 of 1 ns in 365.31 ns."""
+def engineering_time(seconds: float) -> str:
+    """Write a time with its unit; below a microsecond to two digits, as 365.31 ns."""
     nanoseconds = round(seconds * 1e9, 2)
     if nanoseconds < 1000:
         return f"{nanoseconds:.2f}".removesuffix(".00") + " ns"

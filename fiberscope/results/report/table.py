@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "percent", "replace_between", "ruled", "trimmed"]
 
+GAP = 3  # characters between two columns
+
 
 def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
     """An empty table for the terminal, ruled below the head; the columns of ``numbers`` are set right."""
@@ -26,7 +28,8 @@ def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None
 
     table = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, title=title)
     for column in columns:
-        table.add_column(Text(column), justify="right" if column in numbers else "left", overflow="fold")
+        number = column in numbers
+        table.add_column(Text(column), justify="right" if number else "left", overflow="fold", no_wrap=number)
     return table
 
 
@@ -39,22 +42,59 @@ def trimmed(console: Console, *parts: RenderableType) -> str:
 
 @dataclass
 class Table:
-    """Cells as text, row by row; the first ``labels`` columns are set left, the others right."""
+    """Cells as text, row by row.
+
+    The first ``labels`` and the last ``notes`` columns are set left, the others right. Of the others
+    ``together`` belong together, as a machine's cycles and its speed-up.
+    """
 
     title: str
     columns: Sequence[str]
     labels: int = 1
     rows: list[Sequence[str]] = field(default_factory=list)
+    together: int = 1
+    notes: int = 0
 
     def add(self, *cells: str) -> None:
         """Append a row."""
         self.rows.append(cells)
 
+    def blocks(self, width: int) -> list[Table]:
+        """Return tables of at most so many characters across, one below the other, each with the labels.
+
+        Columns of numbers are kept whole: a number that is broken into two lines is read as two.
+        """
+        if self.notes:  # which fold beside the numbers
+            return [self]
+        widths = [max(map(len, cells)) + GAP for cells in zip(self.columns, *self.rows, strict=True)]
+        room = max(width - sum(widths[: self.labels]), width // 2)
+        blocks: list[list[int]] = [[]]
+        for first in range(self.labels, len(self.columns), self.together):
+            group = [*range(first, min(first + self.together, len(self.columns)))]
+            if blocks[-1] and sum(widths[place] for place in (*blocks[-1], *group)) > room:
+                blocks.append([])
+            blocks[-1] += group
+        return (
+            [self]
+            if len(blocks) == 1
+            else [self._block(block, number) for number, block in enumerate(blocks)]
+        )
+
+    def _block(self, block: Sequence[int], number: int) -> Table:
+        places = [*range(self.labels), *block]
+        rows = [[row[place] for place in places] for row in self.rows]
+        title = self.title if number == 0 else ""
+        return Table(title, [self.columns[place] for place in places], self.labels, [*rows], self.together)
+
     def rich(self) -> RichTable:
         """For the terminal."""
         from rich.text import Text
 
-        table = ruled(*self.columns, numbers=self.columns[self.labels :], title=self.title)
+        table = ruled(
+            *self.columns,
+            numbers=self.columns[self.labels : len(self.columns) - self.notes],
+            title=self.title or None,
+        )
         for row in self.rows:
             table.add_row(*(Text(cell) for cell in row))
         return table
@@ -69,11 +109,14 @@ class Table:
 
     def _cells(self, row: Iterable[str]) -> Iterator[str]:
         for place, cell in enumerate(row):
-            yield f'<td style="text-align:{"left" if place < self.labels else "right"}">{cell}</td>'
+            yield f'<td style="text-align:{"left" if self._is_left(place) else "right"}">{cell}</td>'
+
+    def _is_left(self, place: int) -> bool:
+        return not self.labels <= place < len(self.columns) - self.notes
 
     def markdown(self) -> str:
         """As Markdown, with the title as a line above."""
-        rules = ["---" if place < self.labels else "---:" for place in range(len(self.columns))]
+        rules = ["---" if self._is_left(place) else "---:" for place in range(len(self.columns))]
         lines = [_line(row) for row in (self.columns, rules, *self.rows)]
         return "\n".join([f"{self.title}:", "", *lines, ""])
 

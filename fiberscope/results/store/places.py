@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
 from filelock import FileLock
@@ -37,8 +38,6 @@ class Place:
     Args:
         address: its path.
     """
-
-    filesystem: AbstractFileSystem | None = None  # whom pyarrow and DuckDB ask for its files
 
     def __init__(self, address: str | Path) -> None:
         self.root: Address = Path(address)
@@ -83,9 +82,9 @@ class Place:
             with suppress(FileNotFoundError):
                 yield file, file.read_bytes()
 
-    def location(self, file: Address) -> str:
-        """Of a file, for who is given the ``filesystem`` beside it."""
-        return str(getattr(file, "path", file))  # without the protocol
+    def copy(self, file: Address) -> Path:
+        """Return the path of a file of this computer with the content of ``file`` as it is now."""
+        return Path(str(file))
 
     def remove(self, files: Sequence[Address]) -> None:
         """Take files away, those that are still there."""
@@ -114,6 +113,7 @@ class _Remote(Place):
         self.root: UPath = opened(address)
         self.filesystem: AbstractFileSystem = self.root.fs
         self.arrived = self.root / "_arrived"
+        self._copies = TemporaryDirectory(prefix="fiberscope-")
 
     def make(self) -> None:
         with reached(str(self.root)), suppress(BusyError), self.locked():
@@ -126,7 +126,7 @@ class _Remote(Place):
     @contextmanager
     def locked(self) -> Iterator[None]:
         """An object that only one can make. Nobody waits for it: what has arrived is safe as it is."""
-        lock = self.location(self.arrived / "lock")
+        lock = _key(self.arrived / "lock")
         self._remove_old(lock)
         try:
             self.filesystem.pipe_file(lock, b"", mode="create")
@@ -144,7 +144,7 @@ class _Remote(Place):
 
     def files(self, folder: Address, pattern: str) -> list[Address]:
         try:
-            entries = self.filesystem.ls(self.location(folder), detail=False)
+            entries = self.filesystem.ls(_key(folder), detail=False)
         except FileNotFoundError:  # no object's name begins so
             return []
         return [
@@ -154,19 +154,46 @@ class _Remote(Place):
         ]
 
     def write(self, file: Address, content: bytes) -> None:
-        self.filesystem.pipe_file(self.location(file), content)
+        self.filesystem.pipe_file(_key(file), content)
 
     def contents(self, files: Sequence[Address]) -> Iterator[tuple[Address, bytes]]:
-        """The same, asked for together."""
-        contents = self.filesystem.cat([*map(self.location, files)], on_error="omit") if files else {}
-        yield from ((file, contents[place]) for file in files if (place := self.location(file)) in contents)
+        """The same, fetched together; an object that cannot be fetched is refused, and not passed over."""
+        fetched = self.filesystem.cat([_key(file) for file in files], on_error="return") if files else {}
+        for file in files:
+            content = fetched[_key(file)]
+            if isinstance(content, FileNotFoundError):
+                continue
+            with reached(str(file)):
+                if isinstance(content, Exception):
+                    raise content
+            yield file, content
+
+    def copy(self, file: Address) -> Path:
+        """Fetch an object whole, by one request, unless the version that is there was fetched before.
+
+        Who read it in pieces would have pieces of two versions where another process gathers.
+        """
+        with reached(str(file)):
+            version = self.filesystem.ukey(_key(file))
+            copy = Path(self._copies.name, f"{file.name}.{version}")
+            content = None if copy.exists() else self.filesystem.cat_file(_key(file))
+        if content is not None:
+            for old in copy.parent.glob(f"{file.name}.*"):
+                old.unlink()
+            write_bytes(copy, content)
+        return copy
 
     def remove(self, files: Sequence[Address]) -> None:
         if files:
-            self.filesystem.rm([*map(self.location, files)])
+            self.filesystem.rm([_key(file) for file in files])
 
     def remove_abandoned(self) -> None:
         """There is nothing: an object comes into being whole."""
+
+
+def _key(file: Address) -> str:
+    """The name of an object, which its protocol does not stand before."""
+    return str(getattr(file, "path", file))
 
 
 def place_of(address: str | Path) -> Place:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import pyarrow as pa
@@ -12,10 +14,7 @@ import pyarrow as pa
 from fiberscope.base.errors import InputError
 from fiberscope.results.store.columns import FIXED
 
-if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
-
-__all__ = ["AskedWrongError", "run"]
+__all__ = ["AskedWrongError", "connected", "run"]
 
 LOOK_SECONDS = 0.05
 
@@ -24,24 +23,30 @@ class AskedWrongError(InputError):
     """A query that no rows could answer."""
 
 
-def run(sql: str, rows: Sequence[str] | pa.Table, filesystem: AbstractFileSystem | None = None) -> pa.Table:
-    """What a query gives of rows, which it calls ``runs``.
+def connected() -> duckdb.DuckDBPyConnection:
+    """Open an empty database that loads nothing from a network: a query may name an address."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    return duckdb.connect(":memory:", config=settings)
 
-    It runs in a thread of its own, for in its midst DuckDB seldom looks whether Ctrl-C was pressed.
+
+def run(sql: str, rows: Sequence[Path] | pa.Table) -> pa.Table:
+    """Return the result of a query of rows, which the query calls ``runs``.
+
+    It runs in a thread of its own: DuckDB seldom looks whether Ctrl-C was pressed.
 
     Args:
         sql: the query.
-        rows: themselves, or the addresses of the Parquet files that they are in.
-        filesystem: that has the files, where it is not this computer's.
+        rows: a table, or the Parquet files that hold the rows.
 
     Raises:
         InputError: as DuckDB puts it, in a line; ``AskedWrongError`` if that is the query's fault alone.
         KeyboardInterrupt: it was interrupted.
     """
-    with duckdb.connect(":memory:") as connection, ThreadPoolExecutor(1) as beside:
-        if filesystem is not None:
-            connection.register_filesystem(filesystem)
-        future = beside.submit(_table, connection, sql, rows)
+    with _linked(rows) as source, connected() as connection, ThreadPoolExecutor(1) as beside:
+        future = beside.submit(_table, connection, sql, source)
         try:
             while not future.done():  # a signal that another thread got is heard of in between
                 wait([future], LOOK_SECONDS)
@@ -54,14 +59,27 @@ def run(sql: str, rows: Sequence[str] | pa.Table, filesystem: AbstractFileSystem
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
             raise AskedWrongError(f"{' '.join(sql.split())}: {_line(error)}") from error
         except duckdb.Error as error:
-            raise InputError(f"{' '.join(sql.split())}: {_line(error)}") from error
+            raise InputError(_line(error)) from error
+
+
+@contextmanager
+def _linked(rows: Sequence[Path] | pa.Table) -> Iterator[Sequence[str] | pa.Table]:
+    """Link files to names without a special character: DuckDB takes every name for a pattern."""
+    if isinstance(rows, pa.Table):
+        yield rows
+        return
+    with TemporaryDirectory(prefix="fiberscope-") as folder:
+        links = [Path(folder, f"{number}.parquet") for number in range(len(rows))]
+        for link, file in zip(links, rows, strict=True):
+            link.symlink_to(file.absolute())
+        yield [str(link) for link in links]
 
 
 def _table(connection: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[str] | pa.Table) -> pa.Table:
     if isinstance(rows, pa.Table):
         connection.from_arrow(rows).create_view("runs")
     elif rows:
-        connection.from_parquet(rows).create_view("runs")
+        connection.from_parquet(rows, hive_partitioning=False).create_view("runs")
     else:
         empty = pa.Table.from_batches([], pa.schema(FIXED.items()))  # empty_table loads pandas
         connection.from_arrow(empty).create_view("runs")

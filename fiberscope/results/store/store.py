@@ -114,9 +114,8 @@ class Store:
         with suppress(OSError):  # of who may only read
             self.gather()
         new = self._new()
-        parts = [str(part) for part in self._parts()]
         try:
-            return run(sql, self._whole(new) if new else parts, self._place.filesystem)
+            return run(sql, self._whole(new) if new else [*map(self._place.copy, self._parts())])
         except InputError as error:
             for part in self._parts():  # a damaged one is named, whatever was asked
                 self._schema(part) if isinstance(error, AskedWrongError) else self._table(part)
@@ -193,21 +192,26 @@ class Store:
         self._place.write(part, sink.getvalue().to_pybytes())
 
     def _table(self, part: Address, columns: list[str] | None = None) -> pa.Table:
-        with _readable(part):
-            return pq.read_table(
-                self._place.location(part), columns=columns, filesystem=self._place.filesystem
-            )
+        with self._copied(part) as copy:
+            return pq.read_table(copy, columns=columns, partitioning=None)
 
     def _schema(self, part: Address) -> pa.Schema:
-        with _readable(part):
-            return pq.read_schema(self._place.location(part), filesystem=self._place.filesystem)
+        with self._copied(part) as copy:
+            return pq.read_schema(copy)
 
     def _count(self, part: Address) -> int:
         """How many rows a part has."""
-        with _readable(part):
-            metadata = pq.read_metadata(self._place.location(part), filesystem=self._place.filesystem)
+        with self._copied(part) as copy:
+            metadata = pq.read_metadata(copy)
         rows: int = metadata.num_rows
         return rows
+
+    @contextmanager
+    def _copied(self, part: Address) -> Iterator[Path]:
+        """A file of this computer with the content of a part, and a line where that is damaged."""
+        copy = self._place.copy(part)
+        with _readable(part, copy):
+            yield copy
 
     def _has_all_columns(self, part: Address) -> bool:
         """Whether a part has those of every row; an older version knew fewer."""
@@ -228,12 +232,12 @@ class Store:
 
 
 @contextmanager
-def _readable(file: Address) -> Iterator[None]:
-    """A line on a file that has been damaged."""
+def _readable(file: Address, copy: Path | None = None) -> Iterator[None]:
+    """A line on a file that has been damaged, which no message names as its copy."""
     try:
         yield
     except (ValueError, OSError) as error:  # pyarrow's are ValueErrors
-        said = str(error).replace(f"Could not open Parquet input source '{file}': ", "")
+        said = str(error).replace(f"Could not open Parquet input source '{copy}': ", "")
         reason = " ".join(said.partition(". ")[0].split()).rstrip(".:")
         raise InputError(
             f"{file}: is damaged: {reason}; take it out of the store, and its points run again"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
 from fiberscope.results.costs import netlists
 from fiberscope.results.costs.book import read_book
 from fiberscope.results.costs.prices import calls, priced
+from fiberscope.sim.partial import partial
 
 HEAD = "technology: 45 nm\nvoltage: 0.9 V\n"
 PE = HEAD + "parts: {pe: {source: s, "
@@ -100,10 +104,39 @@ def test_what_is_kept_is_read_again_and_a_change_is_seen(tmp_path, monkeypatch):
     text = PE + "actions: {add: 1.5}}}\n"
     assert prices(tmp_path, text).parts["pe"].actions["add"] == 1.5
     (kept,) = (tmp_path / "cache" / "costs").iterdir()
-    kept.write_text(kept.read_text().replace('"3/2"', '"7"'))
+    changed = kept.read_bytes().partition(b"\n")[2].replace(b'"3/2"', b'"7"')
+    kept.write_bytes(hashlib.sha256(changed).hexdigest().encode() + b"\n" + changed)
     read_book.__globals__["_book"].cache_clear()
     assert prices(tmp_path, text).parts["pe"].actions["add"] == 7.0
     assert prices(tmp_path, text.replace("1.5", "2")).parts["pe"].actions["add"] == 2.0
+
+
+@pytest.mark.parametrize("old", [b'"3/2"', b"1", b"", b"\n"])
+def test_what_is_kept_and_was_changed_is_made_anew(tmp_path, monkeypatch, old):
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    text = PE + "actions: {add: 1.5}}}\n"
+    prices(tmp_path, text)
+    (kept,) = (tmp_path / "cache" / "costs").iterdir()
+    content = kept.read_bytes()
+    kept.write_bytes(content.replace(old, b'"7"') if old else b"")
+    read_book.__globals__["_book"].cache_clear()
+    assert prices(tmp_path, text).parts["pe"].actions["add"] == 1.5
+    assert [file.read_bytes() for file in kept.parent.iterdir()] == [content]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path / "cache"))
+    text = PE + "actions: {add: 1.5}}}\n"
+    prices(tmp_path, text)
+    (kept,) = (tmp_path / "cache" / "costs").iterdir()
+    kept.unlink()
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    left = partial(kept, "x")
+    left.with_name(left.name.replace(f".{os.getpid()}x", f".{dead.pid}.x")).write_bytes(b"half")
+    read_book.__globals__["_book"].cache_clear()
+    prices(tmp_path, text)
+    assert [file.name for file in kept.parent.iterdir()] == [kept.name]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The page of a study as people use it: pointing, typing, by keyboard alone, by a link."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,57 @@ def test_the_front_is_what_no_run_beats(opened: Open, file: Path) -> None:
     tab.select_option("#choose-x", "operations_per_second")
     assert "higher operations a second" in tab.inner_text("figcaption")
     assert tab.locator("figure table").count() == 0
+
+
+def machines_on_workloads(folder: Path) -> Path:
+    """The page of a suite: three machines on four workloads with long names."""
+    store = Store(folder / "suite", make=True)
+    for machine, factor in {"gamma": 1, "outerspace": 9, "sigma": 3}.items():
+        for seed in range(4):
+            workload = f"uniform:rows=300,cols=300,nonzeros=2000,seed={seed}"
+            told = {"status": "done", "accelerator": machine, "workload": workload, "command": "sim"}
+            numbers = {"cycles": 1000 * factor + seed, "traffic_bytes": 5000 * factor, "seconds": 1e-6}
+            digest = f"{machine}{seed}"
+            store.add(digest, encoded({"digest": digest, **told, **numbers, "version": "0.2.0"}, {}))
+    store.gather()
+    file = folder / "suite.html"
+    file.write_text(page(study_data(store), "Suite"), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_colours_of_a_suite_are_its_machines_and_labels_do_not_overlap(
+    opened: Open, tmp_path: Path, width: int
+) -> None:
+    tab = opened(machines_on_workloads(tmp_path))
+    tab.set_viewport_size({"width": width, "height": 900})
+    assert tab.eval_on_selector("#choose-by", "select => select.value") == "workload"
+    assert tab.eval_on_selector("#choose-group", "select => select.value") == "accelerator"
+    legend = tab.locator("figure .legend").first.inner_text().split()
+    assert legend == ["gamma", "outerspace", "sigma"]
+    ends = """svg => [...svg.querySelectorAll('[aria-label="x-axis tick label"] text')].map(text => {
+        const box = text.getBBox(), at = text.getCTM();
+        return [at.e + at.a * (box.x + box.width), at.f + at.b * (box.x + box.width), text.textContent, at.b]
+    })"""
+    labels = tab.eval_on_selector("figure svg[aria-label]", ends)
+    texts = [text for _x, _y, text, _turn in labels]
+    assert texts == [f"uniform seed={seed}" for seed in range(4)]
+    across = [x for x, _y, _text, _turn in labels]
+    turned = any(turn for *_rest, turn in labels)
+    apart = [after - before for before, after in pairwise(across)]
+    assert min(apart) > (20 if turned else 7 * len(texts[0]))
+    tab.get_by_role("tab", name="Trade-off").click()
+    assert "4 of 12 runs are on a front" in tab.inner_text("figcaption")
+
+
+def test_a_parameter_across_is_not_the_colour(opened: Open, file: Path) -> None:
+    tab = opened(file, "#by=workload")
+    assert tab.eval_on_selector("#choose-group", "select => select.value") == "fibercache_size"
+    tab = opened(file)
+    across, colour = (
+        tab.eval_on_selector(f"#choose-{key}", "select => select.value") for key in ("by", "group")
+    )
+    assert (across, colour) == ("fibercache_size", "workload")
 
 
 def test_medians_by_parameter_are_those_of_the_runs(opened: Open, file: Path) -> None:

@@ -80,6 +80,53 @@ def test_what_was_gathered_between_listing_and_reading_is_left_out(bucket: str) 
     assert [file for file, _content in place.contents(listed)] == listed[1:]
 
 
+@pytest.mark.parametrize("step", ["ukey", "cat_file"])
+def test_a_part_that_is_gathered_anew_during_a_read_is_not_damaged(
+    bucket: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process writes the part again before and after each request of the reader."""
+    writer, numbers = filled(bucket, range(3)), iter(range(3, 1000))
+    writer.gather()
+    reader = Store(bucket)
+    monkeypatch.setattr(reader, "gather", lambda: None)
+    original = getattr(reader._place.filesystem, step)
+
+    def interrupted(path: str) -> object:
+        filled(bucket, range(number := next(numbers), number + 1), **{f"key.{number}": number}).gather()
+        answer = original(path)
+        filled(bucket, range(number := next(numbers), number + 1), **{f"key.{number}": number}).gather()
+        return answer
+
+    monkeypatch.setattr(reader._place.filesystem, step, interrupted)
+    for ask in (reader.digests, reader.parameters, lambda: cycles(reader)):
+        assert len(ask()) >= 1
+    assert next(numbers) > 6
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100)])
+def test_a_damaged_part_is_named_by_its_address(bucket: str, content: bytes) -> None:
+    damaged = filled(bucket, range(3))
+    damaged.gather()
+    damaged._place.write(damaged._place.root / "runs-000000.parquet", content)
+    message = f"{bucket}/runs-000000.parquet: is damaged: .*; take it out of the store"
+    for ask in (damaged.frame, damaged.parameters):
+        with pytest.raises(InputError, match=message) as raised:
+            ask()
+        assert "fiberscope-" not in str(raised.value)
+
+
+def test_a_row_that_cannot_be_fetched_is_refused_and_stays(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = filled(bucket, range(2))
+    monkeypatch.setattr(
+        kept._place.filesystem, "cat", lambda paths, on_error: dict.fromkeys(paths, OSError("reset"))
+    )
+    with pytest.raises(InputError, match=r"json\.gz: cannot be reached: reset"):
+        kept.gather()
+    assert cycles(Store(bucket)) == [0, 1]
+
+
 def test_a_lock_of_one_who_was_killed_goes_when_it_is_old(
     bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ pytest.importorskip("duckdb")
 from fiberscope.base.errors import InputError
 from fiberscope.commands.results import results
 from fiberscope.results.store import Store
+from tests.fiberscope.store.test_store import cycles, filled
 
 ODD = (
     "SELECT [1, 2] AS \":x: [b]\", DATE '2020-01-02' AS day, "
@@ -59,3 +60,25 @@ def test_two_documents_do_not_go_to_one_terminal(store: Path, capsys: pytest.Cap
 def test_a_list_in_csv_costs_a_line(store: Path) -> None:
     with pytest.raises(InputError, match=r"as CSV: Unsupported Type:list<.*>; --json has lists"):
         results(store, sql="SELECT [1] AS list", csv=Path("-"))
+
+
+@pytest.mark.parametrize("name", ["a[1]", "a*", "a?", "~t", "k=3", "a\\[1]", "a{1,2}", "**"])
+def test_a_name_of_a_store_is_no_pattern(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``a1`` fits the patterns, and has another number of rows."""
+    monkeypatch.chdir(tmp_path)
+    filled("a1", range(5)).gather()
+    filled(name, range(2)).gather()
+    assert cycles(Store(name)) == [0, 1]
+    assert Store(name).frame().columns.tolist() == Store("a1").frame().columns.tolist()
+
+
+def test_an_error_of_a_run_does_not_repeat_the_query(store: Path) -> None:
+    with pytest.raises(InputError, match="Conversion Error") as raised:
+        results(store, sql="SELECT CAST('x' AS INTEGER) FROM range(3)")
+    assert "SELECT" not in str(raised.value)
+
+
+@pytest.mark.parametrize("address", ["https://127.0.0.1:9/runs.csv", "s3://bucket/runs.parquet"])
+def test_a_query_asks_no_network_for_an_extension(address: str, store: Path) -> None:
+    with pytest.raises(InputError, match="requires the extension httpfs"):
+        results(store, sql=f"SELECT * FROM '{address}'")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.suite import Ran, Suite, workloads_of
 from fiberscope.explore.sweeps.suite_shown import drawn, failures, table
+from fiberscope.results.report.table import trimmed
 
 ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonzeros=90"
 WRONG = "uniform:rows=20,cols=30,nonzeros=60"
@@ -78,18 +81,53 @@ def test_bars_are_as_high_as_the_speedups() -> None:
     assert heights == sorted([1, 1, 1, 2, 8, 2, 0.25, 0.25])
 
 
+def test_the_legend_is_beside_the_bars_and_labels_are_short() -> None:
+    workloads = [f"uniform:rows=300,cols=300,nonzeros=2000,seed={seed}" for seed in range(3)]
+    runs = {(workload, machine): Ran("done", "", 10, 1.0) for workload in workloads for machine in "ab"}
+    suite = Suite(["a", "b"], workloads, "a", runs, {workloads[2]: "mine"})
+    figure = drawn(suite)
+    axes = figure.axes[0]
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert labels == ["uniform seed=0", "uniform seed=1", "mine", "geometric mean"]
+    figure.draw_without_rendering()
+    legend = axes.get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
+    assert [row[0] for row in table(suite).rows] == [*labels[:3], "geometric mean of 3"]
+    assert list(suite.frame()["name"][:4]) == ["uniform seed=0"] * 2 + ["uniform seed=1"] * 2
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_no_number_of_a_table_is_broken_however_narrow_the_terminal(width: int) -> None:
+    machines = ["gamma", "outerspace", "extensor", "sigma"]
+    numbers = {machine: 219_054_000 + 7 * place for place, machine in enumerate(machines)}
+    workload = "a-workload-with-a-long-name"
+    runs = {(workload, machine): Ran("done", "", numbers[machine], 1.5) for machine in machines}
+    console = Console(width=width, file=io.StringIO(), highlight=False)
+    blocks = table(Suite(machines, [workload], "gamma", runs)).blocks(width)
+    shown = trimmed(console, *(block.rich() for block in blocks))
+    assert all(f" {number:,} " in shown for number in numbers.values())
+    assert max(map(len, shown.splitlines())) <= width
+    assert len(blocks) == {40: 4, 60: 4, 80: 4, 120: 2}[width]
+
+
 def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
     listed = folder / "list.txt"
     listed.write_text(f"# two\n{ONE}  # small\n\n{TWO}\n{ONE}\n")
-    assert workloads_of(listed) == [ONE, TWO]
+    assert workloads_of(listed) == {ONE: "", TWO: ""}
+    listed.write_text(f"first one = {ONE}\n{TWO}\nA=a.mtx B=b.mtx\n{ONE}\n")
+    assert workloads_of(listed) == {ONE: "first one", TWO: "", "A=a.mtx B=b.mtx": ""}
+    listed.write_text(f"one = {ONE}\none = {TWO}\n")
+    with pytest.raises(InputError, match=r"list.txt:2: the name one is there twice"):
+        workloads_of(listed)
     (folder / "m").mkdir()
     for name in ("b.mtx", "a b.npz", "notes.md", "c.MTX.gz"):
         (folder / "m" / name).write_text("")
-    assert workloads_of(folder / "m") == [
-        f"'{folder}/m/a b.npz'",
-        f"{folder}/m/b.mtx",
-        f"{folder}/m/c.MTX.gz",
-    ]
+    assert workloads_of(folder / "m") == {
+        f"'{folder}/m/a b.npz'": "",
+        f"{folder}/m/b.mtx": "",
+        f"{folder}/m/c.MTX.gz": "",
+    }
     with pytest.raises(InputError, match="cannot be read"):
         workloads_of(folder / "none")
     listed.write_text("# nothing\n")
@@ -134,7 +172,7 @@ def test_the_command_tells_what_failed_and_goes_on(folder: Path, capsys: pytest.
         (["gamma", "--workloads", "list.txt", "--against", "gama"], "gama is none of the machines that run"),
         (["gama", "--workloads", "list.txt"], "no accelerator"),
         (["gamma", "--workloads", "list.txt", "--csv", "list.txt"], "is the list, which it would overwrite"),
-        (["gamma", "--workloads", "list.txt", "--plot", "s.pdf"], "pictures are"),
+        (["gamma", "--workloads", "list.txt", "--plot", "s.jpg"], "pictures are"),
     ],
 )
 def test_what_cannot_be_costs_a_line_before_anything_runs(

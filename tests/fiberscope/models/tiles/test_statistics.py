@@ -182,7 +182,7 @@ def test_statistics_are_read_again_as_they_were(square):
     ("change", "message"),
     [
         (lambda document: document.update(version=9), "a.json: statistics of version 9; version 1 is read"),
-        (lambda document: document.pop("corrs"), "a.json: incomplete statistics ('corrs'); collect anew"),
+        (lambda document: document.pop("corrs"), "a.json: corrs: field required; collect anew"),
     ],
 )
 def test_statistics_of_another_form_are_refused(square, change, message):

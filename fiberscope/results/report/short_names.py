@@ -1,0 +1,71 @@
+"""Short names of workloads, for axes and tables: distinct, and of a bounded length."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from fiberscope.workloads.suffixes import SUFFIXES
+
+__all__ = ["short_names"]
+
+LETTERS = 24
+_GENERATED = re.compile(r"([\w-]+):(\w+=[^,\s]*(?:,\w+=[^,\s]*)*)")  # uniform:rows=20,cols=20
+
+
+def short_names(names: Sequence[str], letters: int = LETTERS) -> list[str]:
+    """Return a name for each workload, of at most so many letters, and for no two the same.
+
+    A generated matrix keeps its kind and the arguments that not all of its kind share. A file loses its
+    folder and the suffix. What is still too long loses its middle.
+    """
+    short = [_cut(text, letters) for text in _distinguished(names)]
+    count, seen = Counter(short), Counter[str]()
+    distinct = []
+    for text in short:
+        seen[text] += 1
+        mark = f" #{seen[text]}" if count[text] > 1 else ""
+        distinct.append(f"{text[: letters - len(mark)]}{mark}")
+    return distinct
+
+
+def _distinguished(names: Sequence[str]) -> list[str]:
+    generated = [_GENERATED.fullmatch(name) for name in names]
+    arguments: dict[str, list[set[str]]] = {}
+    for match in filter(None, generated):
+        arguments.setdefault(match[1], []).append(set(match[2].split(",")))
+    common = {kind: set.intersection(*several) for kind, several in arguments.items()}
+    return [
+        _bare(name) if match is None else _own(match, common[match[1]])
+        for name, match in zip(names, generated, strict=True)
+    ]
+
+
+def _own(match: re.Match[str], common: set[str]) -> str:
+    own = [argument for argument in match[2].split(",") if argument not in common]
+    return f"{match[1]} {','.join(own)}".rstrip()
+
+
+def _bare(name: str) -> str:
+    """Operands without their folders and suffixes."""
+    try:
+        words = shlex.split(name)
+    except ValueError:  # an apostrophe in the name of a file
+        words = [name]
+    return " ".join(map(_stem, words)) or name
+
+
+def _stem(word: str) -> str:
+    file = PurePath(word).name or word
+    suffix = next((suffix for suffix in SUFFIXES if file.lower().endswith(suffix)), "")
+    return file[: len(file) - len(suffix)] or file
+
+
+def _cut(text: str, letters: int) -> str:
+    if len(text) <= letters:
+        return text
+    head = (letters - 2) // 2
+    return f"{text[:head]}..{text[head + 2 - letters :]}"

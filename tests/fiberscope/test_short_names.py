@@ -1,0 +1,28 @@
+"""Short names of workloads: distinct, of a bounded length, and what tells the workloads apart."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fiberscope.results.report.short_names import LETTERS, short_names
+
+
+def test_generated_matrices_keep_what_they_do_not_share() -> None:
+    names = ["uniform:rows=3,cols=3,nonzeros=4", "uniform:rows=5,cols=3,nonzeros=4", "banded:rows=3,cols=3"]
+    assert short_names(names) == ["uniform rows=3", "uniform rows=5", "banded"]
+
+
+def test_files_lose_folder_and_suffix() -> None:
+    names = ["/data/a.mtx", "'/data/my matrix.npz'", "wiki-Vote", "x/b.mtx.gz y/c.mtx", "it's", ".mtx"]
+    assert short_names(names) == ["a", "my matrix", "wiki-Vote", "b c", "it's", ".mtx"]
+
+
+def test_names_that_would_be_alike_are_numbered() -> None:
+    assert short_names(["x/a.mtx", "y/a.mtx"]) == ["a #1", "a #2"]
+    assert short_names(["a" * 30 + "x"]) == ["a" * 11 + ".." + "a" * 10 + "x"]
+
+
+@given(st.lists(st.text(min_size=1, max_size=40), unique=True, max_size=6))
+def test_all_are_short_and_none_is_empty(names: list[str]) -> None:
+    short = short_names(names)
+    assert len(short) == len(names)
+    assert all(0 < len(name) <= LETTERS for name in short if name.strip())
