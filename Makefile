@@ -76,7 +76,7 @@ READY    := $(VENV)/built $(VENV)/installed
 FIRST    := $(VENV)/current $(VENV)/installed
 NEEDED    = fiberscope.run.api $(if $(filter-out %.py,$(ACC)),fiberscope.accelerators.$(call slug,$(ACC)))
 
-.PHONY: layers help first ready sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare mutants faults check lint types docs bench release-check release clean
+.PHONY: layers sampling help first ready sim validation convert converted model wave which study cosim rtl asked whole test test-all test-bare mutants faults check lint types docs bench release-check release clean
 ifndef BESIDE
 .NOTPARALLEL:
 endif
@@ -160,6 +160,12 @@ test-bare: $(READY) $(VENV)/dev $(VENV)/rtl ## Run the tests that mention an opt
 
 layers: $(READY) ## Run the layers of docs/chains.md on all machines, and print their table.
 	@$(PY) benchmarks/layers.py
+
+# CASES: begins of names in benchmarks/sampling.py, all by default; SEEDS: of each.
+CASES ?=
+SEEDS ?= 20
+sampling: $(READY) ## Compare sampled runs of CASES= with full runs, by SEEDS= seeds: errors and coverage of intervals.
+	@$(PY) benchmarks/sampling.py --seeds $(call quoted,$(SEEDS)) $(if $(CASES),$(call quoted,$(CASES)))
 
 validation: $(READY) $(VENV)/rtl ## Run all that has published figures, and write the tables of docs/validation.md.
 	@$(VENV)/bin/fiberscope compare validation --write docs/validation.md

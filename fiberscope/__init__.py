@@ -13,6 +13,7 @@ from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
     from fiberscope.accelerators import ConfigurationError
+    from fiberscope.accelerators.sampling import Sample
     from fiberscope.base.errors import InputError
     from fiberscope.explore.ablate import ablate
     from fiberscope.explore.compare import compare
@@ -41,6 +42,7 @@ __all__ = [
     "InputError",
     "MisplacedRequestsError",
     "Report",
+    "Sample",
     "StateFiles",
     "UnwrittenFileError",
     "VerificationError",
@@ -71,6 +73,7 @@ _HOMES = {
     "InputError": "fiberscope.base.errors",
     "MisplacedRequestsError": "fiberscope.results.errors",
     "Report": "fiberscope.results.report.document",
+    "Sample": "fiberscope.accelerators.sampling",
     "UnwrittenFileError": "fiberscope.results.errors",
     "VerificationError": "fiberscope.results.errors",
     "StateFiles": "fiberscope.run.api",

@@ -172,7 +172,7 @@ def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | N
     m, k, n = report.config["tile"].values()
     moved = {tensor: one.moved_bytes for tensor, one in report.traffic.items()}
     buffer = report.config["llb"]["size"]
-    counts = (report.cycles, trace.cycles, moved, report.complete)
+    counts = (report.cycles, trace.cycles, moved, bool(report.complete))
     return Ran(name, found.source, buffer, settings["tiling"], (m, k, n), *counts)
 
 

@@ -6,6 +6,7 @@ The last one would win otherwise.
 from __future__ import annotations
 
 import importlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -16,17 +17,30 @@ from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["Group", "commands_at_first_use"]
 
+OPTIONAL = {"--sample": (r"[\d.]+%?", "3%")}  # options with a default value: its pattern, and the value
 LEFT_OF_HELP = 4  # columns: a command is indented by two, and two stand before what it does
 
 
 class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (click's own, or typer's)
+        args = _with_values(args)
         if not ctx.resilient_parsing:
             _values, _rest, options = self.make_parser(ctx).parse_args(list(args))
             for option, count in Counter(map(_once, options)).items():
                 if option and count > 1:
                     ctx.fail(f"{option} is given {'twice' if count == 2 else f'{count} times'}; give it once")
         return super().parse_args(ctx, args)
+
+
+def _with_values(args: Sequence[str]) -> list[str]:
+    """The words of a command, with its value behind each option that may stand without."""
+    words: list[str] = []
+    for word, behind in zip(args, [*args[1:], ""], strict=True):
+        words.append(word)
+        if word in OPTIONAL:
+            pattern, value = OPTIONAL[word]
+            words += [] if re.fullmatch(pattern, behind) else [value]
+    return words
 
 
 def _once(parameter: Any) -> str:  # noqa: ANN401

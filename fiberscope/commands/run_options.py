@@ -155,7 +155,11 @@ class Simulated(Waves, Reported):
     ] = False
 
     def simulate(
-        self, make: Callable[..., Run], inputs: _Files, wanted: Mapping[str, object] | None = None
+        self,
+        make: Callable[..., Run],
+        inputs: _Files,
+        wanted: Mapping[str, object] | None = None,
+        **others: object,
     ) -> Report:
         """Run, and hand over the report.
 
@@ -163,6 +167,7 @@ class Simulated(Waves, Reported):
             make: the run, of its settings, config and exact.
             inputs: the files that the run reads, by what they are called in a message.
             wanted: settings that the command itself makes.
+            others: further options of the run.
         """
         from fiberscope.accelerators.user_parts import parse_parts
         from fiberscope.commands.progress import watched
@@ -175,6 +180,7 @@ class Simulated(Waves, Reported):
             "parts": parse_parts(self.part or []),
             "waveform": waveform,
             "timeline": states,
+            **others,
         }
         options |= {name: getattr(self, name) for name in names}
         with delivering(self.json, self.quiet, self.vcd, states) as deliver, watched(self.quiet) as tell:

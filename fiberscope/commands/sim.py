@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import Simulated
 from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import operand_files
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.sampling import Sample
 
 __all__ = ["sim"]
 
@@ -19,6 +23,14 @@ _Chain = Annotated[
     typer.Option(metavar="PRODUCTS", help="Compute these products one after another: 'Y = A X; Z = Y W'."),
 ]
 
+_Sample = Annotated[
+    str | None,
+    typer.Option(metavar="[WIDTH]", help="Estimate the cycles from windows, to within 3% or this width."),
+]
+_Windows = Annotated[int | None, typer.Option(min=5, metavar="N", help="Windows to simulate.")]
+_WindowCycles = Annotated[int | None, typer.Option(min=100, metavar="N", help="Cycles of a window, about.")]
+_Seed = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed that chooses the windows.")]
+
 
 @taking()
 def sim(
@@ -26,6 +38,10 @@ def sim(
     operands: Operands,
     asked: Simulated,
     chain: _Chain = None,
+    sample: _Sample = None,
+    windows: _Windows = None,
+    window_cycles: _WindowCycles = None,
+    seed: _Seed = None,
 ) -> int:
     """Simulate an accelerator cycle by cycle, and verify the result.
 
@@ -39,6 +55,8 @@ def sim(
       fiberscope sim gamma uniform:rows=1000,cols=1000,nonzeros=5000
       fiberscope sim gamma wiki-Vote --vcd out.vcd --vcd-window 1000:5000
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
+      fiberscope sim gamma large.mtx --sample
+      fiberscope sim gamma large.mtx --sample 1% --seed 2
       fiberscope sim spec:gamma A=a.mtx B=b.mtx
       fiberscope sim gamma --chain "Y = A X; Z = Y W" A=a.mtx X=b.mtx W=b.mtx --product z.npz
     """
@@ -48,5 +66,29 @@ def sim(
     factors, tensors = operands_of(operands)
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
+    request = _request(sample, windows, window_cycles, seed)
+    if request is not None:
+        for name, value in {"--product": asked.product, "--energy": asked.energy}.items():
+            if value:
+                raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
     make = partial(Simulation, accelerator, factors, tensors, chain=chain)
-    return asked.ended(asked.simulate(make, inputs))
+    return asked.ended(asked.simulate(make, inputs, sample=request))
+
+
+def _request(
+    width: str | None, windows: int | None, window_cycles: int | None, seed: int | None
+) -> Sample | None:
+    """How a run is sampled, None if it is not.
+
+    Raises:
+        InputError: the width is none, or an option has no ``--sample``.
+    """
+    from fiberscope.accelerators.sampling import Sample
+    from fiberscope.run.sampled import parse_width
+
+    others = {"--windows": windows, "--window-cycles": window_cycles, "--seed": seed}
+    if width is None:
+        for name in (name for name, value in others.items() if value is not None):
+            raise InputError(f"{name} needs --sample, which it is of")
+        return None
+    return Sample(parse_width(width), windows, window_cycles, seed or 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress, nobody
 from fiberscope.results.provenance.source_digest import given_settings, named_parts, operand_name
@@ -24,13 +25,14 @@ from fiberscope.run.chains.chain import Chain
 from fiberscope.run.configure import ResolvedRun, resolve_run, solve_converted
 from fiberscope.run.execute import Course
 from fiberscope.run.find_machine import find
+from fiberscope.run.sampled import check_sampled, requested_sample
 from fiberscope.sim import Component
 from fiberscope.workloads import file_of
 from fiberscope.workloads.text import STANDARD_INPUT
 
 __all__ = ["Progress", "StateFiles", "Waveform", "simulate"]
 
-_UNCHECKED = ("a", "b", "parameters")  # here, but where they are read
+_UNCHECKED = ("a", "b", "sample", "parameters")  # here, but where they are read
 
 
 def simulate(
@@ -51,6 +53,7 @@ def simulate(
     checked: bool = False,
     fidelity: str = EVENT,
     chain: str | None = None,
+    sample: Sample | float | str | bool | None = None,
     progress: Progress | None = None,
     drive: Drive | None = None,
     **parameters: object,
@@ -68,6 +71,7 @@ def simulate(
         histograms, checked: report how full channels were; hold memory's requests to their tensors.
         fidelity, chain: the model that runs; products one after another, ``Y = A X; Z = Y W``.
         progress, drive: called with stage, work done and work in all; runs the machine, as a debugger.
+        sample: estimate the cycles from windows: True, the half-width as 0.01 or "1%", or a ``Sample``.
         parameters: settings as keywords, dots as double underscores: ``pe__count=64``; operands by name.
 
     Raises:
@@ -78,7 +82,13 @@ def simulate(
     entries = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
     files, replaced = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
-    course = Course(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files)
+    request = requested_sample(sample)
+    course = Course(
+        fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files, sample=request
+    )
+    if request is not None:
+        others = {"a chain": chain, "a debugger": drive, "a format of memory": ready.formats}
+        check_sampled(kind, course, others)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), given_settings(entries, config), exact, course, parts)
     asked = asked.model_copy(update={"chain": chain})
@@ -143,6 +153,7 @@ def _asked(
         cycle_limit=course.cycle_limit,
         histograms=course.histograms,
         checked=course.checked,
+        sample=course.sample,
     )
 
 

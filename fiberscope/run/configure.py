@@ -20,6 +20,7 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import Conversion, Conversions
 from fiberscope.run.chains.chain import Chain
 from fiberscope.run.execute import Course, solve
+from fiberscope.run.sampled import solve_sampled
 from fiberscope.workloads import Operand, Problem
 
 __all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "converted", "resolve_run", "solve_converted"]
@@ -124,7 +125,8 @@ def solve_converted(ready: ResolvedRun, problem: Problem, course: Course) -> Rep
     asked, provenance = course.asked, None
     if asked is not None:
         provenance = source(ready.roots(asked.machine, course.parts.values()), asked)
-    report = solve(kind, configured, problem, course, provenance)
+    run = solve if course.sample is None else solve_sampled
+    report = run(kind, configured, problem, course, provenance)
     if not formats or not report.complete:
         return report
     operands = problem.operands

@@ -13,6 +13,7 @@ from typing import Any, cast
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
 from fiberscope.accelerators.request_check import checking
+from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.user_parts import checked
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
@@ -56,6 +57,7 @@ class Course:
     states: StateFiles | None = None
     asked: Asked | None = None
     drive: timeline.Drive = timeline.run
+    sample: Sample | None = None
 
 
 def solve(

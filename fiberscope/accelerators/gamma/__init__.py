@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.accelerators.gamma.sampling import GammaSampler
 from fiberscope.accelerators.machine import Accelerator
 
 __all__ = ["ACCELERATOR", "Gamma", "GammaConfiguration"]
@@ -19,5 +20,6 @@ ACCELERATOR = Accelerator(
     channels="memory.channel",
     parts=Gamma.PARTS,
     chosen=Gamma.chosen,
+    sampler=GammaSampler,
     reads={"A": "csr", "B": "csr"},
 )

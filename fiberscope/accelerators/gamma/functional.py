@@ -180,6 +180,7 @@ class FunctionalRun:  # C: final
         self.fetching = fetching
         self.tasks = 0
         self.pointer_reads = 0
+        self.partial_reads = 0  # lines of partial fibers that were read from memory
         self.lines = np.zeros(
             work.a.rows, np.int64
         )  # C: public long[::1]; that a row moves to and from memory
@@ -187,7 +188,7 @@ class FunctionalRun:  # C: final
         self.turn = 0
         depth = max(most_tasks, most_partial_tasks)
         self.depth = depth
-        self.given = array("q", bytes(8 * elements))  # by element: tasks not completed
+        self.loads = array("q", bytes(8 * elements))  # by element: tasks not completed
         self.oldest = array("q", bytes(8 * elements))
         self.free = array("q", bytes(8 * elements))  # the cycle in which all tasks are done
         self.queue = array("q", bytes(8 * elements * depth))
@@ -246,15 +247,15 @@ class FunctionalRun:  # C: final
             self.occupancy.begin(tree_task)
             self.table.output_starts[tree_task] = self.partials.allocate(self.occupancy.bound(tree_task))
         merged = self.work.task_merged[tree_task] if tree_task >= 0 else self.work.merged[task]
-        place = element * self.depth + (self.oldest[element] + self.given[element]) % self.depth
+        place = element * self.depth + (self.oldest[element] + self.loads[element]) % self.depth
         self.now += 1
         self.free[element] = max(self.free[element], self.now) + merged + 1
         self.queue[place] = task
         self.ends[place] = self.free[element]
-        self.given[element] += 1
+        self.loads[element] += 1
         self.tasks += 1
         self._fetch(task)
-        if self.given[element] == 1:
+        if self.loads[element] == 1:
             self._begin(element)
         return True
 
@@ -264,9 +265,9 @@ class FunctionalRun:  # C: final
         fewest = limit
         element = self.turn
         for _ in range(self.elements):
-            if self.given[element] < fewest:
+            if self.loads[element] < fewest:
                 best = element
-                fewest = self.given[element]
+                fewest = self.loads[element]
             element += 1
             if element == self.elements:
                 element = 0
@@ -276,7 +277,7 @@ class FunctionalRun:  # C: final
         """Complete the task that ends first; whether there is one."""
         best = -1
         for element in range(self.elements):
-            if self.given[element] > 0:
+            if self.loads[element] > 0:
                 place = element * self.depth + self.oldest[element]
                 if best < 0 or self.ends[place] < self.ends[best * self.depth + self.oldest[best]]:
                     best = element
@@ -286,10 +287,10 @@ class FunctionalRun:  # C: final
         self.now = max(self.now, self.ends[place])
         task = self.queue[place]
         self.oldest[best] = (self.oldest[best] + 1) % self.depth
-        self.given[best] -= 1
+        self.loads[best] -= 1
         if task >= self.a.rows:
             self._end(task - self.a.rows)
-        if self.given[best] > 0:
+        if self.loads[best] > 0:
             self._begin(best)
         return True
 
@@ -323,12 +324,16 @@ class FunctionalRun:  # C: final
                 self.cache.read(line)
 
     def _consume(self, task: int) -> None:
-        base = (
-            PARTIAL_BASE // self.line_bytes
-            + self.table.output_starts[task] * self.partial_bytes // self.line_bytes
-        )
+        base = self._first_line(task)
+        before = self.cache.consume_misses
         for line in range(base, base + self._lines_of(self.work.task_outputs[task])):
             self.cache.consume(line)
+        self.partial_reads += self.cache.consume_misses - before
+
+    def _first_line(self, task: int) -> int:  # C: noexcept
+        """The first line of a task's partial fiber."""
+        first = self.table.output_starts[task] * self.partial_bytes // self.line_bytes
+        return PARTIAL_BASE // self.line_bytes + first
 
     def _lines_of(self, elements: int) -> int:  # C: noexcept
         return (elements * self.partial_bytes + self.line_bytes - 1) // self.line_bytes
@@ -339,10 +344,7 @@ class FunctionalRun:  # C: final
         parent = self.table.parents[task]
         self.table.output_lengths[task] = self.work.task_outputs[task]
         if parent != NO_PARENT:
-            start = (
-                PARTIAL_BASE // self.line_bytes
-                + self.table.output_starts[task] * self.partial_bytes // self.line_bytes
-            )
+            start = self._first_line(task)
             for line in range(start, start + self._lines_of(self.work.task_outputs[task])):
                 self.cache.write(line)
         for i in range(self.table.first_inputs[task], self.table.first_inputs[task + 1]):
@@ -405,9 +407,8 @@ class FunctionalRun:  # C: final
 
     def _fetch_fiber(self, task: int) -> None:
         if self.fetching:
-            base = (
-                PARTIAL_BASE // self.line_bytes
-                + self.table.output_starts[task] * self.partial_bytes // self.line_bytes
-            )
+            base = self._first_line(task)
+            before = self.cache.fetch_misses
             for line in range(base, base + self._lines_of(self.work.task_outputs[task])):
                 self.cache.prefetch(line)
+            self.partial_reads += self.cache.fetch_misses - before

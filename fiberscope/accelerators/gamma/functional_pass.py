@@ -53,6 +53,12 @@ class FunctionalPass:
         """Nonzeros of Z, by row of A; those of a row in subrows at its last."""
         return np.asarray(self.work.outputs)
 
+    @property
+    def task_lengths(self) -> Integers:
+        """Merged elements of each task."""
+        short = self.merged[np.asarray(self.trees.rows) == 0]
+        return np.concatenate([short, np.asarray(self.work.task_merged)])
+
     def run_cache(self, at: Iterable[int] = ()) -> tuple[FunctionalRun, dict[int, CacheState]]:
         """Run all tasks through the FiberCache.
 

@@ -148,6 +148,19 @@ class FiberCacheBank(Component):
                 f"{self.memory_requests.capacity}: a line read and the victim written back leave together"
             )
 
+    def preload(
+        self, lines: memoryview[int], reuse: memoryview[int]
+    ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
+        """Replace what is held and that nobody waits for; a set that a request looks at stays as it is.
+
+        Args:
+            lines, reuse: as of ``TagStore.preload``.
+        """
+        busy: list[int] = []
+        for slot in range(self.pipeline.depth):
+            busy.append(self.taken[TAKEN * slot + SET])
+        self.tags.preload(lines, reuse, busy)
+
     def tick(self, now: int) -> int:
         """Decide about a request, take one, answer for the line that came, take a line, as each may."""
         pipeline = self.pipeline

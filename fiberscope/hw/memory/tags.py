@@ -145,6 +145,41 @@ class TagStore:  # C: final
         self.priorities[place] = max(self.priorities[place] - 1, 0)
         self.reuse[place] = 0
 
+    def preload(
+        self, lines: memoryview[int], reuse: memoryview[int], busy: list[int]
+    ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
+        """Replace the lines that are clean, not in flight and await no read, to begin from another state.
+
+        Args:
+            lines: by place, the lines to hold; ``NONE`` leaves a place as it is.
+            reuse: by place, their re-reference predictions.
+            busy: sets that stay as they are.
+        """
+        for set_index in range(self.sets):
+            if set_index not in busy:
+                self._preload_set(set_index, lines, reuse)
+
+    def _preload_set(
+        self, set_index: int, lines: memoryview[int], reuse: memoryview[int]
+    ) -> None:  # C: noexcept, lines=long[::1], reuse=unsigned char[::1]
+        first = set_index * self.ways
+        for place in range(first, first + self.ways):
+            if self.lines[place] != NONE and self._idle(place):
+                self.drop(place)
+        place = first
+        for source in range(first, first + self.ways):
+            if lines[source] == NONE or self.find(set_index, lines[source]) != NONE:
+                continue
+            while place < first + self.ways and self.lines[place] != NONE:
+                place += 1
+            if place == first + self.ways:
+                return
+            self.place_line(place, lines[source], 0)
+            self.reuse[place] = reuse[source]
+
+    def _idle(self, place: int) -> bool:  # C: noexcept
+        return self.pending[place] < 0 and not self.dirty[place] and self.priorities[place] == 0
+
     def drop(self, place: int) -> None:  # C: noexcept
         """Forget a line, dirty or in flight or not."""
         if self.pending[place] >= 0:

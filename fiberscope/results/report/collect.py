@@ -20,7 +20,7 @@ from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Checked", "Made", "components_of", "report"]
+__all__ = ["Checked", "Made", "components_of", "memory_of", "report"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def report(
     operations, traffic = dict(model.operations()), _traffic(model)
     kernel: Kernel | None = getattr(model, "kernel", None)
     components = components_of(kernel) if kernel else {}
-    memory = _memory(model.memory(), traffic, run.seconds)
+    memory = memory_of(model.memory(), traffic, run.seconds)
     return framed(
         timing,
         operations.get("multiply"),
@@ -127,9 +127,10 @@ def _product(checked: Checked | None) -> parts.Product | None:
     return parts.Product(shape=shape, nonzeros=nonzeros)
 
 
-def _memory(
+def memory_of(
     use: MemoryUse | None, traffic: dict[str, parts.TensorTraffic], seconds: float
 ) -> parts.Memory | None:
+    """How the memory was used in a run of so many seconds; None if that is not known."""
     if use is None:
         return None
     moved = sum(part.moved_bytes for part in traffic.values())

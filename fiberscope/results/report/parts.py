@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fiberscope.accelerators.sampling import Sample
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.schema import Document
 from fiberscope.results.report.surrogates import SURROGATE, mark
@@ -33,6 +34,7 @@ __all__ = [
     "Problem",
     "Product",
     "Record",
+    "Sampling",
     "Source",
     "Teaal",
     "TensorTraffic",
@@ -45,6 +47,10 @@ SCHEMA: Final = "fiberscope-report-1"
 CIRCUMSTANCES: Final = ("source", "environment", "host")  # what two runs that are equal may differ in
 Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 Fidelity = Literal["analytical", "trace", "event", "rtl"]
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class _Part(BaseModel):
@@ -325,6 +331,30 @@ class Asked(_Part):
     checked: bool = False
     graph: str | None = None
     chain: str | None = None
+    sample: Sample | None = Field(default=None, exclude_if=_is_none)
+
+
+class Sampling(_Part):
+    """How a run was sampled; ``note`` says why not, of a run that was simulated in full.
+
+    ``fraction`` is of the cycles; ``half_width`` is that of the cycles' interval, as a fraction of them.
+    ``exact``, ``estimated`` and ``unavailable`` name the parts of the report that are so. ``traffic_ratio``
+    is simulated bytes over those of the functional pass, in the windows.
+    """
+
+    windows: int
+    window_cycles: int
+    strata: int
+    cycles_simulated: int
+    fraction: float
+    confidence: float
+    half_width: float
+    seed: int
+    traffic_ratio: float | None = None
+    exact: tuple[str, ...] = ()
+    estimated: tuple[str, ...] = ()
+    unavailable: tuple[str, ...] = ()
+    note: str = ""
 
 
 class Source(_Part):
@@ -386,7 +416,7 @@ class Record(_Part, Document):
     version: str
     accelerator: str
     parts: dict[str, str] = {}
-    complete: bool
+    complete: bool | Literal["sampled"]
     ending: Ending
     workload: Workload
     problem: Problem | None = None
@@ -394,6 +424,7 @@ class Record(_Part, Document):
     chosen: tuple[str, ...] = ()
     config_digest: str
     cycles: int
+    cycles_interval: tuple[int, int] | None = Field(default=None, exclude_if=_is_none)
     seconds: float
     operations: dict[str, int]
     traffic: dict[str, TensorTraffic]
@@ -415,6 +446,7 @@ class Record(_Part, Document):
     chain: Chain | None = None
     levels: dict[str, StorageLevel] = {}
     analytical: Analytical | None = None
+    sampling: Sampling | None = Field(default=None, exclude_if=_is_none)
     source: Source | None = None
     environment: Environment | None = None
     host: Host

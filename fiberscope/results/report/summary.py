@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fiberscope.results.report.analytical import tables
 from fiberscope.results.report.families import Family, families
-from fiberscope.results.report.parts import Chain, Memory, Operand, Record
+from fiberscope.results.report.parts import Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import trimmed
 
 __all__ = ["as_html", "as_text", "engineering_time", "show", "summary", "verified"]
@@ -135,10 +135,31 @@ def _totals(report: Record) -> RenderableType:
     product = ""
     if report.product is not None:
         product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
-    cycles = Text.assemble((f"{report.cycles:,}", "bold"), f" ({engineering_time(report.seconds)})")
+    time = f"{_interval(report)} ({engineering_time(report.seconds)})"
+    cycles = Text.assemble((f"{report.cycles:,}", "bold"), time)
+    sampled = ("Sampled", _sampled(report.sampling) if report.sampling else "")
     chosen = ("Chosen", "; ".join(report.chosen))
     iterations = ("Iterations", _iterations(report))
-    return _lines(("Cycles", cycles), ("Operations", operations), iterations, ("Product", product), chosen)
+    return _lines(
+        ("Cycles", cycles), sampled, ("Operations", operations), iterations, ("Product", product), chosen
+    )
+
+
+def _interval(report: Record) -> str:
+    """The half-width of an estimate, nothing of a count."""
+    if report.cycles_interval is None or report.sampling is None:
+        return ""
+    sampling = report.sampling
+    return f" +- {sampling.half_width:.2%} ({sampling.confidence:.0%}, {sampling.fraction:.2%} simulated)"
+
+
+def _sampled(sampling: Sampling) -> str:
+    """How a run was sampled, what is exact and what is not there."""
+    if sampling.note:
+        return sampling.note
+    windows = f"{sampling.windows} windows of about {sampling.window_cycles:,} cycles, seed {sampling.seed}"
+    kinds = {"exact": sampling.exact, "estimated": sampling.estimated, "not available": sampling.unavailable}
+    return "; ".join([windows, *(f"{kind}: {', '.join(names)}" for kind, names in kinds.items() if names)])
 
 
 def _steps(chain: Chain) -> RenderableType:

@@ -1,0 +1,271 @@
+"""Sampled runs of Gamma: a functional pass over all rows of A, and cycles of windows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
+from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.accelerators.gamma.splice import Mark, rows_of, run_windows
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.sampling import (
+    Estimated,
+    Numbers,
+    Sample,
+    Sampled,
+    choose_windows,
+    cut_windows,
+    estimate_cycles,
+)
+from fiberscope.workloads.canonical import CsrArray
+
+WINDOW_CYCLES = 4000  # at the least: shorter windows differ by the bursts in which memory writes
+FIRST_CYCLES = 6000  # of the first window and the last, at the least
+TASKS_A_WINDOW = 2  # of the longest common tasks, one behind another
+COMMON = 0.9  # of the merged elements are in tasks no longer than the longest common one
+ROUNDS = (20, 40, 80, 160, 320)  # windows
+SHORTEST = 300_000  # cycles, predicted without B, of a run that is sampled unless the windows are given
+DENSEST = 0.5  # of the windows, at the most
+AGREEMENT = 0.05  # by which functional and simulated bytes may differ
+
+
+class Windows:
+    """The rows of a product, cut into windows of about equal predicted cost.
+
+    Args:
+        work: the functional pass.
+        cycles: of a window; None for a length that the tasks decide.
+    """
+
+    def __init__(self, work: FunctionalPass, cycles: int | None) -> None:
+        parameters = work.parameters
+        pe, memory = parameters.pe.count, parameters.memory
+        rate = memory.channels * memory.bandwidth / float(parameters.clock)  # bytes a cycle
+        self.bytes = _stream_bytes(work)
+        costs = np.maximum(work.merged / pe, self.bytes / rate)
+        self.predicted = float(costs.sum())
+        longest = int(work.task_lengths.max(initial=0))
+        self.cycles = cycles or max(WINDOW_CYCLES, TASKS_A_WINDOW * common_length(work))
+        self.ranges = cut_windows(costs, max(FIRST_CYCLES, longest), self.cycles)
+
+
+def _stream_bytes(work: FunctionalPass) -> Numbers:
+    """Bytes of A and Z by row of A, without the rest of a line."""
+    sizes, a_sizes = work.parameters.sizes, work.a_sizes
+    lengths = np.diff(np.asarray(work.a.pointers))
+    of_a = lengths * a_sizes.element_bytes + a_sizes.pointer_bytes
+    return (of_a + work.outputs * sizes.element_bytes + sizes.pointer_bytes).astype(np.float64)
+
+
+def common_length(work: FunctionalPass) -> int:
+    """Merged elements of the longest common task: all but a tenth of the work is in tasks no longer."""
+    lengths = np.sort(work.task_lengths)
+    behind = np.cumsum(lengths)
+    return int(lengths[np.searchsorted(behind, COMMON * behind[-1])]) if len(lengths) else 0
+
+
+class GammaSampler:
+    """A Gamma whose run is estimated from windows of A's rows.
+
+    Args:
+        parameters: of the machine.
+        a, b: the operands.
+        request: how to sample.
+        tell: called with stage, work done and work in all.
+
+    Raises:
+        ConfigurationError: this configuration cannot be sampled.
+    """
+
+    def __init__(
+        self,
+        parameters: GammaConfiguration,
+        a: CsrArray,
+        b: CsrArray,
+        request: Sample,
+        tell: Callable[[str, int, int], None],
+    ) -> None:
+        if parameters.tiling != "none":
+            raise ConfigurationError("gamma: a sampled run needs tiling=none; subrows lie in several windows")
+        if parameters.scheduler.output != "memory":
+            raise ConfigurationError("gamma: a sampled run needs scheduler.output=memory")
+        self.parameters, self.b, self.request, self.tell = parameters, b, request, tell
+        tell("functional pass", 0, 0)
+        self.work = FunctionalPass(parameters, a, b)
+        self.windows = Windows(self.work, request.window_cycles)
+        self.rounds = self._rounds()
+
+    def _rounds(self) -> list[list[int]]:
+        """The windows of each round, the first and the last window of the matrix among them."""
+        middle = len(self.windows.ranges) - 2
+        wanted = [self.request.windows] if self.request.windows else ROUNDS
+        chosen = [
+            choose_windows(middle, count, self.request.seed) for count in wanted if count <= middle * DENSEST
+        ]
+        return [[0, *(1 + number for number in each), middle + 1] for each in chosen]
+
+    def too_short(self) -> str:
+        """As of ``Sampler``."""
+        count, cycles, predicted = len(self.windows.ranges), self.windows.cycles, self.windows.predicted
+        if self.request.windows is None and self.request.window_cycles is None and predicted < SHORTEST:
+            return f"simulated in full, as about {predicted:,.0f} cycles are fewer than {SHORTEST:,}"
+        if self.rounds:
+            return ""
+        return f"simulated in full, as it has only {count} windows of about {cycles:,} cycles to choose from"
+
+    def sampled(self) -> Sampled:
+        """As of ``Sampler``."""
+        self._run_cache()
+        round_number = 0
+        while True:
+            measured = self._measure(self.rounds[round_number])
+            estimate = self._estimate(measured)
+            excess = estimate.half_width / estimate.cycles / self.request.half_width
+            if excess <= 1 or round_number == len(self.rounds) - 1:
+                return self._sampled(measured, estimate)
+            needed = (len(measured.windows) - 2) * excess**2
+            while round_number < len(self.rounds) - 1 and len(self.rounds[round_number]) - 2 < needed:
+                round_number += 1
+
+    def _run_cache(self) -> None:
+        """Run the functional cache, and keep its states before all windows that may be simulated."""
+        ranges, line = self.windows.ranges, self.parameters.fibercache.line
+        numbers = {number for each in self.rounds for number in each[1:]}
+        self.run, self.states = self.work.run_cache(ranges[number].start for number in numbers)
+        self.lines = np.asarray(self.run.lines)
+        moved = self.windows.bytes + self.lines * line
+        starts = [window.start for window in ranges]
+        merged = self.work.merged.astype(np.float64)
+        self.totals = np.stack([np.add.reduceat(each, starts) for each in (merged, moved)], axis=1)
+
+    def _measure(self, numbers: Sequence[int]) -> Measured:
+        """Simulate these windows, one behind another."""
+        ranges = [self.windows.ranges[number] for number in numbers]
+        ordered = self.parameters.model_copy(update={"reorder": "none"})
+        rows = rows_of(self.work.a, self.work.b.rows, ranges)
+        machine = Gamma(ordered, rows, self.b)
+        states = [self.states[window.start] for window in ranges[1:]]
+        marks = run_windows(
+            machine, [len(window) for window in ranges], states, partial(self.tell, "simulating")
+        )
+        return Measured(machine, rows, numbers, marks)
+
+    def _traffic_ratio(self, measured: Measured) -> float:
+        """Simulated bytes over those of the functional pass, in the windows."""
+        return measured.marks[-1].traffic / float(self.totals[measured.windows, 1].sum())
+
+    def _corrected(self, measured: Measured) -> float:
+        """By what the bytes of the functional pass are multiplied: 1 where they agree with the simulated."""
+        ratio = self._traffic_ratio(measured)
+        return ratio if abs(ratio - 1) > AGREEMENT else 1.0
+
+    def _estimate(self, measured: Measured) -> Estimated:
+        """Cycles of the whole run: those of the first window and the last, and of all between."""
+        marks = measured.marks
+        cycles = np.diff([mark.cycles for mark in marks]).astype(np.float64)
+        work = np.diff([[mark.merged, mark.traffic] for mark in marks], axis=0).astype(np.float64)
+        totals = self.totals * [1.0, self._corrected(measured)]
+        totals[1] += totals[0] - [marks[0].merged, marks[0].traffic]  # in flight when the first window ends
+        totals[-2] += totals[-1] - work[-1]
+        chosen = [number - 1 for number in measured.windows[1:-1]]
+        inner = estimate_cycles(cycles[:-1], work[:-1], chosen, totals[1:-1])
+        return Estimated(inner.cycles + float(marks[0].cycles + cycles[-1]), inner.half_width)
+
+    def _sampled(self, measured: Measured, estimate: Estimated) -> Sampled:
+        corrected = self._corrected(measured)
+        traffic = self._traffic(corrected)
+        return Sampled(
+            cycles=estimate,
+            windows=len(measured.windows),
+            window_cycles=self.windows.cycles,
+            strata=len(measured.windows) - 2,
+            cycles_simulated=measured.marks[-1].cycles,
+            operations=self._operations(),
+            traffic=traffic,
+            memory=self._memory(measured, traffic),
+            traffic_minimum_bytes=self._minimum_bytes(),
+            traffic_ratio=self._traffic_ratio(measured),
+            exact=("operations", "traffic.A"),
+            estimated=("cycles", "traffic.B", "traffic.partial", "traffic.Z", "memory"),
+            operands=(measured.rows, self.b),
+            answer=measured.machine.result(),
+            precision=measured.machine.value_type,
+        )
+
+    def _operations(self) -> dict[str, int]:
+        merged, outputs = int(self.work.merged.sum()), int(self.work.outputs.sum())
+        lengths = np.diff(np.asarray(self.work.b.pointers))
+        multiplies = int(lengths[np.asarray(self.work.a.coordinates)].sum())
+        return {
+            "multiply": multiplies,
+            "add": multiplies - outputs,
+            "merge": merged,
+            "partial_merge": merged - multiplies,
+            "tasks": self.run.tasks,
+        }
+
+    def _traffic(self, corrected: float) -> dict[str, Traffic]:
+        """Whole lines by tensor; of Z without the lines that elements leave half full."""
+        sizes, a_sizes, line = self.parameters.sizes, self.work.a_sizes, self.parameters.fibercache.line
+        nonzeros, rows = int(self.work.a.pointers[self.work.a.rows]), self.work.a.rows
+        cache = self.run.cache
+        partial_reads, written = self.run.partial_reads, cache.write_backs
+        of_b = cache.traffic_lines() - partial_reads - written
+
+        def whole(count: int, size: int) -> int:
+            return -(-count * size // line) * line
+
+        outputs = int(self.work.outputs.sum())
+        return {
+            "A": Traffic(whole(nonzeros, a_sizes.element_bytes) + whole(rows + 1, a_sizes.pointer_bytes), 0),
+            "B": Traffic(round(of_b * line * corrected), 0),
+            "partial": Traffic(round(partial_reads * line * corrected), round(written * line * corrected)),
+            "Z": Traffic(0, whole(outputs, sizes.element_bytes) + whole(rows + 1, sizes.pointer_bytes)),
+        }
+
+    def _minimum_bytes(self) -> int:
+        """As of ``Gamma.traffic_minimum_bytes``."""
+        work, sizes = self.work, self.parameters.sizes
+        selected = np.flatnonzero(np.bincount(np.asarray(work.a.coordinates)))
+        of_b = int(np.diff(np.asarray(work.b.pointers))[selected].sum())
+        moved = (
+            (int(work.a.pointers[work.a.rows]), work.a.rows, work.a_sizes),
+            (of_b, len(selected), work.b_sizes),
+            (int(work.outputs.sum()), work.a.rows, sizes),
+        )
+        return sum(count * size.element_bytes + fibers * size.pointer_bytes for count, fibers, size in moved)
+
+    def _memory(self, measured: Measured, traffic: Mapping[str, Traffic]) -> MemoryUse:
+        """Row hits and the like between the first mark and the last, for the bytes of the whole run."""
+        first, last = measured.marks[0], measured.marks[-2]
+        moved = sum(part.read_bytes + part.write_bytes for part in traffic.values())
+        scale = moved / max(1, last.traffic - first.traffic)
+        hits, misses, conflicts = (
+            round(scale * (getattr(last, name) - getattr(first, name)))
+            for name in ("row_hits", "row_misses", "row_conflicts")
+        )
+        memory = self.parameters.memory
+        return MemoryUse(hits, misses, conflicts, memory.channels * memory.bandwidth)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A spliced run.
+
+    Args:
+        machine: after the run.
+        rows: the rows of A that it multiplied.
+        windows: numbers of the windows that were run.
+        marks: at the begin of each window but the first, and at the end.
+    """
+
+    machine: Gamma
+    rows: CsrArray
+    windows: Sequence[int]
+    marks: Sequence[Mark]

@@ -1,0 +1,102 @@
+"""Windows of a product, multiplied one behind another by one machine: what a sampled run simulates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fiberscope.accelerators.gamma.functional import CacheState
+from fiberscope.accelerators.gamma.layout import PARTIAL_BASE
+from fiberscope.accelerators.gamma.machine import Gamma
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.sparse import sparse
+
+__all__ = ["Mark", "rows_of", "run_windows"]
+
+STEP = 32  # cycles between two looks for the begin of a window
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Counts of a machine at one moment: since its start.
+
+    Args:
+        cycles: cycles of the core's clock.
+        merged: elements that left the mergers.
+        traffic: bytes that crossed the pins.
+        row_hits, row_misses, row_conflicts: accesses of memory by the state of their row.
+    """
+
+    cycles: int
+    merged: int
+    traffic: int
+    row_hits: int
+    row_misses: int
+    row_conflicts: int
+
+
+def rows_of(a: CompressedRows, columns: int, windows: Sequence[range]) -> CsrArray:
+    """The rows of A of these windows, one behind another."""
+    pointers = np.asarray(a.pointers)
+    lengths = np.concatenate([np.diff(pointers[window.start : window.stop + 1]) for window in windows])
+    parts = [slice(pointers[window.start], pointers[window.stop]) for window in windows]
+    coordinates = np.concatenate([np.asarray(a.coordinates)[part] for part in parts])
+    values = np.concatenate([np.asarray(a.values)[part] for part in parts])
+    return sparse.csr_array(
+        (values, coordinates, np.concatenate([[0], np.cumsum(lengths)])), shape=(len(lengths), columns)
+    )
+
+
+def run_windows(
+    machine: Gamma, lengths: Sequence[int], states: Sequence[CacheState], tell: Callable[[int, int], None]
+) -> list[Mark]:
+    """Run a machine over windows of rows.
+
+    When the first task of a window is dispatched, the lines of the FiberCache that nobody waits for become
+    those of the functional state before that window.
+
+    Args:
+        machine: built, with the rows of the windows as A.
+        lengths: rows of each window.
+        states: of the cache before each window but the first.
+        tell: called with tasks done and tasks in all.
+
+    Returns:
+        A mark for the begin of each window but the first, and for the end of the run.
+    """
+    starts = np.cumsum(lengths)[:-1]
+    first_tasks = np.searchsorted(np.asarray(machine.table.rows), starts)
+    scheduler: Any = machine.scheduler
+    kernel, marks, limit = machine.kernel, list[Mark](), 0
+    for task, state in zip(first_tasks, states, strict=True):
+        while scheduler.next_task <= task and scheduler.next_task < machine.table.count:
+            limit += STEP
+            if kernel.run(cycle_limit=limit).reason != "cycle limit":
+                raise KeyboardInterrupt
+        marks.append(_mark(machine, limit))
+        _set_state(machine, state)
+        tell(*machine.progress())
+    ended = kernel.run()
+    if not ended.complete:
+        raise KeyboardInterrupt
+    return [*marks, _mark(machine, ended.cycles)]
+
+
+def _mark(machine: Gamma, cycles: int) -> Mark:
+    moved = sum(part.read_bytes + part.write_bytes for part in machine.traffic().values())
+    use = machine.memory()
+    assert use is not None
+    rows = (use.row_hits, use.row_misses, use.row_conflicts)
+    return Mark(cycles, machine.operations()["merge"], moved, *rows)
+
+
+def _set_state(machine: Gamma, state: CacheState) -> None:
+    """Set the lines of all banks, without those of partial fibers."""
+    partial = PARTIAL_BASE // machine.parameters.fibercache.line
+    banks: Any = machine.banks
+    for bank, lines, reuse in zip(banks, state.lines, state.reuse, strict=True):
+        bank.preload(np.where(lines < partial, lines, -1).ravel(), reuse.ravel())

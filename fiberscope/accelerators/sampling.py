@@ -1,0 +1,175 @@
+"""Sampled runs: what is asked for, how windows are chosen, and the interval of an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.workloads.canonical import CsrArray, Integers
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.machine import MemoryUse, Traffic
+
+__all__ = [
+    "CONFIDENCE",
+    "Estimated",
+    "Sample",
+    "Sampled",
+    "Sampler",
+    "choose_windows",
+    "cut_windows",
+    "estimate_cycles",
+]
+
+CONFIDENCE = 0.95
+GROUP = 5  # windows that share a ratio of cycles to work
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How a run is sampled.
+
+    Args:
+        half_width: of the interval, as a fraction of the cycles; windows are added until it is reached.
+        windows: number of windows between the first and the last; None for as many as the width needs.
+        window_cycles: length of a window; None for a length that the tasks decide.
+        seed: chooses the windows.
+    """
+
+    half_width: float = 0.03
+    windows: int | None = None
+    window_cycles: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """An estimate with the half-width of its interval, both in cycles."""
+
+    cycles: float
+    half_width: float
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What a sampled run came to.
+
+    Args:
+        cycles: the estimate, with its interval.
+        windows, window_cycles, strata: how many windows were simulated, how long, of how many strata.
+        cycles_simulated: cycles of the windows.
+        operations, traffic, memory: of the whole run, exact or estimated.
+        traffic_minimum_bytes: as of a ``Model``.
+        traffic_ratio: simulated bytes over those of the functional pass, in the windows.
+        exact, estimated: names of the parts of a report that are so.
+        operands, answer: rows that were simulated, with the second operand, and their product.
+        precision: the type of values.
+    """
+
+    cycles: Estimated
+    windows: int
+    window_cycles: int
+    strata: int
+    cycles_simulated: int
+    operations: Mapping[str, int]
+    traffic: Mapping[str, Traffic]
+    memory: MemoryUse | None
+    traffic_minimum_bytes: int
+    traffic_ratio: float
+    exact: tuple[str, ...]
+    estimated: tuple[str, ...]
+    operands: tuple[CsrArray, CsrArray]
+    answer: CsrArray
+    precision: Any
+
+
+class Sampler(Protocol):
+    """A machine whose run is estimated from windows."""
+
+    def too_short(self) -> str:
+        """Why the run is to be simulated in full, in a line; empty if it can be sampled."""
+
+    def sampled(self) -> Sampled:
+        """Simulate windows until the interval is as narrow as it should be."""
+
+
+def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
+    """Cut rows into windows of about equal cost: the first, those of equal cost, and the last.
+
+    A row that costs more than a window is a window, or the end of one.
+
+    Args:
+        costs: by row.
+        first: least cost of the first window, and of the last.
+        cost: of each other window.
+    """
+    behind = np.cumsum(costs)
+    begin = int(np.searchsorted(behind, first)) + 1
+    end = int(np.searchsorted(behind, behind[-1] - first))
+    if end - begin < 1:
+        return [range(len(costs))]
+    middle = behind[end - 1] - behind[begin - 1]
+    count = max(1, round(middle / cost))
+    steps = behind[begin - 1] + middle * np.arange(1, count) / count
+    bounds = np.unique([begin, *(np.searchsorted(behind[:end], steps) + 1), end])
+    edges = [0, *bounds.tolist(), len(costs)]
+    return [range(start, stop) for start, stop in pairwise(edges) if stop > start]
+
+
+def choose_windows(count: int, strata: int, seed: int) -> list[int]:
+    """A random window of each of so many contiguous strata, in order.
+
+    Args:
+        count: windows to choose from.
+        strata: not more than there are windows.
+        seed: of the choice.
+    """
+    generator = np.random.default_rng([seed, strata])
+    bounds = np.arange(strata + 1) * count // strata
+    return [int(generator.integers(start, stop)) for start, stop in pairwise(bounds)]
+
+
+def estimate_cycles(cycles: Numbers, work: Numbers, chosen: Sequence[int], totals: Numbers) -> Estimated:
+    """Estimate the cycles of all windows from those of the chosen ones.
+
+    Windows are pooled in groups of neighbours. Each group has a ratio of cycles to work, which is a weighted
+    sum of the kinds of work. The weights are those that fit all windows best and are not negative.
+
+    Args:
+        cycles: by chosen window.
+        work: by chosen window and kind of work.
+        chosen: number of each window, in increasing order.
+        totals: by window and kind of work, of all windows.
+    """
+    from scipy.optimize import nnls  # noqa: PLC0415  (takes time to load, and few runs are sampled)
+    from scipy.stats import t  # noqa: PLC0415
+
+    scale = np.maximum(work.sum(axis=0), 1)
+    weights = nnls(work / scale, cycles)[0] / scale
+    weighted, all_weighted = work @ weights, totals @ weights
+    count = len(cycles)
+    groups = np.array_split(np.arange(count), max(1, count // GROUP))
+    bounds = _group_bounds(chosen, groups, len(totals))
+    value = variance = 0.0
+    for group, start, stop in zip(groups, bounds, bounds[1:], strict=False):
+        total, sampled = all_weighted[start:stop].sum(), weighted[group].sum()
+        ratio = cycles[group].sum() / sampled
+        residuals = cycles[group] - ratio * weighted[group]
+        left = max(0.0, 1 - len(group) / (stop - start))
+        spread = residuals @ residuals / (len(group) - 1) if len(group) > 1 else 0.0
+        value += ratio * total
+        variance += left * len(group) * spread * (total / sampled) ** 2
+    degrees = max(1, count - len(groups))
+    return Estimated(value, float(t.ppf(0.5 + CONFIDENCE / 2, degrees)) * variance**0.5)
+
+
+def _group_bounds(chosen: Sequence[int], groups: Sequence[Integers], count: int) -> list[int]:
+    """The windows that each group stands for: up to the middle between two groups."""
+    ends = [(chosen[group[-1]] + chosen[group[-1] + 1]) // 2 + 1 for group in groups[:-1]]
+    return [0, *ends, count]

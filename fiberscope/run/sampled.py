@@ -1,0 +1,204 @@
+"""Sampled runs: what is refused, and the report of an estimate."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from fiberscope import accelerators
+from fiberscope.accelerators.configuration import Configuration
+from fiberscope.accelerators.machine import EVENT, Accelerator
+from fiberscope.accelerators.sampling import CONFIDENCE, Sample, Sampled
+from fiberscope.base.errors import InputError
+from fiberscope.results.errors import VerificationError
+from fiberscope.results.report import parts
+from fiberscope.results.report.collect import memory_of
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.host import Timing
+from fiberscope.run.execute import Course, solve
+from fiberscope.sim.errors import BuildError, SimulationError
+from fiberscope.workloads import Problem
+from fiberscope.workloads.verification import compare
+
+__all__ = ["check_sampled", "parse_width", "requested_sample", "solve_sampled"]
+
+REFERENCE = "scipy, in the rows that were simulated"
+UNAVAILABLE = ("product", "components", "timeline", "energy")
+LEAST, MOST = 0.001, 0.5  # half-width
+FEWEST = 5  # windows
+
+
+def requested_sample(value: object) -> Sample | None:
+    """What ``simulate`` was asked for as ``sample``.
+
+    Raises:
+        InputError: it is no width, or a number of a ``Sample`` is out of range.
+    """
+    if value is None or value is False:
+        return None
+    if value is True:
+        return Sample()
+    request = value if isinstance(value, Sample) else Sample(half_width=parse_width(value))
+    for name, least in (("windows", FEWEST), ("window_cycles", 100), ("seed", 0)):
+        number = getattr(request, name)
+        if number is not None and (not isinstance(number, int) or number < least):
+            raise InputError(f"sample.{name}={number!r}: it should be a whole number from {least} on")
+    parse_width(request.half_width)
+    return request
+
+
+def parse_width(value: object) -> float:
+    """The half-width of an interval as a fraction, from a number or a text as in ``1%``.
+
+    Raises:
+        InputError: it is none.
+    """
+    match = re.fullmatch(r"(\d*\.?\d+)\s*(%?)", str(value))
+    width = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if not LEAST <= width <= MOST:
+        raise InputError(f"sample {value}: it should be a width from {LEAST:.1%} to {MOST:.0%}, as in 1%")
+    return width
+
+
+def check_sampled(kind: Accelerator[Any], course: Course, others: Mapping[str, object]) -> None:
+    """Refuse a machine that cannot be sampled, and what a sampled run cannot write or do.
+
+    Args:
+        kind, course: of the run.
+        others: further requests that need a whole run, by what a message calls them.
+
+    Raises:
+        InputError: naming it, and what to do instead.
+    """
+    if kind.sampler is None:
+        able = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
+        raise InputError(f"{kind.name} cannot be sampled; machines that can be: {', '.join(able)}")
+    if course.fidelity != EVENT:
+        raise InputError(f"sample is for the {EVENT} model; a {course.fidelity} one is fast as it is")
+    whole = {
+        "a waveform": course.waveform,
+        "a timeline": course.states,
+        "a memory trace": course.memory_trace,
+        "a cycle limit": course.cycle_limit,
+        "histograms": course.histograms,
+        "checked": course.checked,
+        "parts of one's own": course.parts,
+        **others,
+    }
+    for name in (name for name, value in whole.items() if value):
+        raise InputError(f"{name} needs a whole run, and a sampled one is of windows; leave one of them out")
+
+
+def solve_sampled(
+    kind: Accelerator[Any],
+    configured: Configuration,
+    problem: Problem,
+    course: Course,
+    source: parts.Source | None = None,
+) -> Report:
+    """Estimate a run from windows, or simulate it in full if it is too short.
+
+    Raises:
+        InputError, ConfigurationError: the machine or the problem cannot be sampled.
+        VerificationError: rows that were simulated are wrong.
+    """
+    assert kind.sampler is not None
+    assert course.sample is not None
+    start = time.perf_counter()
+    try:
+        sampler = kind.sampler(configured, *problem.given(), course.sample, course.tell)
+        reason = sampler.too_short()
+        if reason:
+            note = _sampling(course.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
+            full = solve(kind, configured, problem, course, source)
+            return full.model_copy(update={"sampling": note})
+        result = sampler.sampled()
+    except BuildError:
+        raise
+    except SimulationError as error:
+        raise InputError(f"{kind.name}: {error}") from error
+    course.tell("verifying", 0, 0)
+    comparison = compare(*result.operands, result.answer, result.precision)
+    seconds = time.perf_counter() - start
+    report = _report(kind, configured, problem, course.sample, result, Timing(seconds, seconds), source)
+    checked = verification(REFERENCE, [comparison], problem.tolerance)
+    report = report.model_copy(update={"verification": checked})
+    if not comparison.passed:
+        raise VerificationError(f"the machine's {problem.answer} is wrong in the sampled rows", report)
+    return report
+
+
+def _sampling(
+    request: Sample,
+    windows: int,
+    window_cycles: int,
+    strata: int,
+    simulated: int,
+    fraction: float,
+    half_width: float,
+    **others: Any,  # noqa: ANN401  (fields of ``Sampling``)
+) -> parts.Sampling:
+    return parts.Sampling(
+        windows=windows,
+        window_cycles=window_cycles,
+        strata=strata,
+        cycles_simulated=simulated,
+        fraction=fraction,
+        confidence=CONFIDENCE,
+        half_width=half_width,
+        seed=request.seed,
+        **others,
+    )
+
+
+def _report(
+    kind: Accelerator[Any],
+    configured: Any,  # noqa: ANN401  (the parameters of any machine with a clock)
+    problem: Problem,
+    request: Sample,
+    result: Sampled,
+    timing: Timing,
+    source: parts.Source | None,
+) -> Report:
+    cycles, spread = round(result.cycles.cycles), result.cycles.half_width
+    seconds = cycles / float(configured.clock)
+    traffic = {name: parts.TensorTraffic(**asdict(part)) for name, part in result.traffic.items()}
+    parameters = problem.parameters.model_dump(mode="json")
+    sampling = _sampling(
+        request,
+        result.windows,
+        result.window_cycles,
+        result.strata,
+        result.cycles_simulated,
+        result.cycles_simulated / cycles,
+        spread / cycles,
+        traffic_ratio=result.traffic_ratio,
+        exact=result.exact,
+        estimated=result.estimated,
+        unavailable=UNAVAILABLE,
+    )
+    return framed(
+        timing,
+        result.operations.get("multiply"),
+        accelerator=kind.name,
+        complete="sampled",
+        ending="done",
+        workload=workload(problem.operands.values()),
+        problem=parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title),
+        config=configured.model_dump(mode="json"),
+        cycles=cycles,
+        cycles_interval=(round(cycles - spread), round(cycles + spread)),
+        seconds=seconds,
+        operations=dict(result.operations),
+        traffic=traffic,
+        traffic_minimum_bytes=result.traffic_minimum_bytes,
+        memory=memory_of(result.memory, traffic, seconds),
+        verification=verification(REFERENCE, [], problem.tolerance),
+        bottleneck="",
+        sampling=sampling,
+        source=source,
+    )

@@ -1,0 +1,118 @@
+"""Windows of a product that one Gamma multiplies one behind another, and the estimate of the whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gamma_bench import configured, run_gamma, small_operands, stored
+
+import fiberscope
+from fiberscope.accelerators.gamma import Gamma
+from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
+from fiberscope.accelerators.gamma.splice import rows_of, run_windows
+from fiberscope.accelerators.sampling import Sample
+from fiberscope.base.errors import InputError
+
+MATRIX = "uniform:rows=3000,cols=3000,nonzeros=24000"
+SMALL = {"pe.count": 4, "memory.channels": 2, "fibercache.size": "96KiB", "fibercache.banks": 6}
+REQUEST = Sample(windows=10, window_cycles=400, seed=3)
+
+
+def nobody(*_):
+    return None
+
+
+@pytest.mark.astray  # the cache begins with lines that it has not read
+def test_all_windows_spliced_do_the_work_of_the_whole_run():
+    a, b = small_operands()
+    parameters = configured()
+    whole = run_gamma(parameters, a, b)
+    windows = [range(7), range(7, 8), range(8, 20), range(20, 30)]
+    _, states = FunctionalPass(parameters, a, b).run_cache(window.start for window in windows[1:])
+    rows = rows_of(stored(a), a.shape[1], windows)
+    assert (rows != a).nnz == 0
+    machine = Gamma(parameters, rows, b)
+    marks = run_windows(machine, [len(window) for window in windows], list(states.values()), nobody)
+    assert machine.operations() == whole.operations()
+    assert (machine.result() != whole.result()).nnz == 0
+    assert marks[-1].merged == whole.operations()["merge"]
+    assert np.all(np.diff([mark.cycles for mark in marks]) >= 0)
+
+
+@pytest.fixture(scope="module")
+def full():
+    return fiberscope.simulate("gamma", MATRIX, settings=SMALL)
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    return fiberscope.simulate("gamma", MATRIX, settings=SMALL, sample=REQUEST)
+
+
+def test_the_estimate_is_near_the_full_run_and_its_counts_are_equal(full, sampled):
+    assert sampled.complete == "sampled"
+    assert sampled.operations == full.operations
+    assert sampled.traffic["A"] == full.traffic["A"]
+    assert sampled.traffic_minimum_bytes == full.traffic_minimum_bytes
+    assert sampled.cycles == pytest.approx(full.cycles, rel=0.05)
+    moved = [sum(part.moved_bytes for part in each.traffic.values()) for each in (full, sampled)]
+    assert moved[1] == pytest.approx(moved[0], rel=0.05)
+    assert sampled.verification.passed
+
+
+def test_the_report_says_what_was_simulated_and_what_is_not_there(sampled):
+    low, high = sampled.cycles_interval
+    assert low < sampled.cycles < high
+    told = sampled.sampling
+    assert (told.windows, told.strata, told.seed) == (12, 10, 3)
+    assert told.half_width == pytest.approx((high - low) / 2 / sampled.cycles, rel=0.01)
+    assert 0 < told.fraction == told.cycles_simulated / sampled.cycles < 1
+    assert "components" in told.unavailable
+    assert not sampled.components
+    assert sampled.product is sampled.energy is None
+    assert "+- " in sampled.summary()
+    assert "in the rows that were simulated" in sampled.summary()
+
+
+def test_the_report_is_read_as_it_was_written(sampled, tmp_path):
+    sampled.write(tmp_path / "sampled.json")
+    assert fiberscope.Report.read(tmp_path / "sampled.json") == sampled
+
+
+def test_a_whole_run_has_no_keys_of_a_sampled_one(full):
+    assert not {"sampling", "cycles_interval"} & full.model_dump().keys()
+
+
+@pytest.mark.astray
+def test_a_seed_gives_the_same_again_and_another_seed_other_windows(sampled):
+    again = fiberscope.simulate("gamma", MATRIX, settings=SMALL, sample=REQUEST)
+    circumstances = {"host", "source", "environment"}
+    assert again.model_dump(exclude=circumstances) == sampled.model_dump(exclude=circumstances)
+    other = fiberscope.simulate(
+        "gamma", MATRIX, settings=SMALL, sample=Sample(windows=10, window_cycles=400, seed=4)
+    )
+    assert other.cycles != sampled.cycles
+
+
+def test_a_run_that_is_too_short_is_simulated_in_full_and_says_so(full):
+    told = fiberscope.simulate("gamma", MATRIX, settings=SMALL, sample=True)
+    assert (told.complete, told.cycles, told.cycles_interval) == (True, full.cycles, None)
+    assert told.sampling.note.startswith("simulated in full, as about ")
+    assert told.sampling.note in told.summary(200)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sample": "0"}, "sample 0: it should be a width from 0.1% to 50%, as in 1%"),
+        ({"sample": Sample(windows=2)}, "sample.windows=2: it should be a whole number from 5 on"),
+        ({"sample": True, "histograms": True}, "histograms needs a whole run"),
+        ({"sample": True, "cycle_limit": 10}, "a cycle limit needs a whole run"),
+        ({"sample": True, "settings": {"tiling": "selective"}}, "needs tiling=none"),
+        ({"sample": True, "settings": {"scheduler.output": "cache"}}, "needs scheduler.output=memory"),
+        ({"sample": True, "settings": {"memory.format.A": "csc"}}, "a format of memory needs a whole run"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused(options, message):
+    with pytest.raises((InputError, fiberscope.ConfigurationError), match=message):
+        fiberscope.simulate("gamma", MATRIX, **options)
