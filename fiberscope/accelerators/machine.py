@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
-from fiberscope.accelerators.sampling import Sampler
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import family_name, placed
@@ -190,8 +189,8 @@ class Accelerator(Generic[AnyConfiguration]):
             in front of it.
         iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
         costs: the file that says what its actions and parts cost; that of its folder if not given.
-        sampler: estimates a run from windows, called with the parameters, ``Problem.given()``, a ``Sample``
-            and progress; None of a machine that cannot be sampled.
+        sampler: makes a ``Sampler``, which estimates a run from windows; called with the parameters,
+            ``Problem.given()``, a ``Sample`` and progress; None of a machine that cannot be sampled.
         areas: of a model, areas in um2 by component and what none is known of, where they follow from another
             description than its components.
     """
@@ -220,7 +219,7 @@ class Accelerator(Generic[AnyConfiguration]):
     preset: Mapping[str, Entry] = field(default_factory=dict)
     own: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
     costs: Path | None = None
-    sampler: Callable[..., Sampler] | None = None
+    sampler: Callable[..., Any] | None = None
     areas: Callable[[Any], tuple[Mapping[str, float], Sequence[str]]] | None = None
 
     @property
