@@ -116,7 +116,7 @@ def solve_sampled(
             note = _sampling(course.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
             full = solve(kind, configured, problem, course, source)
             return full.model_copy(update={"sampling": note})
-        result = sampler.sampled()
+        result: Sampled = sampler.sampled()
     except BuildError:
         raise
     except SimulationError as error:
