@@ -8,13 +8,7 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.accelerators.gamma.layout import (
-    B_BASE,
-    B_POINTERS_BASE,
-    NO_PARENT,
-    PARTIAL_BASE,
-    Sizes,
-)
+from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, NO_PARENT, PARTIAL_BASE, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.row_work import RowWork
 from fiberscope.hw.fibers.partials import PartialStore
@@ -53,15 +47,8 @@ class FunctionalCache:  # C: final
             specification.priority_limit,
             specification.reuse_limit,
         )
-        self.fetches = 0
-        self.reads = 0
-        self.consumes = 0
-        self.writes = 0
-        self.fetch_misses = 0
-        self.read_misses = 0
-        self.consume_misses = 0
-        self.write_misses = 0
-        self.write_backs = 0
+        self.fetches = self.reads = self.consumes = self.writes = self.write_backs = 0
+        self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
 
     def _set_of(self, line: int) -> int:  # C: noexcept
         return line % self.banks * self.bank_sets + self.sets.of(line)
@@ -184,8 +171,7 @@ class FunctionalRun:  # C: final
         self.lines = np.zeros(
             work.a.rows, np.int64
         )  # C: public long[::1]; that a row moves to and from memory
-        self.now = 0
-        self.turn = 0
+        self.now = self.turn = 0
         depth = max(most_tasks, most_partial_tasks)
         self.depth = depth
         self.loads = array("q", bytes(8 * elements))  # by element: tasks not completed
@@ -196,8 +182,7 @@ class FunctionalRun:  # C: final
         self.ready = array(
             "q", bytes(8 * max(1, self.table.count))
         )  # queue of the merging tasks that can run
-        self.first_ready = 0
-        self.last_ready = 0
+        self.first_ready = self.last_ready = 0
 
     def run_rows(self, first: int, last: int) -> None:
         """Dispatch the tasks of a range of A's rows; ranges follow one another."""

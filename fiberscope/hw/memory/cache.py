@@ -151,12 +151,8 @@ class FiberCacheBank(Component):
     def preload(
         self, lines: memoryview[int], reuse: memoryview[int]
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
-        """Replace what is held and that nobody waits for; a set that a request looks at stays as it is.
-
-        Args:
-            lines, reuse: as of ``TagStore.preload``.
-        """
-        busy: list[int] = []
+        """Replace what is held and that nobody waits for; a set that a request looks at stays as it is."""
+        busy: list[int] = []  # sets; lines and reuse are as of ``TagStore.preload``
         for slot in range(self.pipeline.depth):
             busy.append(self.taken[TAKEN * slot + SET])
         self.tags.preload(lines, reuse, busy)
