@@ -77,8 +77,7 @@ def compile_(
     Indices that are missing on the left are summed over, term by term. Prints the primitives as Table 1 of
     the Sparse Abstract Machine counts them, and the blocks of the graph.
 
-    Tensors are needed only for --order auto, which estimates the fastest order of loops from their
-    statistics.
+    Tensors are needed only for --order auto, which estimates the fastest order of loops from them.
 
     \b
     Examples:

@@ -5,8 +5,7 @@ Imported to answer ``--help``, as the other commands are; what is heavy or an ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +17,7 @@ from fiberscope.commands.group import Group
 from fiberscope.commands.options import Accelerator, Operands, Settings
 from fiberscope.commands.rtl_area import area_of_machine
 from fiberscope.commands.rtl_bench import bench
+from fiberscope.commands.rtl_export import export_block, write_verilog
 from fiberscope.commands.rtl_leaf import export_leaf
 from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
@@ -25,13 +25,11 @@ from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, 
 from fiberscope.commands.rtl_power import power
 from fiberscope.commands.run_options import Waves
 from fiberscope.commands.taking import taking
-from fiberscope.results.report.files import check_outputs, make_folder, write_text
+from fiberscope.results.report.files import check_outputs
 from fiberscope.rtl.choice import in_one_line, named, one_line, rtl_blocks
 from fiberscope.run.find_machine import is_machine, specification_of
 
 if TYPE_CHECKING:
-    from fiberscope.hw.rtl.kit.block import RtlBlock
-    from fiberscope.hw.rtl.kit.parameters import Parameters
     from fiberscope.results.recording.waveform import Waveform
     from fiberscope.rtl.loop import Outcome
     from fiberscope.rtl.order import Loop
@@ -189,42 +187,8 @@ def export(
         return export_machine(block, tensors, settings, output)
     if level is not None or tensors:
         raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
-    _export_block(named(block), settings or [], output, ports, status=status, core=core)
+    export_block(named(block), settings or [], output, ports, status=status, core=core)
     return 0
-
-
-def _export_block(
-    chosen: RtlBlock, settings: list[str], output: Path, ports: str, *, status: bool, core: bool
-) -> None:
-    from fiberscope import __version__
-    from fiberscope.hw.rtl.kit.core_file import core_file
-    from fiberscope.hw.rtl.kit.parameters import parse
-    from fiberscope.workloads.errors import nearest
-
-    kinds = _kinds_of_ports(chosen, status)
-    if ports not in kinds:
-        raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
-    with one_line():
-        text = kinds[ports](parse(chosen.name, chosen.parameters, settings))
-    _write(chosen, text, output)
-    if core:
-        path = output / f"{chosen.name}.core"
-        write_text(path, core_file(chosen.name, chosen.summary, [f"{chosen.name}.v"], __version__))
-        print(f"Core: {path}")
-
-
-def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
-    """What writes the Verilog of a block with each kind of ports."""
-    from fiberscope.hw.rtl.kit.axis import axis
-    from fiberscope.hw.rtl.kit.checks import checked
-    from fiberscope.hw.rtl.kit.registered import registered
-
-    return {
-        "plain": partial(block.verilog, status=status),
-        "registered": partial(registered(block).verilog, status=status),
-        "checked": partial(checked, block, status=status),
-        "axis": partial(axis, block),
-    }
 
 
 @rtl.command()
@@ -247,7 +211,7 @@ def shell(
     with one_line():
         parameters = parse(chosen.name, chosen.parameters, settings or [])
         text = shell(registered(chosen, inputs=True).interface(parameters))
-    _write(chosen, text, output)
+    write_verilog(chosen, text, output)
 
 
 @rtl.command()
@@ -400,14 +364,6 @@ def _said(outcome: Outcome) -> int:
 def _show_files(files: Mapping[str, Path]) -> None:
     for what, path in files.items():
         print(f"{what}: {path}" + (f" (open it: fiberscope wave {path})" if what == WAVEFORM else ""))
-
-
-def _write(block: RtlBlock, text: str, folder: Path) -> None:
-    """Write Verilog under the block's name and say where."""
-    path = folder / f"{block.name}.v"
-    make_folder(folder)
-    write_text(path, text)
-    print(f"Verilog: {path}")
 
 
 rtl.command()(power)

@@ -170,11 +170,8 @@ def check(
     options: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
     event = tables.run(accelerator, a, b, **options)
     factors = [factor for factor in (a, b) if factor is not None]
-    of_trace = {
-        key: value
-        for key, value in (settings or {}).items()
-        if not (built and is_own(key, kind.configuration))
-    }
+    of_machine = {key for key in settings or {} if built and is_own(key, kind.configuration)}
+    of_trace = {key: value for key, value in (settings or {}).items() if key not in of_machine}
     trace = finished(model(specification, *factors, **{**options, "settings": of_trace}))
     beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
 

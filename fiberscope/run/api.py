@@ -63,16 +63,14 @@ def simulate(
     Args:
         accelerator: its name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
         a, b, tensors: sparse matrices of scipy, workloads, names or paths; b is a. Or operands by name.
-        settings: parameters by dotted key, ``{"pe.count": 64}``; the problem's begin with ``problem.``.
+        settings, parameters: by dotted key, ``{"pe.count": 64}``, or as keywords, ``pe__count=64``.
         config: a YAML file of parameters, or a report for those of its run; below the settings.
-        exact, cycle_limit: refuse a surrogate; stop here, with a report marked incomplete.
-        waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
-        parts: blocks of one's own, by the name of the one of ``Accelerator.parts`` as which they are made.
-        histograms, checked: report how full channels were; hold memory's requests to their tensors.
-        fidelity, chain: the model that runs; products one after another, ``Y = A X; Z = Y W``.
         progress, drive: called with stage, work done and work in all; runs the machine, as a debugger.
+        exact, cycle_limit, histograms: refuse a surrogate; stop here, incomplete; how full channels were.
+        waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
+        parts, checked: blocks of one's own by names of ``Accelerator.parts``; hold requests to their tensors.
+        fidelity, chain: the model that runs; products one after another, ``Y = A X; Z = Y W``.
         sample: estimate the cycles from windows: True, the half-width as 0.01 or "1%", or a ``Sample``.
-        parameters: settings as keywords, dots as double underscores: ``pe__count=64``; operands by name.
 
     Raises:
         ConfigurationError, WorkloadError, InputError, FailedRunError: bad input; a run that went wrong.
@@ -82,17 +80,28 @@ def simulate(
     entries = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
     files, replaced = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
-    request = requested_sample(sample)
-    course = Course(
-        fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files, sample=request
-    )
-    if request is not None:
-        others = {"a chain": chain, "a debugger": drive, "a format of memory": ready.formats}
-        check_sampled(kind, course, others)
+    course = Course(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files)
+    course = _sampled(kind, course, sample, chain, drive, ready.formats)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
-    asked = _asked(accelerator, operands, bool(named), given_settings(entries, config), exact, course, parts)
-    asked = asked.model_copy(update={"chain": chain})
+    asked = _asked(accelerator, operands, bool(named), entries, config, exact, course, parts, chain)
     return _solved(ready, a, b, named, replace(course, asked=asked, drive=drive or run_watched))
+
+
+def _sampled(
+    kind: Accelerator[Any],
+    course: Course,
+    sample: Sample | float | str | bool | None,
+    chain: str | None,
+    drive: Drive | None,
+    formats: object,
+) -> Course:
+    """Add the request for samples, if there is one and nothing else that was asked for rules it out."""
+    request = requested_sample(sample)
+    if request is None:
+        return course
+    course = replace(course, sample=request)
+    check_sampled(kind, course, {"a chain": chain, "a debugger": drive, "a format of memory": formats})
+    return course
 
 
 def _solved(ready: ResolvedRun, a: object, b: object, named: Mapping[str, object], course: Course) -> Report:
@@ -135,10 +144,12 @@ def _asked(
     machine: str | Accelerator[Any],
     operands: Mapping[str, object],
     by_name: bool,
-    settings: dict[str, Any],
+    entries: Mapping[str, Any],
+    config: str | Path | None,
     exact: bool,
     course: Course,
     parts: Mapping[str, Callable[..., Component]] | None,
+    chain: str | None,
 ) -> Asked:
     """What is asked for, for the report."""
     named = {name: operand_name(operand) for name, operand in operands.items()}
@@ -147,12 +158,13 @@ def _asked(
         machine=machine if isinstance(machine, str) else machine.name,
         factors=() if by_name else tuple(named.values()),
         tensors=named if by_name else {},
-        settings=settings,
+        settings=given_settings(entries, config),
         exact=exact,
         parts=named_parts(parts or {}),
         cycle_limit=course.cycle_limit,
         histograms=course.histograms,
         checked=course.checked,
+        chain=chain,
         sample=course.sample,
     )
 

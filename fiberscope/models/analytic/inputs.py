@@ -23,8 +23,8 @@ from fiberscope.models.analytic.read_architecture import (
     Machine,
     constrained,
     read_architecture,
-    read_features,
 )
+from fiberscope.models.analytic.read_features import read_features
 from fiberscope.models.analytic.read_mapping import DATA, Names, read_mapping
 from fiberscope.models.analytic.read_problem import read_problem
 from fiberscope.models.analytic.schema import OptimizationsSchema

@@ -11,8 +11,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fiberscope.accelerators.sampling import Sample
 from fiberscope.results.report.levels import Analytical, StorageLevel
+from fiberscope.results.report.origin import PART, Asked, Environment, Host, Sampling, Source, is_none
 from fiberscope.results.report.schema import Document
 from fiberscope.results.report.surrogates import SURROGATE, mark
 
@@ -49,12 +49,8 @@ Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
 class _Part(BaseModel):
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
+    model_config = PART
 
 
 class Operand(_Part):
@@ -311,98 +307,6 @@ class Chain(_Part):
     traffic_bytes: int
 
 
-class Asked(_Part):
-    """What a run was asked for, as it was given, so that it can be asked for again.
-
-    ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
-    are factors in their order or tensors by name, null where one was in memory; ``graph`` is the text of a
-    graph that no file had.
-    """
-
-    command: Literal["sim", "model", "analyze", "graph"]
-    machine: str
-    factors: tuple[str | None, ...] = ()
-    tensors: dict[str, str | None] = {}
-    settings: dict[str, Any] = {}
-    exact: bool = False
-    parts: dict[str, str] = {}
-    cycle_limit: int | None = None
-    histograms: bool = False
-    checked: bool = False
-    graph: str | None = None
-    chain: str | None = None
-    sample: Sample | None = Field(default=None, exclude_if=_is_none)
-
-
-class Sampling(_Part):
-    """How a run was sampled; ``note`` says why not, of a run that was simulated in full.
-
-    ``fraction`` is of the cycles; ``half_width`` is that of the cycles' interval, as a fraction of them.
-    ``exact``, ``estimated`` and ``unavailable`` name the parts of the report that are so. ``traffic_ratio``
-    is simulated bytes over those of the functional pass, in the windows.
-    """
-
-    windows: int
-    window_cycles: int
-    strata: int
-    cycles_simulated: int
-    fraction: float
-    confidence: float
-    half_width: float
-    seed: int
-    traffic_ratio: float | None = None
-    exact: tuple[str, ...] = ()
-    estimated: tuple[str, ...] = ()
-    unavailable: tuple[str, ...] = ()
-    note: str = ""
-
-
-class Source(_Part):
-    """What a run was made by: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts
-    and what they import that is no library's.
-
-    ``path`` is the machine's as it was given, null of one that ships; ``commit`` is of the repository that it
-    is in, and ``changed`` whether any of the sources differs from that; null where there is none.
-    """
-
-    digest: str
-    modules: dict[str, str]
-    path: str | None = None
-    commit: str | None = None
-    changed: bool | None = None
-    asked: Asked
-
-
-class Environment(_Part):
-    """What a run was made with; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
-
-    python: str
-    numpy: str
-    scipy: str
-    compiled: bool
-    build: str | None
-
-
-class Host(_Part):
-    """The computer that ran the simulation.
-
-    ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
-    that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
-    per cycle of one core at ``hertz``; null where the host does not tell its frequency. Ticks are null where
-    no components were simulated, multiplications where the problem has none.
-    """
-
-    seconds: float
-    simulation_seconds: float
-    ticks_per_second: float | None
-    cycles_per_second: float
-    multiplies_per_second: float | None
-    computes_per_host_cycle: float | None
-    hertz: float | None
-    peak_memory_bytes: int
-    compiled: bool
-
-
 class Record(_Part, Document):
     """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
 
@@ -424,7 +328,7 @@ class Record(_Part, Document):
     chosen: tuple[str, ...] = ()
     config_digest: str
     cycles: int
-    cycles_interval: tuple[int, int] | None = Field(default=None, exclude_if=_is_none)
+    cycles_interval: tuple[int, int] | None = Field(default=None, exclude_if=is_none)
     seconds: float
     operations: dict[str, int]
     traffic: dict[str, TensorTraffic]
@@ -446,7 +350,7 @@ class Record(_Part, Document):
     chain: Chain | None = None
     levels: dict[str, StorageLevel] = {}
     analytical: Analytical | None = None
-    sampling: Sampling | None = Field(default=None, exclude_if=_is_none)
+    sampling: Sampling | None = Field(default=None, exclude_if=is_none)
     source: Source | None = None
     environment: Environment | None = None
     host: Host

@@ -46,19 +46,16 @@ def total(
 
     Args:
         ran: what did.
-        given: the operands by name.
+        operands: by name.
         comparison: of what came out with scipy; None of a chain that did not come to its end.
         seconds: of the host, for all of it.
-        made: by what sources.
+        provenance: by what sources.
     """
     steps = list(ran.steps.values())
     last, simulated = steps[-1], sum(step.host.simulation_seconds for step in steps)
     operations = _summed(step.operations for step in steps)
-    ticks = [
-        step.host.ticks_per_second * step.host.simulation_seconds
-        for step in steps
-        if step.host.ticks_per_second
-    ]
+    hosts = [step.host for step in steps]
+    ticks = [host.ticks_per_second * host.simulation_seconds for host in hosts if host.ticks_per_second]
     traffic, length = _traffic(ran), sum(step.seconds for step in steps)
     return framed(
         Timing(seconds, simulated),

@@ -1,0 +1,135 @@
+"""The section ``sparse_optimizations``, of its own or on the nodes of the architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fiberscope.models.analytic.architecture import Architecture
+from fiberscope.models.analytic.problem import Problem
+from fiberscope.models.analytic.read_architecture import Given
+from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
+from fiberscope.models.analytic.schema import (
+    FeatureSchema,
+    FormatSchema,
+    OptimizationsSchema,
+    RankSchema,
+)
+from fiberscope.models.analytic.source import Place
+from fiberscope.workloads.errors import nearest
+
+__all__ = ["read_features"]
+
+
+def read_features(
+    optimizations: Sequence[Given], architecture: Architecture, problem: Problem
+) -> SparseFeatures:
+    """What a design does about zeros.
+
+    Raises:
+        ConfigurationError: it names a level or a tensor that there is not, or what cannot be done.
+    """
+    reader = _Reader(architecture, problem)
+    for name, optimization, place in optimizations:
+        reader.read(name, optimization, place)
+    return SparseFeatures(
+        reader.formats,
+        {level: tuple(several) for level, several in reader.features.items()},
+        reader.gating,
+        reader.skipping,
+    )
+
+
+class _Reader:
+    def __init__(self, architecture: Architecture, problem: Problem) -> None:
+        self.architecture, self.problem = architecture, problem
+        self.levels = [level.name for level in architecture.levels]
+        self.tensors = [tensor.name for tensor in problem.tensors]
+        self.formats: dict[tuple[int, int], Format] = {}
+        self.features: dict[int, list[Feature]] = {}
+        self.gating = self.skipping = False
+
+    def read(self, name: str, optimization: OptimizationsSchema, place: Place) -> None:
+        bare = name.partition("[")[0]
+        if bare == self.architecture.compute.name:
+            self.compute(optimization, place)
+            return
+        if bare not in self.levels:
+            names = [*self.levels, self.architecture.compute.name]
+            raise place.error(f"there is no level {name}; {nearest(name, names)}")
+        level = self.levels.index(bare)
+        if optimization.compute_optimization:
+            raise (place / "compute_optimization").error(
+                f"{name} does not compute; move it to the compute unit"
+            )
+        at = place / "representation_format" / "data_spaces"
+        for number, schema in enumerate(optimization.representation_format.data_spaces):
+            self.formats[level, self.tensor(schema.name, at / number / "name")] = self.format(
+                level, schema, at / number
+            )
+        for number, feature in enumerate(optimization.action_optimization):
+            where = place / "action_optimization" / number
+            self.features.setdefault(level, []).append(self.feature(feature, where))
+
+    def compute(self, optimization: OptimizationsSchema, place: Place) -> None:
+        if optimization.action_optimization or optimization.representation_format.data_spaces:
+            raise place.error("a compute unit stores nothing; it can have a compute_optimization")
+        kinds = [option.type for option in optimization.compute_optimization]
+        self.gating, self.skipping = "gating" in kinds, "skipping" in kinds
+
+    def tensor(self, name: str, place: Place) -> int:
+        if name not in self.tensors:
+            raise place.error(f"there is no data space {name}; {nearest(name, self.tensors)}")
+        return self.tensors.index(name)
+
+    def format(self, level: int, schema: FormatSchema, place: Place) -> Format:
+        width = self.architecture.levels[level].metadata_width
+        ranks = [
+            self.rank(rank_schema, place / "ranks" / at, width) for at, rank_schema in enumerate(schema.ranks)
+        ]
+        below = False
+        for number, rank in enumerate(ranks):
+            if below and rank.kind in ("U", "UB"):
+                message = "an uncompressed rank inside a compressed one has no coordinates to go by"
+                raise (place / "ranks" / number).error(message)
+            below = below or rank.compressed
+        inward = schema.rank_application_order.startswith("inner")
+        return Format(tuple(reversed(ranks)), inward)
+
+    def rank(self, schema: RankSchema, place: Place, width: int) -> RankFormat:
+        for key, bits in (
+            ("metadata_word_bits", schema.metadata_word_bits),
+            ("payload_word_bits", schema.payload_word_bits),
+        ):
+            if bits is not None and width and bits > width:
+                raise (place / key).error(f"a word of {bits} bits is wider than a row of {width} bits")
+        flattened = tuple(
+            tuple(self.dimension(dimension, place / "flattened_rankIDs" / at) for dimension in several)
+            for at, several in enumerate(schema.flattened)
+        )
+        return RankFormat(schema.format, schema.metadata_word_bits, schema.payload_word_bits, flattened)
+
+    def dimension(self, name: str, place: Place) -> int:
+        if name not in self.problem.dimensions:
+            raise place.error(f"there is no dimension {name}; {nearest(name, self.problem.dimensions)}")
+        return self.problem.dimensions.index(name)
+
+    def feature(self, schema: FeatureSchema, place: Place) -> Feature:
+        options = [
+            (option.target, option.condition_on, place / "options" / at)
+            for at, option in enumerate(schema.options)
+        ]
+        if schema.target is not None and schema.condition_on:
+            options.append((schema.target, schema.condition_on, place))
+        if not options:
+            raise place.error(f"{schema.type} needs options: a target and what it is conditioned on")
+        conditions = tuple(self.condition(*option) for option in options)
+        if schema.type in ("skipping_spatial", "spatial_skipping"):
+            raise (place / "type").error(f"{schema.type} is not modelled; it should be gating or skipping")
+        return Feature(schema.type == "skipping", conditions)
+
+    def condition(self, target: str, leaders: list[str], place: Place) -> Condition:
+        follower = self.tensor(target, place / "target")
+        led = tuple(self.tensor(name, place / "condition_on" / at) for at, name in enumerate(leaders))
+        if follower in led:
+            raise (place / "condition_on").error(f"{target} cannot be conditioned on itself")
+        return Condition(follower, led)

@@ -1,0 +1,114 @@
+"""Where a report comes from: what the run was asked for, how it was sampled, by what, and on which host."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fiberscope.accelerators.sampling import Sample
+
+__all__ = ["PART", "Asked", "Environment", "Host", "Sampling", "Source", "is_none"]
+
+PART: Final = ConfigDict(defer_build=True, extra="forbid", frozen=True)  # of each part of a report
+
+
+def is_none(value: object) -> bool:
+    """Whether a key that few runs have is left out."""
+    return value is None
+
+
+class _Part(BaseModel):
+    model_config = PART
+
+
+class Asked(_Part):
+    """What a run was asked for, as it was given, so that it can be asked for again.
+
+    ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
+    are factors in their order or tensors by name, null where one was in memory; ``graph`` is the text of a
+    graph that no file had.
+    """
+
+    command: Literal["sim", "model", "analyze", "graph"]
+    machine: str
+    factors: tuple[str | None, ...] = ()
+    tensors: dict[str, str | None] = {}
+    settings: dict[str, Any] = {}
+    exact: bool = False
+    parts: dict[str, str] = {}
+    cycle_limit: int | None = None
+    histograms: bool = False
+    checked: bool = False
+    graph: str | None = None
+    chain: str | None = None
+    sample: Sample | None = Field(default=None, exclude_if=is_none)
+
+
+class Sampling(_Part):
+    """How a run was sampled; ``note`` says why not, of a run that was simulated in full.
+
+    ``fraction`` is of the cycles; ``half_width`` is that of the cycles' interval, as a fraction of them.
+    ``exact``, ``estimated`` and ``unavailable`` name the parts of the report that are so. ``traffic_ratio``
+    is simulated bytes over those of the functional pass, in the windows.
+    """
+
+    windows: int
+    window_cycles: int
+    strata: int
+    cycles_simulated: int
+    fraction: float
+    confidence: float
+    half_width: float
+    seed: int
+    traffic_ratio: float | None = None
+    exact: tuple[str, ...] = ()
+    estimated: tuple[str, ...] = ()
+    unavailable: tuple[str, ...] = ()
+    note: str = ""
+
+
+class Source(_Part):
+    """What a run was made by: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts
+    and what they import that is no library's.
+
+    ``path`` is the machine's as it was given, null of one that ships; ``commit`` is of the repository that it
+    is in, and ``changed`` whether any of the sources differs from that; null where there is none.
+    """
+
+    digest: str
+    modules: dict[str, str]
+    path: str | None = None
+    commit: str | None = None
+    changed: bool | None = None
+    asked: Asked
+
+
+class Environment(_Part):
+    """What a run was made with; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
+
+    python: str
+    numpy: str
+    scipy: str
+    compiled: bool
+    build: str | None
+
+
+class Host(_Part):
+    """The computer that ran the simulation.
+
+    ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``
+    that of the simulation alone, from which the speeds are. ``computes_per_host_cycle`` is multiplications
+    per cycle of one core at ``hertz``; null where the host does not tell its frequency. Ticks are null where
+    no components were simulated, multiplications where the problem has none.
+    """
+
+    seconds: float
+    simulation_seconds: float
+    ticks_per_second: float | None
+    cycles_per_second: float
+    multiplies_per_second: float | None
+    computes_per_host_cycle: float | None
+    hertz: float | None
+    peak_memory_bytes: int
+    compiled: bool
