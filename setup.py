@@ -66,7 +66,7 @@ def _typed() -> list[Path]:
     found = _of_pxd("modules")
     try:
         modules = found.Modules([Path()])
-        compiled = _of_pxd("needed").needed(modules, _names())
+        compiled = _of_pxd("module_dependencies").needed(modules, _names())
         _of_pxd("files").write(modules, compiled)
     except found.UnsupportedError as error:
         sys.exit(f"fiberscope: {error}")

@@ -71,7 +71,7 @@ def _mint_study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[objec
     from fiberscope.converters.mint import MINT
     from fiberscope.hw.rtl.tools.area import require, version
     from fiberscope.hw.rtl.tools.simulator import HdlError
-    from fiberscope.rtl.choice import one_line, rtl_blocks
+    from fiberscope.rtl.select_block import one_line, rtl_blocks
     from published.mint_tables import mint_tables
 
     if cases or options["parts"]:
@@ -111,7 +111,7 @@ def _shipped_mint(said: str, options: Mapping[str, Any]) -> MintParameters:
     """
     from fiberscope.accelerators.configuration import load
     from fiberscope.converters.mint import MINT
-    from fiberscope.rtl.choice import rtl_blocks
+    from fiberscope.rtl.select_block import rtl_blocks
 
     if options["parts"] or options["settings"]:
         raise InputError(f"{said} of machines as they ship: no --set and no --part")

@@ -13,8 +13,8 @@ import pytest
 from sources import copy_sources
 
 from fiberscope import accelerators
+from fiberscope.compiler.module_dependencies import needed
 from fiberscope.compiler.modules import MARK, Modules
-from fiberscope.compiler.needed import needed
 from fiberscope.sim import mode
 
 ROOT = Path(__file__).parent.parent

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from sources import tracked
 
-from fiberscope.compiler.declared import declarations
+from fiberscope.compiler.declarations import declarations
 from fiberscope.compiler.files import compiled_modules
 from fiberscope.compiler.modules import Module, Modules
 from fiberscope.sim import constants

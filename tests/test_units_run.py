@@ -18,8 +18,8 @@ from fiberscope import hw, simulate
 from fiberscope.accelerators.composition import Composition
 from fiberscope.models.graphs import Graph, compile_expression, read_gv, run
 from fiberscope.models.graphs.compiler.kernels import KERNELS
-from fiberscope.models.graphs.drawn import drawn
 from fiberscope.models.graphs.machine import GraphMachine
+from fiberscope.models.graphs.random_tensors import drawn
 from fiberscope.sim import Component, Kernel
 
 TESTS = Path(__file__).parent

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.own import file_of, is_path, run_file
+from fiberscope.accelerators.user_machines import file_of, is_path, run_file
 from fiberscope.workloads.errors import nearest
 
 if TYPE_CHECKING:

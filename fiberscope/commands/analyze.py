@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.commands.delivery import delivering
+from fiberscope.commands.option_groups import taking
+from fiberscope.commands.report_output import delivering
 from fiberscope.commands.run_options import Reported
-from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import STANDARD_OUTPUT
 
 __all__ = ["analyze"]

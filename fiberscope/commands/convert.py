@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from fiberscope.base.errors import InputError
+from fiberscope.commands.option_groups import flag, taking
 from fiberscope.commands.options import Matrix
 from fiberscope.commands.rtl_options import Folder, Simulator
 from fiberscope.commands.run_options import Simulated
-from fiberscope.commands.taking import flag, taking
 from fiberscope.results.report.files import matrices
 
 __all__ = ["convert"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.base.errors import InputError
+from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import Simulated, exit_code
-from fiberscope.commands.taking import taking
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.files import STANDARD_OUTPUT, operand_files, read_text
 
@@ -67,7 +67,7 @@ def debug(
 def _debugged(run: object, asked: Simulated, script: Path | None, lines: list[str] | None) -> int:
     """Run a session to its end, and write the report that is asked for."""
     from fiberscope.accelerators.user_parts import parse_parts
-    from fiberscope.commands.delivery import delivering
+    from fiberscope.commands.report_output import delivering
     from fiberscope.run.debug.session import Session
 
     names = ("histograms", "checked", "cycle_limit")

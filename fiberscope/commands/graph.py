@@ -21,9 +21,9 @@ from fiberscope.commands.graph_source import (
 )
 from fiberscope.commands.graph_verilog import export, rtl
 from fiberscope.commands.group import Group
+from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Exact
 from fiberscope.commands.run_options import Simulated
-from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def check(file: _File) -> None:
     from fiberscope.models.graphs.check import operands_of
     from fiberscope.models.graphs.expression import expressions_of
     from fiberscope.models.graphs.faults import Unreadable
-    from fiberscope.models.graphs.read import read_gv
+    from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.splits import split_lines
 
     read = read_gv(file)
@@ -163,9 +163,9 @@ def optimise(file: _File, rewrites: _Rewrites = "all", output: _Graph = None) ->
       fiberscope graph optimise examples/graphs/fig11_coiterate.gv --optimise locate -o located.gv
     """
     from fiberscope.models.graphs.check import check as check_graph
-    from fiberscope.models.graphs.read import read_gv
+    from fiberscope.models.graphs.gv_reader import read_gv
+    from fiberscope.models.graphs.gv_writer import write_gv
     from fiberscope.models.graphs.rewrites import rewrites_named, rewritten
-    from fiberscope.models.graphs.write import write_gv
 
     names, path = rewrites_named(rewrites), output or Path(f"{file.stem}_optimised.gv")
     check_outputs({"the graph rewritten": path}, {"the graph": file})
@@ -215,7 +215,7 @@ def _show_streams(report: Report | None) -> None:
 
 def _files(operands: dict[str, str]) -> dict[str, Path | None]:
     """The files of the operands, which no output may overwrite, by what they are called in a message."""
-    from fiberscope.models.graphs.published import is_published
+    from fiberscope.models.graphs.experiment_tensors import is_published
     from fiberscope.workloads import file_of
 
     return {

@@ -84,7 +84,7 @@ def compile_(
       fiberscope graph compile "X(i,j) = B(i,k) * C(k,j)" --format "X:ss,B:ss,C:ss" --order i,k,j -o ikj.gv
       fiberscope graph compile "x(i) = b(i) - C(i,j) * d(j)" --format "x:s,b:s,C:ss,d:s" --show cin
     """
-    from fiberscope.models.graphs.write import write_gv
+    from fiberscope.models.graphs.gv_writer import write_gv
 
     check_outputs({"the graph": output, "the file of --json": json}, {})
     operands = tensors_by_name(tensors)

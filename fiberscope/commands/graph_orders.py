@@ -62,7 +62,7 @@ def cascade(specification: _Specification, settings: Settings = None, output: _O
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.models.graphs.compiler.cascades import graph_of_cascade
-    from fiberscope.models.graphs.write import write_gv
+    from fiberscope.models.graphs.gv_writer import write_gv
     from fiberscope.models.trace.api import specified
 
     path = output or Path(f"{Path(specification).stem}.gv")

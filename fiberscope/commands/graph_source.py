@@ -85,8 +85,8 @@ def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str
     Raises:
         InputError: as of ``graph_of``, or it cannot be read.
     """
+    from fiberscope.models.graphs.gv_reader import read_gv
     from fiberscope.models.graphs.netlist import Graph
-    from fiberscope.models.graphs.read import read_gv
 
     graph, file = graph_of(source, formats, order), file_of_graph(source)
     return "graph" if file is None else file.stem, graph if isinstance(graph, Graph) else read_gv(graph)

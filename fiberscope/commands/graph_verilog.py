@@ -78,14 +78,14 @@ def rtl(
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import show
-    from fiberscope.rtl.choice import in_one_line, rtl_blocks
+    from fiberscope.rtl.select_block import in_one_line, rtl_blocks
 
     name, graph = named_graph(source, formats, order)
     rtl_blocks()
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.models.graphs.cosim import area_table, cosimulated
-    from fiberscope.models.graphs.drawn import drawn
     from fiberscope.models.graphs.execution import configured
+    from fiberscope.models.graphs.random_tensors import drawn
 
     asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     sizes = {"value_bits": value_bits, "points": points}

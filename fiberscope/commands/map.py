@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Json, Quiet
+from fiberscope.commands.report_output import delivering
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
 if TYPE_CHECKING:

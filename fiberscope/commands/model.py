@@ -10,9 +10,9 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_matrix
-from fiberscope.commands.delivery import delivering
+from fiberscope.commands.option_groups import taking
+from fiberscope.commands.report_output import delivering
 from fiberscope.commands.run_options import Reported, exit_code
-from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:

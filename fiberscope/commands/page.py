@@ -9,7 +9,7 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
-from fiberscope.results.report.remote import address_of
+from fiberscope.results.report.remote_files import address_of
 
 if TYPE_CHECKING:
     from typing import Any

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.commands.delivery import delivering
 from fiberscope.commands.options import Json, Quiet
+from fiberscope.commands.report_output import delivering
 from fiberscope.commands.run_options import exit_code
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 

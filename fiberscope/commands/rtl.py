@@ -14,6 +14,7 @@ import typer
 from fiberscope.accelerators import names
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.group import Group
+from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Accelerator, Operands, Settings
 from fiberscope.commands.rtl_area import area_of_machine
 from fiberscope.commands.rtl_bench import bench
@@ -24,15 +25,14 @@ from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, ValueBits
 from fiberscope.commands.rtl_power import power
 from fiberscope.commands.run_options import Waves
-from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import check_outputs
-from fiberscope.rtl.choice import in_one_line, named, one_line, rtl_blocks
+from fiberscope.rtl.select_block import in_one_line, named, one_line, rtl_blocks
 from fiberscope.run.find_machine import is_machine, specification_of
 
 if TYPE_CHECKING:
     from fiberscope.results.recording.waveform import Waveform
+    from fiberscope.rtl.cosim_request import Loop
     from fiberscope.rtl.loop import Outcome
-    from fiberscope.rtl.order import Loop
 
 __all__ = ["compared", "ordered", "rtl"]
 
@@ -312,8 +312,8 @@ def compared(order: Loop, simulator: str, output: Path) -> int:
 def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
-    from fiberscope.rtl.order import Loop, verilog_of
-    from fiberscope.rtl.places import ALL, MACHINE
+    from fiberscope.rtl.cosim_request import Loop, verilog_of
+    from fiberscope.rtl.substitution import ALL, MACHINE
 
     for name in names:
         if name not in (ALL, MACHINE):
@@ -341,7 +341,7 @@ def _said(outcome: Outcome) -> int:
     """Print how RTL compares with the component; gives the exit code."""
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
-    from fiberscope.rtl.exercised import exercise_lines
+    from fiberscope.rtl.exercise_coverage import exercise_lines
 
     for at, exercise in outcome.exercised.items():
         for line in exercise_lines(at, exercise, outcome.rtl.components[at]):

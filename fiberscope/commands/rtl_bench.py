@@ -11,7 +11,7 @@ import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.rtl_options import Folder, HdlSimulator, Numbers
-from fiberscope.rtl.choice import in_one_line, named, one_line
+from fiberscope.rtl.select_block import in_one_line, named, one_line
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -47,7 +47,7 @@ def bench(
       fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
     """
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
-    from fiberscope.rtl.own import try_bench, try_machine
+    from fiberscope.rtl.user_bench import try_bench, try_machine
 
     texts = settings or []
     if _is_machine(block, dut, matrix):
@@ -75,7 +75,7 @@ def bench(
 def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
     """Whether what is under test is a whole machine; refuses what is neither that nor a block's device."""
     from fiberscope import accelerators
-    from fiberscope.rtl.own import DEVICES
+    from fiberscope.rtl.user_bench import DEVICES
     from fiberscope.workloads.errors import nearest
 
     if dut in DEVICES:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import make_folder, write_text
-from fiberscope.rtl.choice import one_line
+from fiberscope.rtl.select_block import one_line
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.graph_source import tensors_by_name
-from fiberscope.rtl.choice import in_one_line, rtl_blocks
+from fiberscope.rtl.select_block import in_one_line, rtl_blocks
 
 __all__ = ["export_leaf"]
 
@@ -36,7 +36,7 @@ def export_leaf(
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER
     from fiberscope.results.report.files import make_folder
-    from fiberscope.rtl.leaf import PYRTL, LeafOrder, check, drawn, export
+    from fiberscope.rtl.element_export import PYRTL, LeafOrder, check, drawn, export
 
     make_folder(folder)
     asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}

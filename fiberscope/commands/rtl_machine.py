@@ -21,10 +21,10 @@ def export_machine(
         InputError: for what the user can put right.
     """
     from fiberscope.results.report.files import make_folder
-    from fiberscope.rtl.choice import rtl_blocks
-    from fiberscope.rtl.order import Loop
-    from fiberscope.rtl.places import MACHINE
-    from fiberscope.rtl.whole import export
+    from fiberscope.rtl.cosim_request import Loop
+    from fiberscope.rtl.machine_module import export
+    from fiberscope.rtl.select_block import rtl_blocks
+    from fiberscope.rtl.substitution import MACHINE
 
     rtl_blocks()
     make_folder(folder)

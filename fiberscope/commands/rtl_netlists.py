@@ -36,10 +36,10 @@ def netlists(machines: _Machines, settings: Settings = None, write: _Write = Non
       fiberscope rtl netlists gamma --set pe.radix=32
     """
     from fiberscope.accelerators.configuration import parse_settings, values
-    from fiberscope.results.costs.book import read_book
+    from fiberscope.results.costs.cost_file import read_book
     from fiberscope.results.costs.netlists import own_table
     from fiberscope.results.costs.prices import calls
-    from fiberscope.rtl.choice import rtl_blocks
+    from fiberscope.rtl.select_block import rtl_blocks
     from fiberscope.run.configure import resolve_run
     from fiberscope.run.find_machine import find
 

@@ -18,13 +18,13 @@ from fiberscope.commands.progress import watched
 from fiberscope.commands.rtl_options import Folder
 from fiberscope.results.costs.netlists import LIBRARY
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.rtl.choice import in_one_line, named, one_line, rtl_blocks
+from fiberscope.rtl.select_block import in_one_line, named, one_line, rtl_blocks
 from fiberscope.run.find_machine import is_machine
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
     from fiberscope.hw.rtl.kit.parameters import Parameters
-    from fiberscope.rtl.order import Loop
+    from fiberscope.rtl.cosim_request import Loop
 
 __all__ = ["power"]
 
@@ -157,9 +157,9 @@ def _of_machine(
 ) -> None:
     """Measure a machine by its parts and print a table, or write it as JSON too (- for here alone)."""
     from fiberscope.base.operand_arguments import a_and_b
+    from fiberscope.rtl.cosim_request import Loop
     from fiberscope.rtl.machine_power import measure_machine, power_document, said_of_machine
-    from fiberscope.rtl.order import Loop
-    from fiberscope.rtl.places import MACHINE
+    from fiberscope.rtl.substitution import MACHINE
 
     if not operands:
         raise InputError(f"{machine}: say on which matrix it runs")
@@ -182,7 +182,7 @@ def _order(
 ) -> Loop | None:
     """The run of an accelerator that is asked for, None if the block is to run alone."""
     from fiberscope.base.operand_arguments import a_and_b
-    from fiberscope.rtl.order import Loop
+    from fiberscope.rtl.cosim_request import Loop
 
     if accelerator is None:
         return None

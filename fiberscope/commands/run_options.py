@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from fiberscope.base.errors import INTERRUPTED, InputError
-from fiberscope.commands.delivery import delivering
+from fiberscope.commands.option_groups import Needs, Options
 from fiberscope.commands.options import Config, Exact, Json, Parts, Quiet, Settings
-from fiberscope.commands.taking import Needs, Options
+from fiberscope.commands.report_output import delivering
 from fiberscope.commands.waveform_size import sized
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 

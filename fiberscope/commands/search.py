@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
+from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Accelerator
 from fiberscope.commands.sweep import Placed
-from fiberscope.commands.taking import taking
 
 if TYPE_CHECKING:
     from fiberscope.explore.sweeps.search import Search
@@ -94,7 +94,7 @@ def search(
     from fiberscope.explore.sweeps.point import Point
     from fiberscope.explore.sweeps.runner import Limits
     from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
-    from fiberscope.explore.sweeps.search_shown import drawn
+    from fiberscope.explore.sweeps.search_plot import drawn
     from fiberscope.results.report.pictures import check_picture, save_figure
     from fiberscope.results.store import Store
 

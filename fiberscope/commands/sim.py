@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
+from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import Simulated
-from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import operand_files
 
 if TYPE_CHECKING:

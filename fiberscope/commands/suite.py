@@ -9,9 +9,9 @@ import typer
 
 from fiberscope.base.errors import POINTS_FAILED
 from fiberscope.commands.completion import complete_accelerator
+from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Markdown
 from fiberscope.commands.sweep import Placed
-from fiberscope.commands.taking import taking
 from fiberscope.results.report.files import check_outputs, write_text
 
 __all__ = ["suite"]
@@ -71,7 +71,7 @@ def suite(
     check_outputs({"--plot": plot, "--csv": csv}, {"the list": workloads})
     from fiberscope.commands.output import show
     from fiberscope.explore.sweeps.suite import suite as run_suite
-    from fiberscope.explore.sweeps.suite_shown import drawn, failures, table
+    from fiberscope.explore.sweeps.suite_views import drawn, failures, table
     from fiberscope.results.report.pictures import check_picture, save_figure
     from fiberscope.results.report.surrogates import footnote
 

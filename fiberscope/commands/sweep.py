@@ -9,8 +9,8 @@ import typer
 
 from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
+from fiberscope.commands.option_groups import Options, taking
 from fiberscope.commands.options import Config, Exact, Quiet, Settings
-from fiberscope.commands.taking import Options, taking
 from fiberscope.results.report.surrogates import footnote
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ class _SizeWatch:
     """Looks at the file that is being made whenever there is news of the simulation."""
 
     def __init__(self, tell: Progress, waveform: Waveform) -> None:
-        from fiberscope.sim.partial import partial
+        from fiberscope.sim.partial_files import partial
 
         self._tell, self._path, self._making = tell, waveform.path, partial(waveform.path)
         self._stage = Stage(SIMULATING, 0)

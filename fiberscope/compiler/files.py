@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fiberscope.compiler.declared import declarations
+from fiberscope.compiler.declarations import declarations
 from fiberscope.compiler.modules import WRITTEN, Module, Modules
 
 __all__ = ["compiled_modules", "write"]

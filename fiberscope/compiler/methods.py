@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from fiberscope.compiler.hand import Function
+from fiberscope.compiler.handwritten_pxd import Function
 from fiberscope.compiler.types import OBJECT, Types
 
 HOOKS = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.compiler.modules import Module, Modules
 
 if TYPE_CHECKING:
-    from fiberscope.compiler.declared import Generator
-    from fiberscope.compiler.hand import Declared
+    from fiberscope.compiler.declarations import Generator
+    from fiberscope.compiler.handwritten_pxd import Declared
 
 OBJECT = "object"
 PLAIN = {

@@ -17,14 +17,14 @@ from functools import cached_property
 from pathlib import Path
 
 from fiberscope.accelerators.module_cache import SUFFIX, digest, library, note, room
-from fiberscope.accelerators.own import file_of, package_name
+from fiberscope.accelerators.user_machines import file_of, package_name
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
 from fiberscope.compiler.compiler import lacking
-from fiberscope.compiler.declared import declarations as declared
+from fiberscope.compiler.declarations import declarations as declared
 from fiberscope.compiler.files import compiled_modules
+from fiberscope.compiler.module_dependencies import needed
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
-from fiberscope.compiler.needed import needed
 
 __all__ = ["build", "declarations"]
 

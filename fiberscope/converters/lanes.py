@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from fiberscope.converters.arrays import MASK_BITS
+from fiberscope.converters.bypass import Join, Peel
 from fiberscope.converters.counting import Control, Drain, Ends, Selector
 from fiberscope.converters.job import Job, run_of
 from fiberscope.converters.moves import PACK, PASS, PIPE
 from fiberscope.converters.recipes import DEFAULT_INPUT, DEFAULT_OUTPUT, Edge, Recipe, kind_of
-from fiberscope.converters.rests import Join, Peel
 from fiberscope.converters.rows import Bits, Collector, Former, Increment, Steps
 from fiberscope.converters.together import Together
 from fiberscope.hw.lanes import divider, position_multiplier, prefix_sum

@@ -94,8 +94,8 @@ def _graph(report: Report) -> tuple[Graph, dict[str, str]]:
         InputError: its file is gone, or is another graph's.
     """
     from fiberscope.models.graphs.draw import drawing_of  # noqa: PLC0415  (most runs are of no graph)
+    from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv  # noqa: PLC0415
     from fiberscope.models.graphs.machine import block_names  # noqa: PLC0415
-    from fiberscope.models.graphs.read import graph_from_text, read_gv  # noqa: PLC0415
 
     if report.source is None:
         raise InputError("the report does not say of which graph it is")

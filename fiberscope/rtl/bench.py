@@ -14,8 +14,8 @@ from cocotb.triggers import Timer
 from fiberscope.hw.rtl.tools.cocotb_backend import SETTLE, CocotbBackend
 from fiberscope.hw.rtl.tools.harness import prefix
 from fiberscope.hw.rtl.tools.hdl import read_order
-from fiberscope.rtl.places import Place
 from fiberscope.rtl.runs import simulate_in_bench
+from fiberscope.rtl.substitution import Place
 from fiberscope.sim.interrupt import TERMINATIONS, interrupt_elsewhere
 
 

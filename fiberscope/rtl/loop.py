@@ -20,9 +20,8 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.numbers import leaves
 from fiberscope.results.report.parts import CIRCUMSTANCES
-from fiberscope.rtl import whole
-from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import ALL, MACHINE, Maker, Place, choose, makers, outermost
+from fiberscope.rtl import machine_module
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.reference_process import ReferenceProcess, TooLongError
 from fiberscope.rtl.runs import (
     RESULTS,
@@ -35,6 +34,7 @@ from fiberscope.rtl.runs import (
     simulated,
     verilated,
 )
+from fiberscope.rtl.substitution import ALL, MACHINE, Maker, Place, choose, makers, outermost
 from fiberscope.sim import SimulationError
 from fiberscope.workloads.errors import nearest
 
@@ -144,7 +144,7 @@ def locate(loop: Loop) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
     """
     start = replace(loop, waveform=None, lock_step=False, cycle_limit=1)  # ends once the parts are made
     if loop.blocks == (MACHINE,):
-        whole.whole_of(loop.accelerator)
+        machine_module.whole_of(loop.accelerator)
         simulated(start, {})
         return (), {}
     noted = makers(loop.accelerator, loop.blocks, {})
@@ -194,7 +194,8 @@ class _Attempt:
             finished(rtl)
         except FailedRunError as failed:
             self.component.report()  # what goes wrong without RTL is none of its faults
-            at = ", ".join(place.at for place in self.places) or f"{self.loop.accelerator}.{whole.MODULE}"
+            everywhere = f"{self.loop.accelerator}.{machine_module.MODULE}"
+            at = ", ".join(place.at for place in self.places) or everywhere
             message = f"with RTL at {at}: {failed}; {self._parted()}"
             raise FailedLoopError(message, failed.report, self._files(folder)) from failed
         parted = next((exercise.parted for exercise in exercised.values() if exercise.parted), None)
@@ -216,10 +217,10 @@ class _Attempt:
     def _run_whole(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
         """The run with the machine as one module."""
         if self.simulator == PYRTL:
-            return self._limited(loop, partial(whole.in_pyrtl, recorder))
+            return self._limited(loop, partial(machine_module.in_pyrtl, recorder))
         if self.simulator == Verilator.name:
-            return self._limited(loop, partial(whole.verilated, folder, recorder))
-        return whole.in_hdl(replace(loop, cycle_limit=self.component.limit), self.simulator, folder)
+            return self._limited(loop, partial(machine_module.verilated, folder, recorder))
+        return machine_module.in_hdl(replace(loop, cycle_limit=self.component.limit), self.simulator, folder)
 
     def _limited(self, loop: Loop, simulate: Callable[[Loop, Progress | None], Run]) -> Run:
         """The run with RTL in this process; again up to the limit, if it goes on behind it."""

@@ -23,16 +23,16 @@ from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
-from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.cost_file import read_book
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, own_table
 from fiberscope.results.costs.prices import TABLES_NM, Prices
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.report.costs import prices_of
-from fiberscope.rtl.choice import one_line
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.netlists import Module, module_of, remake
-from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import ALL, Maker, Place, choose, makers, outermost
 from fiberscope.rtl.runs import simulated
+from fiberscope.rtl.select_block import one_line
+from fiberscope.rtl.substitution import ALL, Maker, Place, choose, makers, outermost
 from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name

@@ -1,12 +1,12 @@
-"""Runs in an HDL simulator: a bench that serves the memory of a machine; see ``fiberscope.rtl.own``."""
+"""Serves the memory of a machine in a bench of an HDL simulator; see ``fiberscope.rtl.user_bench``."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
 
-from fiberscope.hw.rtl.tools.accompanied import Accompanied
 from fiberscope.hw.rtl.tools.hdl import read_order
+from fiberscope.hw.rtl.tools.user_tests import Accompanied
 from fiberscope.rtl.machine_model import MachineModel, machine_interface
 
 ORDER = read_order()

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
 from fiberscope.run.find_machine import find
 from fiberscope.sim import Component, Kernel
-from fiberscope.sim.standstill import blocked_by
+from fiberscope.sim.deadlock import blocked_by
 from fiberscope.workloads import Problem
 
 __all__ = ["MachineModel", "check_operand", "machine_interface"]

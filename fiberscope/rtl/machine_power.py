@@ -20,25 +20,25 @@ from fiberscope.base.progress import Progress, nobody
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
 from fiberscope.hw.rtl.kit.composition import Composition, Part
+from fiberscope.hw.rtl.kit.machine_module import SeatKernel
 from fiberscope.hw.rtl.kit.sram import srams
-from fiberscope.hw.rtl.kit.whole import SeatKernel
 from fiberscope.hw.rtl.tools import sta
 from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.sram_table import access_pj
-from fiberscope.results.costs.bill import CHANNELS as MEMORY
-from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.cost_file import read_book
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
 from fiberscope.results.costs.prices import TABLES_NM, TABLES_VOLTS
+from fiberscope.results.costs.run_costs import CHANNELS as MEMORY
 from fiberscope.results.costs.scaling import energy_factor
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.document import Report
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.loop import compare
 from fiberscope.rtl.machine_area import CHANNELS, modules
-from fiberscope.rtl.order import Loop
+from fiberscope.rtl.machine_module import composed
 from fiberscope.rtl.power import accesses, check_simulator, tools
-from fiberscope.rtl.whole import composed
 from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name

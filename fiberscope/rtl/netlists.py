@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.tools.area import cells_of, library, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, Netlist, call_of, read_netlists
 from fiberscope.results.report.files import make_folder, write_text
-from fiberscope.rtl.choice import named, one_line
+from fiberscope.rtl.select_block import named, one_line
 
 __all__ = ["Module", "called", "module_of", "remake"]
 

@@ -31,9 +31,9 @@ from fiberscope.hw.rtl.tools.sram_table import access_pj
 from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.files import write_text
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.loop import PYRTL, compare, locate
-from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import Place
+from fiberscope.rtl.substitution import Place
 from fiberscope.sim.testing import run_block
 
 __all__ = [

@@ -26,8 +26,8 @@ from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
-from fiberscope.rtl.order import Loop, machine
-from fiberscope.rtl.places import Place, makers
+from fiberscope.rtl.cosim_request import Loop, machine
+from fiberscope.rtl.substitution import Place, makers
 from fiberscope.rtl.units import units
 from fiberscope.run.api import simulate
 from fiberscope.sim import Component, SimulationError

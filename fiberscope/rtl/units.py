@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fiberscope import accelerators
-from fiberscope.accelerators.own import file_of, is_path, run_file
+from fiberscope.accelerators.user_machines import file_of, is_path, run_file
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.block import RtlBlock
 

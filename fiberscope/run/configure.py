@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.full_operands import compressed, lies_dense
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.accelerators.own import file_of, is_path
 from fiberscope.accelerators.problem_settings import ProblemMaker, configure
+from fiberscope.accelerators.user_machines import file_of, is_path
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.machines import with_tiles

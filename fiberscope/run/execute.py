@@ -35,7 +35,7 @@ from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import Asked, Source
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fiberscope import accelerators
-from fiberscope.accelerators import own
+from fiberscope.accelerators import user_machines
 from fiberscope.models.from_spec import PREFIX
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def is_machine(name: str) -> bool:
     """Whether a name is one of a machine, there or not, and not that of a matrix."""
     if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
         return True
-    if own.is_path(name):
+    if user_machines.is_path(name):
         return not os.path.isfile(name)
     return name in accelerators.installed()
 

@@ -80,7 +80,7 @@ def _asked_again(before: Report, asked: Asked) -> tuple[Run, dict[str, Any]]:
     if asked.parts:
         options["parts"] = parse_parts([f"{name}={place}" for name, place in asked.parts.items()])
     if asked.graph is not None:
-        from fiberscope.models.graphs.read import graph_from_text  # noqa: PLC0415  (it takes time to load)
+        from fiberscope.models.graphs.gv_reader import graph_from_text  # noqa: PLC0415  (it takes time to load)
 
         machine: object = graph_from_text(asked.graph)
     else:

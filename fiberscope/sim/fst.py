@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.partial import Partial, remove_abandoned
+from fiberscope.sim.partial_files import Partial, remove_abandoned
 
 ENDING = ".fst"
 CONVERTER = "vcd2fst"

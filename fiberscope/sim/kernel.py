@@ -12,14 +12,14 @@ from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.component import Component, clock_of
-from fiberscope.sim.connect import Wiring, check_told
 from fiberscope.sim.constants import CHUNK, FAR, IDLE, INTERRUPTED, LIMIT, NEVER, QUIET, STOPPED
-from fiberscope.sim.deferring import Deferring, let_defer, settle
+from fiberscope.sim.deadlock import Standstill
+from fiberscope.sim.deferral import Deferring, let_defer, settle
 from fiberscope.sim.errors import SimulationError, name_place, refused_wake
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.overrides import refuse_overrides
-from fiberscope.sim.standstill import Standstill
 from fiberscope.sim.statistics import ComponentStatistics, Run, statistics_of
+from fiberscope.sim.wiring import Wiring, check_told
 
 if TYPE_CHECKING:
     from fiberscope.sim.trace import Tracer

@@ -14,7 +14,7 @@ from vcd.gtkw import GTKWColor, GTKWFlag, GTKWSave
 
 from fiberscope.sim.landmark import Landmark, part_of
 from fiberscope.sim.names import family_name
-from fiberscope.sim.partial import replacing
+from fiberscope.sim.partial_files import replacing
 from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import COLOURED, ROW_BITS, STATE, Variable, Waveform
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fiberscope.sim.component import Component
-from fiberscope.sim.connect import Wiring
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
+from fiberscope.sim.wiring import Wiring
 
 
 @dataclass(frozen=True)

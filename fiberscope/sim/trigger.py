@@ -30,13 +30,13 @@ from typing import NamedTuple
 
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
-from fiberscope.sim.connect import Wiring
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.names import nearest
 from fiberscope.sim.protocol import WORDS
 from fiberscope.sim.scopes import choose
+from fiberscope.sim.wiring import Wiring
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,

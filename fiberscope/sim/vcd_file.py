@@ -14,7 +14,7 @@ from vcd.writer import Variable as Output
 
 from fiberscope.sim import fst
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.partial import Partial, remove_abandoned
+from fiberscope.sim.partial_files import Partial, remove_abandoned
 from fiberscope.sim.waveform import COLOURED, ROW_BITS, Variable
 
 COARSEST, FINEST = 2, -15  # timescales of a VCD file, as powers of ten of a second: 100 s to 1 fs

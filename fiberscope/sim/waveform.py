@@ -10,10 +10,10 @@ from typing import Literal
 
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Signal
-from fiberscope.sim.connect import Wiring
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.probe import Probe, Probes
 from fiberscope.sim.scopes import choose
+from fiberscope.sim.wiring import Wiring
 
 STATE = "state"  # the signal that every component has: what its cycles count as
 OCCUPANCY_BITS = 32

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from fiberscope.workloads.decompression_limit import check_members
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.foreign_content import check_file
 from fiberscope.workloads.narrow_floats import NARROW, decode_narrow
 from fiberscope.workloads.sparse_layouts import decode, layout_of
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.unpacked import check_members
 
 __all__ = ["array_in", "named_array", "read_array"]
 

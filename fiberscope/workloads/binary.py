@@ -11,12 +11,12 @@ from typing import BinaryIO
 import numpy as np
 
 from fiberscope.workloads.canonical import CsrArray, check_shape
+from fiberscope.workloads.decompression_limit import check_deflated, check_members
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.matlab_file import read_matlab
 from fiberscope.workloads.sparse_layouts import SPARSE_ARRAYS, decode, layout_of
 from fiberscope.workloads.suffixes import MATLAB
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.unpacked import check_deflated, check_members
 
 __all__ = ["read_binary"]
 

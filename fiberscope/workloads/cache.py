@@ -14,11 +14,11 @@ import tarfile
 import zlib
 from pathlib import Path
 
+from fiberscope.workloads.decompression_limit import check_unpacked
 from fiberscope.workloads.download import DownloadError, Progress, download, file_digest
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.registry import Entry
 from fiberscope.workloads.suffixes import SUFFIXES
-from fiberscope.workloads.unpacked import check_unpacked
 
 __all__ = [
     "arrived",

@@ -24,10 +24,10 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from fiberscope.workloads.canonical import Values
+from fiberscope.workloads.decompression_limit import Unpacked
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.foreign_content import BEGINNING, check_content
 from fiberscope.workloads.number_lines import COMPILED, NumberLines
-from fiberscope.workloads.unpacked import Unpacked
 
 __all__ = ["Block", "Grammar", "first_entry", "opened", "read_line", "scan", "too_long"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fiberscope.workloads.canonical import Integers, Values
-from fiberscope.workloads.joins import Joins
+from fiberscope.workloads.edge_swaps import Joins
 
 __all__ = ["Nodes", "directed", "undirected"]
 

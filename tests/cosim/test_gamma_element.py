@@ -9,9 +9,9 @@ from whole_matrices import SMALL, written
 
 from fiberscope import cli
 from fiberscope.hw.rtl.tools.hdl import Bench, FailedBenchError, run
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.loop import compare
-from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import ALL, MACHINE
+from fiberscope.rtl.substitution import ALL, MACHINE
 
 
 def test_its_verilog_is_the_event_model(simulator, tmp_path):

@@ -11,7 +11,7 @@ from fiberscope import cli
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.ports import check_ports
-from fiberscope.rtl import own
+from fiberscope.rtl import user_bench
 
 BENCH = Path(__file__).parents[2] / "examples" / "merger_bench.py"
 
@@ -31,7 +31,7 @@ def test_model_and_rtl_are_the_same_in_every_cycle(simulator, tmp_path, capsys):
 
 
 def test_planted_rtl_of_other_timing_is_told_by_its_first_token(simulator, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(own, "registered", partial(registered, capacity=3))
+    monkeypatch.setattr(user_bench, "registered", partial(registered, capacity=3))
     assert bench("--dut", "both", "--sim", simulator, folder=tmp_path) == 3
     told = capsys.readouterr().out.splitlines()[1]
     assert told.startswith("DIFFERENT in fibers_leave_in_order, token ")
@@ -51,7 +51,8 @@ def test_lanes_that_a_mask_leaves_out_are_not_compared(simulator, tmp_path, caps
 def told(*lanes, cycle=4, port="sums"):
     """How a transfer of these lanes differs from one of three."""
     of_model = [5, "sums", [{"value": 1}, None, {"value": 3}]]
-    outcome = own.Outcome(1, {"model": {"test": [of_model]}, "rtl": {"test": [[cycle, port, list(lanes)]]}})
+    of_rtl = [cycle, port, list(lanes)]
+    outcome = user_bench.Outcome(1, {"model": {"test": [of_model]}, "rtl": {"test": [of_rtl]}})
     return list(outcome.differences())
 
 
@@ -73,7 +74,7 @@ def test_a_difference_is_told_by_the_lanes_that_differ():
 
 def test_of_many_lanes_that_differ_four_are_told():
     one, other = ([[0, "sums", [{"value": number}] * 128]] for number in (1, 2))
-    (line,) = own.Outcome(1, {"model": {"test": one}, "rtl": {"test": other}}).differences()
+    (line,) = user_bench.Outcome(1, {"model": {"test": one}, "rtl": {"test": other}}).differences()
     assert line.count("lane ") == 8
     assert line.count("; 124 more lanes at sums in cycle 0") == 2
 

@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from fiberscope.cli import app
+from fiberscope.commands.option_groups import Needs, declared, flag
 from fiberscope.commands.run_options import Reported, Simulated
-from fiberscope.commands.taking import Needs, declared, flag
 
 PAGE = Path(__file__).parents[2] / "docs" / "options.md"
 START = "<!-- options: written by tests/docs/test_options.py -->\n"

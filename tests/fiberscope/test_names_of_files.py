@@ -12,7 +12,7 @@ import pytest
 from fiberscope import cli
 from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.files import write_bytes
-from fiberscope.sim.partial import partial, replacing
+from fiberscope.sim.partial_files import partial, replacing
 
 ROOT = Path(__file__).parents[2]
 MATRIX = "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 1 1\n2 3 4\n3 2 2\n"

@@ -8,7 +8,7 @@ from fiberscope import cli
 from fiberscope.commands import waveform_size
 from fiberscope.commands.waveform_size import sized
 from fiberscope.run.api import Waveform
-from fiberscope.sim.partial import partial
+from fiberscope.sim.partial_files import partial
 
 MIB = 1 << 20
 

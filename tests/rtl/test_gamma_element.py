@@ -16,9 +16,9 @@ from fiberscope.hw.fibers.tasks_rtl import Elements
 from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.rtl.kit.trees import lowest
 from fiberscope.results.errors import FailedRunError
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.loop import PYRTL, compare
-from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import ALL
+from fiberscope.rtl.substitution import ALL
 
 # Others than the small machine's, and what they are there for.
 MACHINES = {

@@ -5,13 +5,13 @@ import re
 import pytest
 from whole_matrices import SMALL, written
 
-from fiberscope.accelerators.gamma import whole_rtl
+from fiberscope.accelerators.gamma import machine_rtl
 from fiberscope.base.errors import InputError
-from fiberscope.hw.rtl.kit import whole as kit
+from fiberscope.hw.rtl.kit import machine_module as kit
 from fiberscope.results.errors import FailedRunError
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.loop import PYRTL, compare
-from fiberscope.rtl.order import Loop
-from fiberscope.rtl.places import MACHINE
+from fiberscope.rtl.substitution import MACHINE
 
 SETTINGS = (*SMALL, "memory.channels=2", "fibercache.size=4KiB")
 SIMPLE = ("pe.radix=3", "fibercache.banks=1", "memory.channels=1")
@@ -41,9 +41,9 @@ def test_it_is_the_event_model_and_makes_the_product(seed, settings, tmp_path):
 
 
 def test_planted_lines_of_memory_that_are_wrong_make_the_product_wrong(tmp_path, monkeypatch):
-    operands = whole_rtl.operands
+    operands = machine_rtl.operands
     monkeypatch.setattr(
-        whole_rtl, "operands", lambda *given: {at: line ^ 1 << 32 for at, line in operands(*given).items()}
+        machine_rtl, "operands", lambda *given: {at: line ^ 1 << 32 for at, line in operands(*given).items()}
     )
     with pytest.raises(FailedRunError, match=r"with RTL at gamma\.top: the machine's product is wrong"):
         compared(tmp_path, written(tmp_path, 10, 10, 0.3), *SIMPLE)
@@ -66,7 +66,7 @@ def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypat
 
 
 def test_planted_what_networks_do_not_carry_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole_rtl, "ARRAY", "none")
+    monkeypatch.setattr(machine_rtl, "ARRAY", "none")
     with pytest.raises(InputError, match=r"gamma: .*a channel changes no width"):
         compared(tmp_path, written(tmp_path, 10, 10, 0.3), *SIMPLE)
 

@@ -3,8 +3,8 @@
 import pytest
 from whole_matrices import SMALL, written
 
+from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.loop import compare
-from fiberscope.rtl.order import Loop
 
 BLOCKS = ("pe", "scheduler", "crossbar", "page_allocator", "bank")
 FEW = ("fibercache.misses=4", "fibercache.targets=8", "memory.channels=2", "scheduler.stream_lines=16")

@@ -5,7 +5,7 @@ import re
 import pytest
 from scripted import Gate, Scripted, Stuck, machine
 
-from fiberscope.sim import ANY, DeadlockError, Output, standstill
+from fiberscope.sim import ANY, DeadlockError, Output, deadlock
 from fiberscope.sim.testing import StreamSink, StreamSource, check_accounting, data_tokens
 
 
@@ -48,7 +48,7 @@ def stuck_gate(**parts):
 
 @pytest.mark.parametrize("apart", [1, 3900])
 def test_a_part_that_never_sleeps_does_not_hide_a_deadlock(apart, monkeypatch):
-    monkeypatch.setattr(standstill, "STEPS_A_LOOK", 1 << 15)
+    monkeypatch.setattr(deadlock, "STEPS_A_LOOK", 1 << 15)
     kernel = stuck_gate(poller=Scripted("poller", lambda self, now: self.busy(now + apart)))
     error = deadlocked(kernel)
     stood = re.match(r"deadlock at cycle \d+: no token has moved for ([\d,]+) time steps, yet", str(error))
@@ -87,7 +87,7 @@ def test_one_long_wait_is_no_deadlock():
 
 
 def test_work_that_takes_long_is_no_deadlock_while_nobody_waits(monkeypatch):
-    monkeypatch.setattr(standstill, "STEPS_A_LOOK", 1 << 15)
+    monkeypatch.setattr(deadlock, "STEPS_A_LOOK", 1 << 15)
     length = 5 << 15
     kernel = machine(
         Scripted("worker", lambda self, now: self.busy(now + 1) if now < length else self.idle())
@@ -96,7 +96,7 @@ def test_work_that_takes_long_is_no_deadlock_while_nobody_waits(monkeypatch):
 
 
 def test_tokens_that_move_now_and_then_are_no_deadlock(monkeypatch):
-    monkeypatch.setattr(standstill, "STEPS_A_LOOK", 1 << 15)
+    monkeypatch.setattr(deadlock, "STEPS_A_LOOK", 1 << 15)
     gaps = 1 << 14
     source, sink = StreamSource("source", data_tokens(range(9)), (gaps,)), StreamSink("sink")
     poller = Scripted("poller", lambda self, now: self.busy(now + 1) if now < 9 * gaps else self.idle())

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from fiberscope.sim import NEVER, Component, Kernel
-from fiberscope.sim.deferring import Deferring
+from fiberscope.sim.deferral import Deferring
 
 
 class LazyCounter(Deferring):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import Edge, Network, Node, build
 
-from fiberscope.sim.ledger import Ledger
+from fiberscope.sim.cycle_counts import Ledger
 
 stalls = st.lists(st.integers(0, 9), min_size=1, max_size=3).map(tuple)
 

@@ -10,7 +10,7 @@ import pytest
 import scipy
 from scipy import sparse
 
-from fiberscope.workloads import unpacked
+from fiberscope.workloads import decompression_limit
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.readers import read_matrix
 from fiberscope.workloads.text import CHUNK_BYTES, LONGEST_LINE
@@ -22,8 +22,8 @@ WANTED = [[0, 5, 0], [0, 0, 0], [7, 0, 0]]
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(unpacked, "ALWAYS_BYTES", 10_000)
-    monkeypatch.setattr(unpacked, "FACTOR", 20)
+    monkeypatch.setattr(decompression_limit, "ALWAYS_BYTES", 10_000)
+    monkeypatch.setattr(decompression_limit, "FACTOR", 20)
 
 
 @pytest.mark.parametrize("tail", [b"\n" * 2_000_000, b"%" * 2_000_000 + b"\n", b"%\n" * 1_000_000])

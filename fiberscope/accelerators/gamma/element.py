@@ -13,13 +13,13 @@ from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.pages import PAGE, PAGE_REQUEST
 from fiberscope.hw.fibers.reader import FiberReader
-from fiberscope.hw.fibers.sums_ahead import SumsAhead
+from fiberscope.hw.fibers.sum_lookahead import SumsAhead
 from fiberscope.hw.fibers.tasks import TASK
 from fiberscope.hw.memory.protocol import REPLY, REQUEST
 from fiberscope.hw.value_type import DOUBLE
 from fiberscope.sim import Component, Input, Kernel, Output
 from fiberscope.sim.assembly import Assembly, end
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.configuration import ProcessingElements

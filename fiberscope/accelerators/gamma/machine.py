@@ -38,8 +38,8 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.value_type import TYPES
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.assembly import end, put
+from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.sim.names import numbered
-from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import csr_in_place
 

@@ -24,7 +24,7 @@ from fiberscope.hw.memory.protocol import (
 from fiberscope.hw.stream import STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
-from fiberscope.sim.stand_in import Taker
+from fiberscope.sim.lookahead import Taker
 
 
 class FiberWriter(Taker):

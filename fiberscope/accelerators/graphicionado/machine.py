@@ -23,7 +23,7 @@ from fiberscope.accelerators.graphicionado.layout import (
 )
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
-from fiberscope.accelerators.graphicionado.updates_ahead import UpdatesAhead
+from fiberscope.accelerators.graphicionado.update_lookahead import UpdatesAhead
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Iteration, Traffic
 from fiberscope.hw.fibers.arrays import rounded_to, values_of
@@ -35,8 +35,8 @@ from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.value_type import INTEGER, TYPES
 from fiberscope.sim import Component, Kernel
+from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.sim.names import numbered
-from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.workloads.canonical import CsrArray, Values
 from fiberscope.workloads.synchronous import GraphTask
 from fiberscope.workloads.vertex_program import PAGERANK, RANK

@@ -38,7 +38,7 @@ from fiberscope.hw.memory.protocol import (
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
 from fiberscope.sim.constants import FAR, NEVER
-from fiberscope.sim.deferring import Deferring
+from fiberscope.sim.deferral import Deferring
 from fiberscope.sim.errors import SimulationError
 
 

@@ -9,7 +9,7 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import MERGE_TASK
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
-from fiberscope.hw.fibers.ways_ahead import WaysAhead
+from fiberscope.hw.fibers.way_lookahead import WaysAhead
 from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim import inline

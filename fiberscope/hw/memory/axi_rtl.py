@@ -12,11 +12,11 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.composition import Composition, Link, Part
 from fiberscope.hw.rtl.kit.interface import Content, Interface, Payload, Stream, Wire
+from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS
 from fiberscope.hw.rtl.kit.memory_port import MemoryPort
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, named
-from fiberscope.hw.rtl.kit.whole import REPLIES, REQUESTS
 
 __all__ = ["AxiParameters", "axi_module", "with_axi"]
 

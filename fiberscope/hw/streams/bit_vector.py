@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate
 
-from fiberscope.hw.streams.modes import IN_FIBER, OWES_STOP
+from fiberscope.hw.streams.fiber_states import IN_FIBER, OWES_STOP
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN, Q10

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from fiberscope.hw.fibers.level import Level
-from fiberscope.hw.streams.modes import IN_FIBER
+from fiberscope.hw.streams.fiber_states import IN_FIBER
 from fiberscope.hw.streams.quirks import CLEAN, Q4
 from fiberscope.hw.streams.scanner import Scanner
 from fiberscope.hw.streams.tokens import DATA

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fiberscope.hw.streams.modes import IN_FIBER
+from fiberscope.hw.streams.fiber_states import IN_FIBER
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.quirks import CLEAN, Q6
 from fiberscope.hw.streams.scanner import Scanner

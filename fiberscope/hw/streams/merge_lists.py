@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.sim.protocol import Protocol
 
 # Where the fiber of a merge goes: into an area of the store of partial fibers, or on as points; done at last.

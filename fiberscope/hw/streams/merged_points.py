@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fiberscope.hw.stream import STREAM
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.merge_lists import MERGE, PARTIAL, POINTS, Lists
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream

@@ -18,9 +18,9 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
-from fiberscope.sim.connect import Link
 from fiberscope.sim.constants import FAR, IDLE, NEVER
 from fiberscope.sim.errors import refused_wake
+from fiberscope.sim.wiring import Link
 
 __all__ = ["LogicalProcess", "Progress", "apart"]
 

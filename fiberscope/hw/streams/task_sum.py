@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.queue import Queue

@@ -13,7 +13,7 @@ from fiberscope.hw.fibers.merge import MERGE_TASK
 from fiberscope.hw.memory.protocol import REPLY, REQUEST
 from fiberscope.hw.stream import STREAM
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.merge_lists import MERGE, PARTIAL, POINTS, Lists
 from fiberscope.hw.streams.queue import Queue
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP

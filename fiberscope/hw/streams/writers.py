@@ -7,7 +7,7 @@ from array import array
 
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.fiber_ends import FiberEnds
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.quirks import CLEAN
 from fiberscope.hw.streams.tokens import BV, CRD, DATA, DONE, STOP, VAL, unsigned
 from fiberscope.sim.channel import Channel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.analytic.counted import Actual, Banded
+from fiberscope.models.analytic.counted_densities import Actual, Banded
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.uniform import FixedStructured, Uniform
 from fiberscope.workloads.errors import WorkloadError, nearest

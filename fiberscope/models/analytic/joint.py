@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.models.analytic.counted import Counted
+from fiberscope.models.analytic.counted_densities import Counted
 from fiberscope.models.analytic.density import Counts, Numbers, Tile, distinct
 from fiberscope.models.analytic.problem import Problem
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.architecture import Architecture, Compute, Level
-from fiberscope.models.analytic.counted import Actual
+from fiberscope.models.analytic.counted_densities import Actual
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.energies import Energies
 from fiberscope.models.analytic.evaluate import Design

@@ -16,7 +16,7 @@ from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.evaluate import Evaluated
 from fiberscope.models.analytic.inputs import Case
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
-from fiberscope.results.costs.bill import ENERGY_WITHOUT
+from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report import levels as level_parts
 from fiberscope.results.report.document import Report

@@ -18,7 +18,7 @@ from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.clock import Clock
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
 
 __all__ = ["MappedComposition"]
 

@@ -9,18 +9,18 @@ from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.models.from_spec.ahead import work_ahead
-from fiberscope.models.from_spec.built_stage import BuiltStage
 from fiberscope.models.from_spec.cascade import Made
 from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
+from fiberscope.models.from_spec.lookahead import work_ahead
 from fiberscope.models.from_spec.lowering import Lowered
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.settings import MappedParameters
+from fiberscope.models.from_spec.stage_blocks import BuiltStage
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
 
 __all__ = ["MappedMachine"]
 

@@ -12,7 +12,7 @@ from yaml import ScalarNode
 
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.own import run_file
+from fiberscope.accelerators.user_machines import run_file
 from fiberscope.models.from_spec.lowering import Lowered
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.netlist import Node

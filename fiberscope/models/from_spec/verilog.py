@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.interface import Token
-from fiberscope.hw.streams.cut import TaskEnd
 from fiberscope.hw.streams.netlist_rtl import exported
-from fiberscope.models.from_spec.leaf import Leaf
+from fiberscope.hw.streams.task_cut import TaskEnd
+from fiberscope.models.from_spec.instance_blocks import Leaf
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.graphs.transcript import Offers, Transcript, watched
 from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, payload_bits, plain

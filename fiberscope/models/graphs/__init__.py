@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fiberscope.models.graphs.check import check
+from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
+from fiberscope.models.graphs.gv_writer import gv_text, write_gv
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.read import graph_from_text, read_gv
-from fiberscope.models.graphs.write import gv_text, write_gv
 from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:

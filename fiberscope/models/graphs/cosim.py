@@ -12,6 +12,7 @@ from fiberscope.hw.rtl.tools.area import Area, measure
 from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
 from fiberscope.hw.rtl.tools.lint import WAIVERS, Waiver, lint
 from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.gv_writer import write_gv
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.transcript import of_machine
@@ -23,7 +24,6 @@ from fiberscope.models.graphs.verilog import (
     verilog_of,
     write_verilog,
 )
-from fiberscope.models.graphs.write import write_gv
 from fiberscope.results.report.files import make_folder
 from fiberscope.results.report.table import Table
 

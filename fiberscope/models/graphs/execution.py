@@ -15,11 +15,12 @@ from fiberscope.models.graphs.cut_tensors import joined_tensor
 from fiberscope.models.graphs.deadlock import advice
 from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
 from fiberscope.models.graphs.faults import Unreadable
+from fiberscope.models.graphs.gv_reader import read_gv
+from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.operands import load_operands, sizes_of
 from fiberscope.models.graphs.prepared import Prepared
-from fiberscope.models.graphs.read import read_gv
 from fiberscope.models.graphs.report import Ran, report
 from fiberscope.models.graphs.result import (
     Written,
@@ -31,7 +32,6 @@ from fiberscope.models.graphs.result import (
 )
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
-from fiberscope.models.graphs.write import gv_text
 from fiberscope.results.errors import DeadlockedRunError, UnwrittenFileError, VerificationError
 from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source
 from fiberscope.results.recording.files import StateFiles

@@ -9,8 +9,8 @@ from pathlib import Path
 from fiberscope.models.graphs.compiler.compile import Compiled, compile_expression
 from fiberscope.models.graphs.compiler.kernels import KERNELS, Kernel
 from fiberscope.models.graphs.draw import svg_text
-from fiberscope.models.graphs.drawn import drawn
 from fiberscope.models.graphs.execution import run
+from fiberscope.models.graphs.random_tensors import drawn
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import make_folder, write_text
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fiberscope.accelerators.machine import MemoryUse, Traffic
-from fiberscope.hw.streams.ahead import AheadKernel
 from fiberscope.hw.streams.block import StreamBlock
+from fiberscope.hw.streams.block_lookahead import AheadKernel
 from fiberscope.hw.streams.droppers import StopDropper
 from fiberscope.hw.streams.quirks import Q16
 from fiberscope.hw.streams.root import Root

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs import published
+from fiberscope.models.graphs import experiment_tensors
 from fiberscope.models.graphs.cut_tensors import cut_tensor
 from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
 from fiberscope.models.graphs.faults import Unreadable
@@ -91,7 +91,7 @@ def load_operands(
     for name, operand in operands.items():
         if _is_ones(operand):
             shape = _shape_of_ones(name, variables, sizes)
-            loaded[name] = generated(ONES, published.ones(shape))
+            loaded[name] = generated(ONES, experiment_tensors.ones(shape))
     return {name: _stored(graph, name, loaded[name], variables, sizes) for name in operands}
 
 
@@ -171,8 +171,8 @@ def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | 
                 f"name a tensor, or write {name}=ones"
             )
         return Operand(text, "memory", text, None, scalar(number), 1)
-    if published.is_published(text):
-        tensor, full = published.draw(text)
+    if experiment_tensors.is_published(text):
+        tensor, full = experiment_tensors.draw(text)
         return generated(full, tensor)
     if Path(text).is_dir():
         stored, sized = read_folder(Path(text), format)

@@ -21,7 +21,6 @@ from fiberscope.hw.rtl.kit.wrapper import Composition, Part, hierarchical
 from fiberscope.hw.rtl.kit.wrapper import Link as Wire
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.compressed import CompressedScanner
-from fiberscope.hw.streams.cut import TaskEnd
 from fiberscope.hw.streams.dense import DenseScanner
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.memory_rtl import LISTS, LOAD, STORED
@@ -29,6 +28,7 @@ from fiberscope.hw.streams.merged_points import MergedPoints
 from fiberscope.hw.streams.merged_sums import FiberSums
 from fiberscope.hw.streams.netlist_rtl import netlist
 from fiberscope.hw.streams.root import Root
+from fiberscope.hw.streams.task_cut import TaskEnd
 from fiberscope.hw.streams.tokens_rtl import LEVEL_BITS
 from fiberscope.hw.streams.values_rtl import PIPELINE, AluParameters, PipelineParameters
 from fiberscope.hw.streams.ways import FiberWays
@@ -39,7 +39,7 @@ from fiberscope.models.graphs.prepared import Prepared
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report.files import write_text
 from fiberscope.sim import Component
-from fiberscope.sim.connect import End, Link
+from fiberscope.sim.wiring import End, Link
 
 __all__ = [
     "POINTS",

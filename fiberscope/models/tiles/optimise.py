@@ -13,7 +13,7 @@ from functools import cached_property
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Candidate, Scheme, Shape, base_shape
-from fiberscope.models.tiles.counted import Counted
+from fiberscope.models.tiles.counted_model import Counted
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fiberscope.models.trace.specification import Component, Specification
-from fiberscope.results.costs.bill import AREA_WITHOUT
-from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.cost_file import read_book
 from fiberscope.results.costs.prices import Part, part_of
+from fiberscope.results.costs.run_costs import AREA_WITHOUT
 
 __all__ = ["areas_of"]
 

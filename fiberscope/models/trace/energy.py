@@ -8,8 +8,8 @@ from typing import Any
 
 from fiberscope.models.trace.evaluate import EinsumRun
 from fiberscope.models.trace.specification import Component, Specification
-from fiberscope.results.costs.bill import ENERGY_WITHOUT
 from fiberscope.results.costs.energies import ActionEnergy, EnergyTable
+from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
 
 __all__ = ["Energy", "Spent", "energy"]
 

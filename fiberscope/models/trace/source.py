@@ -12,7 +12,7 @@ import yaml
 
 from fiberscope import accelerators
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.own import is_path
+from fiberscope.accelerators.user_machines import is_path
 from fiberscope.accelerators.yaml_document import overlaid
 from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
 from fiberscope.workloads.errors import nearest

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
-from fiberscope.results.costs.book import Book, Words
+from fiberscope.results.costs.cost_file import Book, Words
 from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, measured
 from fiberscope.results.costs.scaling import area_factor, energy_factor
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fiberscope.sim import Component, Kernel
-from fiberscope.sim.connect import End
 from fiberscope.sim.names import family_name
+from fiberscope.sim.wiring import End
 
 __all__ = ["Box", "Bundle", "Graph", "box_names", "graph_of"]
 

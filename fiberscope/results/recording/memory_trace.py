@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.hw.memory.protocol import READ, READ_BURST, WRITE_BURST
 from fiberscope.results.report.files import check_writable
 from fiberscope.sim import Kernel
-from fiberscope.sim.partial import Partial, remove_abandoned
+from fiberscope.sim.partial_files import Partial, remove_abandoned
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.memory import MemoryChannel

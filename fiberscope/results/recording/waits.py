@@ -12,8 +12,8 @@ from typing import Any
 
 from fiberscope.hw.memory.protocol import OPERATIONS, PORT_SHIFT, REPLY, REQUEST, HeldRequest
 from fiberscope.sim import Channel, Component, Kernel
-from fiberscope.sim.connect import Stall
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
+from fiberscope.sim.wiring import Stall
 
 __all__ = ["Wait", "chain_text", "wait_chain"]
 

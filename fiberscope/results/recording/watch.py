@@ -19,10 +19,10 @@ import numpy.typing as npt
 from fiberscope.results.recording.document import ComponentStates, Domain, QueueFill, StateTimeline
 from fiberscope.results.report.timeline import with_room
 from fiberscope.sim import Channel, Component, Kernel
-from fiberscope.sim.connect import Stall, Wiring
 from fiberscope.sim.constants import FAR
-from fiberscope.sim.ledger import Ledger
+from fiberscope.sim.cycle_counts import Ledger
 from fiberscope.sim.names import family_name
+from fiberscope.sim.wiring import Stall, Wiring
 
 __all__ = ["LARGEST_BYTES", "MOST_INTERVALS", "Queue", "Seat", "StateWatch", "seats_of"]
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope.accelerators.user_parts import origin
-from fiberscope.results.costs.bill import Counted
 from fiberscope.results.costs.prices import Prices
+from fiberscope.results.costs.run_costs import Counted
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import bottleneck

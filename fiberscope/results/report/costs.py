@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from fiberscope.accelerators.configuration import Configuration, values
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.results.costs.bill import Counted, bill
-from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.cost_file import read_book
 from fiberscope.results.costs.prices import Prices, priced
+from fiberscope.results.costs.run_costs import Counted, bill
 from fiberscope.results.report import parts
 from fiberscope.sim.names import family_name
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.text_encoding import escape_undecodable
-from fiberscope.results.report.remote import address_of, opened, reached
+from fiberscope.results.report.remote_files import address_of, opened, reached
 
 __all__ = [
     "STANDARD_OUTPUT",
@@ -98,7 +98,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         with reached(address):
             object_.write_bytes(content)
         return
-    from fiberscope.sim.partial import replacing  # noqa: PLC0415  (the engine, which many commands do without)
+    from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (the engine, which many commands do without)
 
     try:
         if path.exists() and not path.is_file():

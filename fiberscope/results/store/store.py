@@ -39,7 +39,7 @@ from fiberscope.results.store.columns import (
     unified,
     widened,
 )
-from fiberscope.results.store.places import Address, BusyError, place_of
+from fiberscope.results.store.locations import Address, BusyError, place_of
 
 if TYPE_CHECKING:
     import pandas as pd

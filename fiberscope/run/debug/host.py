@@ -29,9 +29,9 @@ from fiberscope.run.debug.views import ComponentView, QueueView, component_view,
 from fiberscope.run.request import Run as RequestedRun
 from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
 from fiberscope.sim.constants import FAR
+from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.sim.scopes import choose, choose_one
 from fiberscope.sim.seek import seek
-from fiberscope.sim.stand_in import StandInKernel
 from fiberscope.sim.trigger import Trigger, find_channel, names_of, quantities_of
 
 __all__ = ["Failure", "Stop", "serve"]

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fiberscope.sim import Channel, Component, Kernel
-from fiberscope.sim.connect import Stall
 from fiberscope.sim.constants import FIRST_STALL
 from fiberscope.sim.statistics import statistics_of
 from fiberscope.sim.trigger import state_names
+from fiberscope.sim.wiring import Stall
 
 __all__ = ["ChannelView", "ComponentView", "QueueView", "component_view", "queue_view"]
 

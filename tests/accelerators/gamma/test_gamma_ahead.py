@@ -12,10 +12,10 @@ from fiberscope.accelerators.gamma import Gamma
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.sums_ahead import SumsAhead
+from fiberscope.hw.fibers.sum_lookahead import SumsAhead
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.sim import Kernel, SimulationError
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
 
 LIMITS = st.lists(st.integers(1, 3000), max_size=4).map(sorted)
 SMALL = {key.replace(".", "__"): value for key, value in SETTINGS.items()}

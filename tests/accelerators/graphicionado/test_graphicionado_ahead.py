@@ -9,7 +9,7 @@ from scipy import sparse
 
 from fiberscope.hw.memory.atomic_update import AtomicUpdate
 from fiberscope.sim import Kernel
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
 
 LIMITS = st.lists(st.integers(1, 3000), max_size=4).map(sorted)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from fiberscope.accelerators.own import run_file
 from fiberscope.accelerators.testing import MachineCase
+from fiberscope.accelerators.user_machines import run_file
 
 MACHINES = Path(__file__).parent.parent
 ROOT = MACHINES.parents[1]

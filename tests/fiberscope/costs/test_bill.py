@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.results.costs.bill import Counted, bill
 from fiberscope.results.costs.prices import Part, Prices
+from fiberscope.results.costs.run_costs import Counted, bill
 from fiberscope.results.report.costs import cost_fields
 from fiberscope.results.report.costs_table import costs_table
 from fiberscope.template.new import new_machine

@@ -12,9 +12,9 @@ import pytest
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
 from fiberscope.results.costs import netlists
-from fiberscope.results.costs.book import read_book
+from fiberscope.results.costs.cost_file import read_book
 from fiberscope.results.costs.prices import calls, priced
-from fiberscope.sim.partial import partial
+from fiberscope.sim.partial_files import partial
 
 HEAD = "technology: 45 nm\nvoltage: 0.9 V\n"
 PE = HEAD + "parts: {pe: {source: s, "

@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow", reason="the extra 'sweep' is not installed")
 
 from fiberscope import cli
 from fiberscope.base.errors import InputError
-from fiberscope.results.store import Store, places, store
+from fiberscope.results.store import Store, locations, store
 from tests.fiberscope.store.test_store import cycles, filled, row
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
@@ -134,7 +134,7 @@ def test_a_lock_of_one_who_was_killed_goes_when_it_is_old(
     made._place.write(made._place.arrived / "lock", b"")  # and never taken away
     made.gather()
     assert "_arrived/lock" in objects(bucket)
-    monkeypatch.setattr(places, "LEASE_SECONDS", -1.0)
+    monkeypatch.setattr(locations, "LEASE_SECONDS", -1.0)
     made.gather()
     assert objects(bucket) == ["runs-000000.parquet"]
 

@@ -15,7 +15,7 @@ from fiberscope.explore.sweeps.plan import Task
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.runner import Limits
 from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
-from fiberscope.explore.sweeps.search_shown import drawn, front
+from fiberscope.explore.sweeps.search_plot import drawn, front
 from fiberscope.explore.sweeps.task_status import Outcome
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.store import Store

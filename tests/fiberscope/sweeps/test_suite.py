@@ -12,7 +12,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.suite import Ran, Suite, workloads_of
-from fiberscope.explore.sweeps.suite_shown import drawn, failures, table
+from fiberscope.explore.sweeps.suite_views import drawn, failures, table
 from fiberscope.results.report.table import trimmed
 
 ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonzeros=90"

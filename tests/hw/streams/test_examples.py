@@ -24,7 +24,7 @@ from fiberscope.hw.streams.points import PointToFiber
 from fiberscope.hw.streams.quirks import PUBLIC
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
-from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 from fiberscope.hw.streams.split import Flatten, Split
 from fiberscope.hw.streams.testing import SEEN, run_streams
 from fiberscope.hw.streams.word_dropper import WordDropper

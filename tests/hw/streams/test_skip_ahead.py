@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.hw.fibers.level import Level
-from fiberscope.hw.streams.skip_ahead import SkipAhead
+from fiberscope.hw.streams.skip_intersector import SkipAhead
 from fiberscope.hw.streams.testing import run_streams
 from fiberscope.sim import SimulationError
 

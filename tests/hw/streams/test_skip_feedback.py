@@ -9,7 +9,7 @@ from stream_trees import fiber, generator_of, with_gaps
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.join import Intersect
 from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q7
-from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource
 from fiberscope.hw.streams.tokens import CRD, REF, text
 from fiberscope.sim import Kernel

@@ -7,7 +7,7 @@ from streams.plain_levels import SkippingScanner as PlainSkipping
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.quirks import CLEAN, PUBLIC, Q7
-from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 from fiberscope.hw.streams.testing import run_streams, tokens_of, with_gaps
 
 SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8, 11]

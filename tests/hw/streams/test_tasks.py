@@ -5,12 +5,12 @@ A cut sends a task and its stop in one cycle, and the sinks here take a token a 
 
 import pytest
 
-from fiberscope.hw.streams.cut import Cut, TaskEnd
 from fiberscope.hw.streams.droppers import StopDropper
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.reduce import ScalarReduce
 from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.run_sum import RunSum
+from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.testing import GIGAHERTZ, TimedSource, carried, run_streams

@@ -12,7 +12,7 @@ from fiberscope.hw.streams.dense import DenseScanner
 from fiberscope.hw.streams.locator import DenseLocator
 from fiberscope.hw.streams.quirks import Q6
 from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
-from fiberscope.hw.streams.skipping import SkippingScanner
+from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 from fiberscope.hw.streams.writers import BitVectorWriter, CompressedWriter, ValuesWriter
 
 SEGMENTS, COORDINATES = [0, 3, 3, 4, 6, 13], [1, 4, 9, 6, 0, 2, 0, 1, 2, 5, 7, 8, 11]

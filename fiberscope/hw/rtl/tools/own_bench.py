@@ -1,4 +1,4 @@
-"""Runs in an HDL simulator: a bench of a block, on its RTL or its model; see ``fiberscope.rtl.own``."""
+"""Runs a bench of a block in an HDL simulator, on its RTL or its model; see ``fiberscope.rtl.user_bench``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import functools
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.kit.model import Model
 from fiberscope.hw.rtl.kit.registered import registered
-from fiberscope.hw.rtl.tools.accompanied import Accompanied
 from fiberscope.hw.rtl.tools.hdl import read_order
+from fiberscope.hw.rtl.tools.user_tests import Accompanied
 
 ORDER = read_order()
 BLOCK = BLOCKS[ORDER["block"]]

@@ -26,7 +26,7 @@ from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.hw.rtl.tools.simulator import compiled, include_folders
 from fiberscope.hw.rtl.tools.verilator import Verilator, root
 from fiberscope.sim.errors import SimulationError
-from fiberscope.sim.partial import Partial
+from fiberscope.sim.partial_files import Partial
 
 OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own end the process
 OFF = ("-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")

@@ -70,7 +70,7 @@ class _Compressed(WrittenFormat, ScannedFormat):
 
     def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
         from fiberscope.hw.streams.compressed import CompressedScanner
-        from fiberscope.hw.streams.skipping import SkippingScanner
+        from fiberscope.hw.streams.skipping_scanner import SkippingScanner
 
         skips = context.graph.feeding(node, "skip") is not None
         kind = SkippingScanner if skips else CompressedScanner

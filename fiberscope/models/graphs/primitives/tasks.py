@@ -88,7 +88,7 @@ class _SkipAhead(Primitive):
         return f"in_{port.replace('[', '').replace(']', '')}"
 
     def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        from fiberscope.hw.streams.skip_ahead import SkipAhead
+        from fiberscope.hw.streams.skip_intersector import SkipAhead
 
         return SkipAhead(
             name, *(context.fibers_at(node[f"tensor{way}"], node[f"mode{way}"]) for way in (0, 1))

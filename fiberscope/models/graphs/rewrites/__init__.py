@@ -1,6 +1,6 @@
 """Rewrites of graphs, by name: each makes another graph that computes the same with fewer blocks or tokens.
 
->>> from fiberscope.models.graphs.read import read_gv
+>>> from fiberscope.models.graphs.gv_reader import read_gv
 >>> from fiberscope.models.graphs.rewrites import rewritten
 >>> rewritten(read_gv("examples/graphs/spmv.gv"), ["locate"]).counts()["intersect"]
 1

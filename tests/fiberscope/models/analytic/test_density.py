@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.analytic.counted import Actual, Banded, Counted
+from fiberscope.models.analytic.counted_densities import Actual, Banded, Counted
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.joint import Operand, pairs_nonempty, probability_both

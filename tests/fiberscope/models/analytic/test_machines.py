@@ -11,7 +11,7 @@ from scipy.io import mmwrite
 
 import fiberscope
 from fiberscope.base.errors import InputError
-from fiberscope.models.analytic.counted import Actual
+from fiberscope.models.analytic.counted_densities import Actual
 
 TILES = {"pe.tile": 4, "K1": 16, "M1": 8, "N1": 32}
 Files = tuple[str, str]

@@ -14,11 +14,11 @@ from streams.random_expressions import RandomExpression
 from streams.random_graphs import RandomGraph
 
 from fiberscope.base.errors import InputError
-from fiberscope.hw.streams.ahead import AheadKernel
+from fiberscope.hw.streams.block_lookahead import AheadKernel
 from fiberscope.models.graphs import machine, run
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.execution import configured, prepare
-from fiberscope.models.graphs.read import read_gv
+from fiberscope.models.graphs.gv_reader import read_gv
 from fiberscope.results.errors import FailedRunError
 from fiberscope.sim import DeadlockError, Kernel, SimulationError
 from fiberscope.sim.constants import FAR

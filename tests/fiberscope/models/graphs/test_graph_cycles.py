@@ -10,9 +10,9 @@ from streams.public_graphs import ORACLE
 
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.formats import format_of
+from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.operands import load_operands, sizes_of
-from fiberscope.models.graphs.read import graph_from_text, read_gv
 from fiberscope.models.graphs.result import carried
 from fiberscope.models.graphs.storage import fitted
 

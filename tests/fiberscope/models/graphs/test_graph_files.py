@@ -11,8 +11,8 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of
-from fiberscope.models.graphs.read import graph_from_text, read_gv
-from fiberscope.models.graphs.write import gv_text, write_gv
+from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
+from fiberscope.models.graphs.gv_writer import gv_text, write_gv
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples" / "graphs").glob("*.gv"))
 MEANT = {

@@ -14,12 +14,12 @@ from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import read_gv, run
 from fiberscope.models.graphs.deadlock import least_depth
+from fiberscope.models.graphs.experiment_tensors import draw
 from fiberscope.models.graphs.folder import read_folder
 from fiberscope.models.graphs.formats import format_of
+from fiberscope.models.graphs.gv_reader import graph_from_text
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.operands import load_operands
-from fiberscope.models.graphs.published import draw
-from fiberscope.models.graphs.read import graph_from_text
 from fiberscope.models.graphs.result import Written, compare
 from fiberscope.models.graphs.storage import store
 from fiberscope.results.errors import DeadlockedRunError, VerificationError

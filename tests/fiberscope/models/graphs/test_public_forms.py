@@ -9,9 +9,9 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import Graph, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import expressions_of
-from fiberscope.models.graphs.read import graph_from_text
+from fiberscope.models.graphs.gv_reader import graph_from_text
+from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.rewrites.joiners import chained_unions
-from fiberscope.models.graphs.write import gv_text
 
 INNER_PRODUCT = """digraph SAM {{
   comment="X=ss01,B=ss01,C=ss10"

@@ -12,9 +12,9 @@ from streams.random_graphs import RandomGraph
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.expression import accesses_in, expressions_of
+from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
+from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.operands import load_operands, sizes_of
-from fiberscope.models.graphs.read import graph_from_text, read_gv
-from fiberscope.models.graphs.write import gv_text
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 FEW, MANY = 120, 10_000

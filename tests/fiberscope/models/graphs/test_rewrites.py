@@ -16,9 +16,9 @@ from fiberscope.models.graphs import Graph, compile_expression, run
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.expression import accesses_in, expressions_of
-from fiberscope.models.graphs.read import graph_from_text, read_gv
+from fiberscope.models.graphs.gv_reader import graph_from_text, read_gv
+from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.rewrites import REWRITES, rewrites_named, rewritten
-from fiberscope.models.graphs.write import gv_text
 
 ROOT = Path(__file__).parents[4]
 EXAMPLES = ROOT / "examples" / "graphs"

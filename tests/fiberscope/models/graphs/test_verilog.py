@@ -18,8 +18,8 @@ from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.models.graphs import compile_expression
 from fiberscope.models.graphs.compiler.kernels import KERNELS
-from fiberscope.models.graphs.drawn import drawn as drawn_for
 from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.random_tensors import drawn as drawn_for
 from fiberscope.models.graphs.transcript import of_machine, of_module
 from fiberscope.models.graphs.verilog import machine_of, verilog_of
 

@@ -9,14 +9,14 @@ from mapped_runs import built
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.merge_lists import Lists
 from fiberscope.hw.streams.merged_points import MergedPoints
+from fiberscope.hw.streams.merger_lookahead import FiberWaysAhead
 from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.testing import TimedSource, with_gaps
 from fiberscope.hw.streams.tokens import CRD, DATA, REF
 from fiberscope.hw.streams.ways import FiberWays
-from fiberscope.hw.streams.ways_ahead import FiberWaysAhead
-from fiberscope.models.from_spec.ahead import work_ahead
+from fiberscope.models.from_spec.lookahead import work_ahead
 from fiberscope.sim import Kernel
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.sim.testing import StreamSink
 
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
@@ -123,7 +123,7 @@ def test_planted_a_way_with_room_for_one_more_is_found(monkeypatch):
             super().engage()
             self.capacity += 1
 
-    monkeypatch.setattr("fiberscope.models.from_spec.ahead.FiberWaysAhead", Roomy)
+    monkeypatch.setattr("fiberscope.models.from_spec.lookahead.FiberWaysAhead", Roomy)
     _found, _ends, statistics = summed(StandInKernel(), [list(range(10))], 9)
     assert statistics["ways"].output_stall != {"ways": 19}
 

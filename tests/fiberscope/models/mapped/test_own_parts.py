@@ -112,7 +112,7 @@ def test_a_cache_and_an_intersector_do_so_too(timing, change, family, tmp_path):
 
 def test_one_in_verilog_is_run_by_another_command(tmp_path, capsys):
     pytest.importorskip("pyrtl")
-    from fiberscope.rtl.order import verilog_of
+    from fiberscope.rtl.cosim_request import verilog_of
 
     path = written(tmp_path, "matraptor", "{Merger: {part: merger.v}}")
     few = ["--set=pe.count=2", "--set=queues.count=4"]

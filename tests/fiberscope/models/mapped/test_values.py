@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fiberscope
-from fiberscope.models.from_spec import built_stage
+from fiberscope.models.from_spec import stage_blocks
 from fiberscope.models.graphs.storage import of_type
 from fiberscope.results.errors import VerificationError
 
@@ -42,6 +42,6 @@ def test_planted_operands_that_are_off_by_more_than_rounding_are_found(monkeypat
         found = of_type(value_type, tensors)
         return {name: replace(tensor, values=tensor.values * 1.001) for name, tensor in found.items()}
 
-    monkeypatch.setattr(built_stage, "of_type", off)
+    monkeypatch.setattr(stage_blocks, "of_type", off)
     with pytest.raises(VerificationError, match="relative error"):
         fiberscope.simulate(GAMMA, tensors=operands(GAMMA), value="float32")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fiberscope.models.analytic.counted import Actual
+from fiberscope.models.analytic.counted_densities import Actual
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.tiling import tile
 

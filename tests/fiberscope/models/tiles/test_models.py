@@ -5,7 +5,7 @@ import pytest
 from tiling import examples, families
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.counted import Counted
+from fiberscope.models.tiles.counted_model import Counted
 from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure

@@ -13,7 +13,7 @@ from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.execution import run as run_graph
 from fiberscope.models.graphs.expression import expressions_of
-from fiberscope.models.graphs.write import gv_text
+from fiberscope.models.graphs.gv_writer import gv_text
 
 PRODUCT, STORED = "X(i,j) = B(i,k) * C(k,j)", "X:ss,B:ss,C:ss"
 MTTKRP = ("X(i,j) = B(i,k,l) * C(j,k) * D(j,l)", "X:ss,B:sss,C:ss,D:ss")

@@ -11,7 +11,7 @@ from fiberscope.hw.stream import DATA, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, IDLE
-from fiberscope.sim.stand_in import StandIn
+from fiberscope.sim.lookahead import StandIn
 
 __all__ = ["UpdatesAhead"]
 

@@ -14,7 +14,7 @@ from filelock import FileLock
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import make_folder, write_bytes
-from fiberscope.results.report.remote import address_of, opened, reached
+from fiberscope.results.report.remote_files import address_of, opened, reached
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.modes import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
+from fiberscope.hw.streams.fiber_states import IN_FIBER, MODES, OWES_STOP, WANTS_FIBER
 from fiberscope.hw.streams.output import OutputStream
 from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, REF, STOP

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.ports import check_ports
-from fiberscope.rtl.order import machine
+from fiberscope.rtl.cosim_request import machine
 from fiberscope.rtl.units import units
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest

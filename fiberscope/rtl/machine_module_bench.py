@@ -12,8 +12,8 @@ from fiberscope.hw.rtl.kit.composition import Composition
 from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.harness import prefix
 from fiberscope.rtl.bench import heed
+from fiberscope.rtl.machine_module import run_with
 from fiberscope.rtl.runs import in_bench
-from fiberscope.rtl.whole import run_with
 
 
 @cocotb.test()

@@ -12,18 +12,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from fiberscope.hw.fibers.ahead import ELEMENT, ENDED, KEY, NUMBER, POPPED, PUSHED, RECORD, SEEN, WAY_BITS
+from fiberscope.hw.fibers.lookahead import ELEMENT, ENDED, KEY, NUMBER, POPPED, PUSHED, RECORD, SEEN, WAY_BITS
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.merge_ahead import MergeAhead
+from fiberscope.hw.fibers.merge_lookahead import MergeAhead
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.merge_lists import POINTS
 from fiberscope.hw.streams.process import LogicalProcess, Progress, apart
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim import words
-from fiberscope.sim.connect import Link
 from fiberscope.sim.constants import BUSY, FAR, IDLE, STRETCH
+from fiberscope.sim.wiring import Link
 
 __all__ = ["FiberWaysAhead"]
 

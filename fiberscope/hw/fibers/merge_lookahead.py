@@ -12,7 +12,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from fiberscope.hw.fibers.ahead import (
+from fiberscope.hw.fibers.lookahead import (
     ENDED,
     KEY,
     LINK,
@@ -30,7 +30,7 @@ from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, FAR, IDLE, STRETCH
-from fiberscope.sim.stand_in import StandIn
+from fiberscope.sim.lookahead import StandIn
 
 __all__ = ["MergeAhead"]
 

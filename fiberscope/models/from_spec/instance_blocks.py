@@ -15,7 +15,7 @@ from fiberscope.hw.streams.root import Root
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.tokens import CRD, VAL
 from fiberscope.hw.streams.ways import FiberWays
-from fiberscope.models.from_spec.ahead import Merge
+from fiberscope.models.from_spec.lookahead import Merge
 from fiberscope.models.from_spec.settings import Timing
 from fiberscope.models.from_spec.stage_memory import StageMemory
 from fiberscope.models.from_spec.units import PART_OF, unit_of

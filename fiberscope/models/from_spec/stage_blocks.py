@@ -11,10 +11,10 @@ import numpy as np
 
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.hw.streams.cut import Cut, TaskEnd
+from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.models.from_spec.chains import Chains
-from fiberscope.models.from_spec.leaf import Leaf
+from fiberscope.models.from_spec.instance_blocks import Leaf
 from fiberscope.models.from_spec.lowering import Lowered
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_memory import StageMemory

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.merged_points import MergedPoints
+from fiberscope.hw.streams.merger_lookahead import FiberWaysAhead
 from fiberscope.hw.streams.ways import FiberWays
-from fiberscope.hw.streams.ways_ahead import FiberWaysAhead
 from fiberscope.sim import Component
-from fiberscope.sim.connect import Link
-from fiberscope.sim.stand_in import StandInKernel
+from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.wiring import Link
 
 __all__ = ["Merge", "work_ahead"]
 

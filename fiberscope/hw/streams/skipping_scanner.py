@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from fiberscope.hw.fibers.level import Level
 from fiberscope.hw.streams.compressed import CompressedScanner
-from fiberscope.hw.streams.modes import IN_FIBER
+from fiberscope.hw.streams.fiber_states import IN_FIBER
 from fiberscope.hw.streams.quirks import CLEAN, Q7
-from fiberscope.hw.streams.skips import Skips
+from fiberscope.hw.streams.skip_hints import Skips
 from fiberscope.hw.streams.tokens import DATA, EMPTY, SKIP_CRD, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Signal

@@ -10,7 +10,7 @@ from cocotb.task import bridge
 
 from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.hdl import read_order
-from fiberscope.rtl.leaf import LeafOrder
+from fiberscope.rtl.element_export import LeafOrder
 
 
 @cocotb.test()

@@ -30,8 +30,8 @@ from fiberscope.hw.memory.cache_parameters_rtl import ARRAY
 from fiberscope.hw.memory.protocol import READ, REPLY, REQUEST
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
+from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS, SeatKernel, Whole
 from fiberscope.hw.rtl.kit.memory_port import LINE
-from fiberscope.hw.rtl.kit.whole import REPLIES, REQUESTS, SeatKernel, Whole
 from fiberscope.hw.streams.memory_rtl import LOAD, fill
 from fiberscope.sim import ANY, Channel, Input, Output, SimulationError
 

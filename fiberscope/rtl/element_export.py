@@ -158,7 +158,7 @@ def check(exported: Exported, simulator: str, folder: Path) -> int:
     else:
         ports = order.leaf.verilog.composition.without_status().interface()
         bench_order = {"order": asdict(order), "here": str(Path.cwd())}
-        bench = "fiberscope.rtl.leaf_bench"
+        bench = "fiberscope.rtl.element_bench"
         run(
             Bench(exported.files[:1], order.module, (ports,), bench, bench_order, folder / "bench"), simulator
         )

@@ -7,7 +7,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from fiberscope.hw.fibers.ahead import (
+from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.lookahead import (
     ELEMENT,
     END,
     ENDED,
@@ -21,9 +22,8 @@ from fiberscope.hw.fibers.ahead import (
     WANTED,
     WAY_BITS,
 )
-from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.merge_ahead import MergeAhead
+from fiberscope.hw.fibers.merge_lookahead import MergeAhead
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.sim import words
 from fiberscope.sim.component import Component

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from fiberscope.compiler import hand
-from fiberscope.compiler.hand import Declarations, Declared, Function
+from fiberscope.compiler import handwritten_pxd
+from fiberscope.compiler.handwritten_pxd import Declarations, Declared, Function
 from fiberscope.compiler.methods import method, signature, typed_locals
 from fiberscope.compiler.modules import Module, Modules, UnsupportedError
 from fiberscope.compiler.types import HIDDEN, OBJECT, PUBLIC, READONLY, Types, bare, is_class
@@ -34,7 +34,7 @@ class Generator:
     def read(self, module: Module) -> Declarations:
         """What stands in the ``.pxd`` beside a module."""
         if module.name not in self._by_hand:
-            self._by_hand[module.name] = hand.read(module.pxd.read_text())
+            self._by_hand[module.name] = handwritten_pxd.read(module.pxd.read_text())
         return self._by_hand[module.name]
 
     def _can_be(self, module: Module, node: ast.ClassDef) -> bool:

@@ -102,7 +102,7 @@ def _kept(digest: str) -> Path:
 
 def _keep(kept: Path, document: Mapping[str, object]) -> None:
     """Write a document below its checksum: a file that was changed or damaged is made anew."""
-    from fiberscope.sim.partial import replacing  # noqa: PLC0415  (it takes time to load)
+    from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (it takes time to load)
 
     kept.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(document).encode()

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from array import array
 
-from fiberscope.hw.fibers.ahead import ENDED
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.hw.fibers.lookahead import ENDED
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.partials import PartialStore
-from fiberscope.hw.fibers.ways_ahead import WaysAhead
+from fiberscope.hw.fibers.way_lookahead import WaysAhead
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.value_type import ValueType
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, FAR, IDLE
-from fiberscope.sim.stand_in import Taker
+from fiberscope.sim.lookahead import Taker
 
 __all__ = ["SumsAhead"]
 

@@ -9,9 +9,9 @@ from graphlib import CycleError, TopologicalSorter
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.process import LogicalProcess
 from fiberscope.sim import inline
-from fiberscope.sim.connect import Link
 from fiberscope.sim.constants import CHUNK, FAR, INTERRUPTED, LIMIT, QUIET, STOPPED
 from fiberscope.sim.kernel import Kernel
+from fiberscope.sim.wiring import Link
 
 AHEAD = 64  # cycles at a time: what blocks send in them stays in the host's cache
 

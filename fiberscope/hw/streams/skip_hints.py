@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from fiberscope.hw.streams.growing import Growing
+from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.quirks import Q7
 from fiberscope.hw.streams.tokens import DATA, STOP
 from fiberscope.sim.channel import Channel

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
-from fiberscope.sim.connect import Wiring
 from fiberscope.sim.constants import BUSY, FIRST_STALL
 from fiberscope.sim.errors import DeadlockError
+from fiberscope.sim.wiring import Wiring
 
 STEPS_A_LOOK = 1 << 18  # time steps: far more than any part works on a token
 CYCLES_A_LOOK = 1 << 18  # of the first clock, where no part works

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import CHUNK, FAR, LIMIT, STRETCH
-from fiberscope.sim.deferring import settle
+from fiberscope.sim.deferral import settle
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 

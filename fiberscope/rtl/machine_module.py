@@ -22,8 +22,8 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.composition import Composition
 from fiberscope.hw.rtl.kit.interface import Interface
+from fiberscope.hw.rtl.kit.machine_module import Parts, PartsKernel, Seat, SeatKernel, Whole
 from fiberscope.hw.rtl.kit.twin import build
-from fiberscope.hw.rtl.kit.whole import Parts, PartsKernel, Seat, SeatKernel, Whole
 from fiberscope.hw.rtl.kit.wrapper import flat, hierarchical
 from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench
@@ -33,9 +33,9 @@ from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import write_text
-from fiberscope.rtl.order import Loop, machine
-from fiberscope.rtl.places import ALL, makers
+from fiberscope.rtl.cosim_request import Loop, machine
 from fiberscope.rtl.runs import TOP, Recorder, Run, benched, made_folder, recorded, simulated, written
+from fiberscope.rtl.substitution import ALL, makers
 from fiberscope.sim import Kernel
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray
@@ -68,7 +68,7 @@ def whole_of(accelerator: str) -> Whole:
 
 
 def _file(accelerator: str) -> str:
-    return f"fiberscope.accelerators.{accelerator}.whole_rtl"
+    return f"fiberscope.accelerators.{accelerator}.machine_rtl"
 
 
 def composed(loop: Loop) -> tuple[SeatKernel, Composition]:
@@ -185,7 +185,7 @@ def in_hdl(loop: Loop, simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
     folder, (_kernel, composition) = folder.resolve(), composed(loop)
     sources, interface = _sources(loop, composition, folder, simulator)
-    bench = Bench(sources, TOP, (interface,), "fiberscope.rtl.whole_bench", {}, folder)
+    bench = Bench(sources, TOP, (interface,), "fiberscope.rtl.machine_module_bench", {}, folder)
     return benched(loop, bench, simulator)
 
 
