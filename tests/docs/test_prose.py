@@ -32,7 +32,6 @@ NOT_YET = {
     "docs/accuracy.md",
     "docs/analytic.md",
     "docs/compiler.md",
-    "docs/cosim.md",
     "docs/d2t2.md",
     "docs/d2t2_models.md",
     "docs/defense_of_design.md",
