@@ -38,11 +38,9 @@ NOT_YET = {
     "docs/errors.md",
     "docs/graphicionado.md",
     "docs/mint.md",
-    "docs/outerspace.md",
     "docs/rtl.md",
     "docs/rtl_machine.md",
     "docs/sage.md",
-    "docs/sigma.md",
     "docs/speed.md",
 }
 
