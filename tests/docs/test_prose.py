@@ -36,8 +36,6 @@ NOT_YET = {
     "docs/d2t2_models.md",
     "docs/defense_of_design.md",
     "docs/errors.md",
-    "docs/graphicionado.md",
-    "docs/mint.md",
     "docs/rtl.md",
     "docs/rtl_machine.md",
     "docs/sage.md",
