@@ -24,9 +24,9 @@ import typer
 
 from fiberscope import __version__
 from fiberscope.base.errors import BAD_INPUT, INTERRUPTED, MACHINE_WRONG, UNREAD, InputError
+from fiberscope.base.extras import advice
 from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.base.text_encoding import SPELT
-from fiberscope.commands.extra import advice
 from fiberscope.commands.group import commands_at_first_use
 from fiberscope.results.errors import FailedRunError
 

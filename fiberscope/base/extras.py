@@ -1,4 +1,4 @@
-"""What stands in an extra that may not be installed."""
+"""Libraries of optional extras, and the hint that names the extra to install."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ EXTRAS: Final = {
 
 
 def advice(error: ModuleNotFoundError) -> str | None:
-    """What to install of what was not found; None where it is in no extra."""
+    """Return the hint for a module that was not found; None if no extra has it."""
     library = (error.name or "").partition(".")[0]
     return missing(library) if library in EXTRAS else None
 
 
 def missing(library: str) -> str:
-    """That it is not installed, and how to install the extra that has it."""
+    """Say that a library is not installed, and how to install the extra that has it."""
     return f"{library} is not installed: {installing(EXTRAS[library])}"
