@@ -55,8 +55,9 @@ def debug(
     """
     from fiberscope.base.operand_arguments import operands_of
     from fiberscope.run.debug.api import requested_run
+    from fiberscope.run.find_machine import specification_of
 
-    factors, tensors = operands_of(operands)
+    factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
     asked.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
     arguments = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}

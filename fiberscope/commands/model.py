@@ -31,7 +31,7 @@ _Operands = Annotated[
     list[str] | None,
     typer.Argument(
         help="A [B], the factors of a product; or NAME=TENSOR for each tensor, whose rows are "
-        "its first declared rank.",
+        "its first declared rank; SYMBOL=NUMBER is as --set SYMBOL=NUMBER.",
         autocompletion=complete_matrix,
     ),
 ]
@@ -71,7 +71,7 @@ def model(
     from fiberscope.models.trace.show import traffic_table
     from fiberscope.run.request import Modelling
 
-    factors, tensors = operands_of(operands or [])
+    factors, tensors = operands_of(asked.take_symbols(specification, operands or []))
     _check_show(show, asked.json, output)
     asked.check({"--output": output}, _files(specification, factors, tensors))
     run = Modelling(specification, factors, tensors, asked.entries(), asked.config, asked.exact)

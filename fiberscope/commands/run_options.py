@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -100,6 +100,28 @@ class Reported(Options):
             from fiberscope.results.report.product import check_product
 
             check_product(self.product)
+
+    def take_symbols(self, specification: str, words: Sequence[str]) -> list[str]:
+        """Move the words that give a symbol its value (``a=2``) to the settings; return the operands.
+
+        Args:
+            specification: whose symbols they may be; empty for a machine without one.
+            words: the operands as the command line has them.
+
+        Raises:
+            ConfigurationError: no such specification.
+            InputError: a symbol that ``--set`` gives, too.
+        """
+        from fiberscope.models.trace.source import split_symbols
+
+        if not specification:
+            return list(words)
+        operands, settings = split_symbols(specification, words)
+        for name in (setting.partition("=")[0] for setting in settings):
+            if name in self.entries():
+                raise InputError(f"{name} is given twice, with --set and without; leave one out")
+        self.settings = [*(self.settings or []), *settings]
+        return operands
 
     def write_product(self, report: Report) -> None:
         """Write what the machine made, if that was asked for."""

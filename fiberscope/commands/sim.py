@@ -61,9 +61,10 @@ def sim(
       fiberscope sim gamma --chain "Y = A X; Z = Y W" A=a.mtx X=b.mtx W=b.mtx --product z.npz
     """
     from fiberscope.base.operand_arguments import check_factors, operands_of
+    from fiberscope.run.find_machine import specification_of
     from fiberscope.run.request import Simulation
 
-    factors, tensors = operands_of(operands)
+    factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     request = _request(sample, windows, window_cycles, seed)

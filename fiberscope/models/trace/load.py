@@ -64,7 +64,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
     entries = {key: _entry(value) for key, value in (settings or {}).items()}
     with refusing(source.file):
         declared = source.section("symbols")
-        implied = {} if declared else source.sizes()
+        implied = {} if declared else source.implied_symbols()
         of_machine = {key: entry for key, entry in entries.items() if key not in {**declared, **implied}}
         machine, parameters = _machine(source, of_machine)
         values = dict(parameters)
@@ -124,7 +124,7 @@ class Draft:
         for name, entry in self.given.items():
             value = (symbols or {}).get(name) if entry.value is None else entry.value
             if value is None:
-                message = f"symbol {name} has no value; give it one by --set {name}="
+                message = f"symbol {name} has no value; give it one by --set {name}=2"
                 raise ConfigurationError(f"{entry.origin}: {message}")
             values[name] = _number(name, replace(entry, value=value))
         with refusing(self.source.file):
@@ -176,8 +176,7 @@ def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: 
     parameters = tuple(keys)
     for key, entry in settings.items():
         if not any(f"{parameter}.".startswith(f"{key}.") for parameter in parameters):
-            symbols = source.section("symbols") or source.sizes()
-            advice = nearest(key, [*symbols, *parameters, *Options.model_fields])
+            advice = nearest(key, [*source.symbols, *parameters, *Options.model_fields])
             raise ConfigurationError(f"{entry.origin}: {source.name} has no {kind} {key}; {advice}")
 
 

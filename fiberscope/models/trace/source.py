@@ -16,8 +16,10 @@ from fiberscope.accelerators.user_machines import is_path
 from fiberscope.accelerators.yaml_document import overlaid
 from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.expressions.expression import Equation, scalars
+from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
 
-__all__ = ["Source", "find", "names", "place_of"]
+__all__ = ["Source", "find", "names", "place_of", "split_symbols"]
 
 FILE = "spec.yaml"
 # The name in uniform_shape(K1), nway_shape(WAYS) or uniform_occupancy(A.K1).
@@ -56,16 +58,26 @@ class Source:
             return None
         return os.path.join(self.path.parent, named.value) if is_path(named.value) else str(named.value)
 
-    def sizes(self) -> Mapping[str, yaml.Node]:
-        """Names that partitions have for sizes, each where it stands first.
+    @property
+    def symbols(self) -> Mapping[str, yaml.Node]:
+        """The symbols that the file declares; of a file that declares none those that it implies."""
+        return self.section("symbols") or self.implied_symbols()
 
-        They are symbols of a file that declares none: whoever runs it gives them, as with the public tool.
+    def implied_symbols(self) -> Mapping[str, yaml.Node]:
+        """Sizes of partitions and scalars of expressions by name, each with the node where it stands first.
+
+        A file that declares no symbols leaves their values to each run, as with the public tool.
         """
-        partitions = self.section("mapping").get("partitioning")
+        partitions, einsum = self.section("mapping").get("partitioning"), self.section("einsum")
         nodes: dict[str, yaml.Node] = {}
         for node in _scalars(partitions) if partitions else ():
             for name in _SIZE.findall(str(node.value)):
                 nodes.setdefault(name, node)
+        tensors = {str(key.value) for key, _ranks in _entries(einsum.get("declaration"))}
+        for node in _scalars(einsum["expressions"]) if "expressions" in einsum else ():
+            for name in _symbols_in(str(node.value)):
+                if name not in tensors:
+                    nodes.setdefault(name, node)
         return nodes
 
     def text(self, name: str) -> yaml.ScalarNode | None:
@@ -88,6 +100,28 @@ def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
         yield from (scalar for _key, value in node.value for scalar in _scalars(value))
     elif isinstance(node, yaml.SequenceNode):
         yield from (scalar for value in node.value for scalar in _scalars(value))
+
+
+def _symbols_in(text: str) -> list[str]:
+    """The names of scalars on the right side of an expression; none where it cannot be read."""
+    try:
+        statement = parse_statement(text)
+    except UnreadableTextError:
+        return []
+    return (
+        [scalar.name for scalar in scalars(statement.expression)] if isinstance(statement, Equation) else []
+    )
+
+
+def split_symbols(name: str, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split words of a command line into operands, and settings of a specification's symbols (``a=2``).
+
+    Raises:
+        ConfigurationError: as ``find``.
+    """
+    symbols = find(name).symbols if any("=" in word for word in words) else {}
+    settings = [word for word in words if "=" in word and word.partition("=")[0] in symbols]
+    return [word for word in words if word not in settings], settings
 
 
 def find(name: str) -> Source:
@@ -154,8 +188,11 @@ def _section(node: yaml.MappingNode, name: str) -> dict[str, yaml.Node]:
 
 
 def _pairs(node: yaml.MappingNode, name: str) -> list[tuple[yaml.Node, yaml.Node]]:
-    section = next((value for key, value in node.value if key.value == name), None)
-    return section.value if isinstance(section, yaml.MappingNode) else []
+    return _entries(next((value for key, value in node.value if key.value == name), None))
+
+
+def _entries(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
+    return node.value if isinstance(node, yaml.MappingNode) else []
 
 
 def place_of(file: str, node: yaml.Node) -> str:

@@ -132,8 +132,49 @@ def test_sizes_of_a_file_without_symbols_are_given_by_who_runs_it(
     run = fiberscope.simulate(str(open_one), tensors=tensors, settings=settings)
     assert run.operations["multiply"] == given.operations["multiply"]
     for words, said in (
-        (["--set", "K1=16"], "open.yaml:5:68: symbol N1 has no value; give it one by --set N1="),
+        (["--set", "K1=16"], "open.yaml:5:68: symbol N1 has no value; give it one by --set N1=2"),
         (["--set", "K2=16"], "has no symbol K2; did you mean K1?"),
     ):
         assert cli.run(["model", str(open_one), f"A={matrix}", f"B={matrix}", *words]) == 2
         assert said in capsys.readouterr().err
+
+
+SCALED = """\
+einsum:
+  declaration: {A: [K], Z: [K]}
+  expressions: ["Z[k] = a * A[k]"]
+"""
+
+
+@pytest.mark.parametrize("words", [["--set", "a=2"], ["a=2"]])
+@pytest.mark.parametrize("declared", ["", "symbols: {a: }\n", "symbols: {a: 5}\n"])
+@pytest.mark.parametrize("command", ["model", "sim"])
+def test_a_scalar_of_an_expression_is_a_symbol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, declared: str, words: list[str]
+) -> None:
+    file, product = tmp_path / "scaled.yaml", tmp_path / "z.tns"
+    file.write_text(declared + SCALED)
+    (tmp_path / "a.tns").write_text("1 3\n4 0.5\n")
+    arguments = [command, str(file), f"A={tmp_path / 'a.tns'}", *words, "--product", str(product), "-q"]
+    assert cli.run(arguments) == 0, capsys.readouterr().err
+    lines = [line for line in product.read_text().splitlines() if line[0].isdigit()]
+    assert [[float(word) for word in line.split()] for line in lines] == [[1, 6], [4, 1]]
+
+
+@pytest.mark.parametrize(
+    ("replacement", "words", "message"),
+    [
+        ("a *", [], "scaled.yaml:3:17: symbol a has no value; give it one by --set a=2"),
+        ("a *", ["a=2", "--set", "a=3"], "a is given twice, with --set and without; leave one out"),
+        ("a *", ["a=two"], "a is two; it should be a number"),
+        ("a *", ["b=2"], "reads no tensor b; "),
+        ("A *", [], "there is no symbol A"),
+    ],
+)
+def test_a_scalar_without_a_number_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], replacement: str, words: list[str], message: str
+) -> None:
+    file = tmp_path / "scaled.yaml"
+    file.write_text(SCALED.replace("a *", replacement))
+    assert cli.run(["model", str(file), "A=ones:shape=4", *words]) == 2
+    assert message in capsys.readouterr().err
