@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from itertools import zip_longest
 from typing import Any
 
 import typer
@@ -35,7 +36,7 @@ class _Command(TyperCommand):
 def _with_values(args: Sequence[str]) -> list[str]:
     """The words of a command, with its value behind each option that may stand without."""
     words: list[str] = []
-    for word, behind in zip(args, [*args[1:], ""], strict=True):
+    for word, behind in zip_longest(args, args[1:], fillvalue=""):
         words.append(word)
         if word in OPTIONAL:
             pattern, value = OPTIONAL[word]

@@ -27,6 +27,7 @@ COMMANDS = {
     "check": (["gamma", "a.mtx"], None),
     "compare": (["sage"], None),
     "convert": (["csr", "csc", "a.mtx"], None),
+    "debug": (["gamma", "a.mtx", *TINY, "--script", "commands.txt"], None),
     "diff": (["r.json", "r.json"], None),
     "formats": (["a.mtx"], None),
     "help": (["tour"], None),
@@ -122,6 +123,7 @@ def told(tmp_path_factory):
     matrix = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 3 4\n3 2 2\n"
     (folder / "a.mtx").write_text(matrix)
     (folder / "part.py").write_text("class Part:\n    def __init__(self) -> None:\n        self.count = 0\n")
+    (folder / "commands.txt").write_text("quit\n")
     (folder / "m.trace").write_text("0 R 0x0\n")
     (folder / "space.yaml").write_text("pe.count: [1, 2]\n")
     given = {"before": ["sim", "gamma", "a.mtx", "-q", "--json", "r.json"]}

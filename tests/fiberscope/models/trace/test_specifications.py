@@ -1,5 +1,6 @@
 """The specifications that come with the machines say what is published of them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -131,6 +132,9 @@ def test_sizes_of_a_file_without_symbols_are_given_by_who_runs_it(
     assert given.teaal.bodies == said_whole.teaal.bodies
     run = fiberscope.simulate(str(open_one), tensors=tensors, settings=settings)
     assert run.operations["multiply"] == given.operations["multiply"]
+    arguments = ["sim", str(open_one), f"A={matrix}", f"B={matrix}", "K1=16", "N1=3", "-q"]
+    assert cli.run([*arguments, "--json", str(tmp_path / "run.json")]) == 0
+    assert json.loads((tmp_path / "run.json").read_text())["cycles"] == run.cycles
     for words, said in (
         (["--set", "K1=16"], "open.yaml:5:68: symbol N1 has no value; give it one by --set N1=2"),
         (["--set", "K2=16"], "has no symbol K2; did you mean K1?"),
@@ -148,17 +152,16 @@ einsum:
 
 @pytest.mark.parametrize("words", [["--set", "a=2"], ["a=2"]])
 @pytest.mark.parametrize("declared", ["", "symbols: {a: }\n", "symbols: {a: 5}\n"])
-@pytest.mark.parametrize("command", ["model", "sim"])
 def test_a_scalar_of_an_expression_is_a_symbol(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, declared: str, words: list[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], declared: str, words: list[str]
 ) -> None:
     file, product = tmp_path / "scaled.yaml", tmp_path / "z.tns"
     file.write_text(declared + SCALED)
     (tmp_path / "a.tns").write_text("1 3\n4 0.5\n")
-    arguments = [command, str(file), f"A={tmp_path / 'a.tns'}", *words, "--product", str(product), "-q"]
+    arguments = ["model", str(file), f"A={tmp_path / 'a.tns'}", *words, "--product", str(product), "-q"]
     assert cli.run(arguments) == 0, capsys.readouterr().err
     lines = [line for line in product.read_text().splitlines() if line[0].isdigit()]
-    assert [[float(word) for word in line.split()] for line in lines] == [[1, 6], [4, 1]]
+    assert [[float(word) for word in line.split()] for line in lines] == [[1, 1, 6], [4, 1, 1]]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_a_scalar_of_an_expression_is_a_symbol(
         ("a *", [], "scaled.yaml:3:17: symbol a has no value; give it one by --set a=2"),
         ("a *", ["a=2", "--set", "a=3"], "a is given twice, with --set and without; leave one out"),
         ("a *", ["a=two"], "a is two; it should be a number"),
-        ("a *", ["b=2"], "reads no tensor b; "),
+        ("a *", ["a=2", "b=2"], "reads no tensor b; "),
         ("A *", [], "there is no symbol A"),
     ],
 )
