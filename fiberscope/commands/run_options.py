@@ -112,10 +112,10 @@ class Reported(Options):
             ConfigurationError: no such specification.
             InputError: a symbol that ``--set`` gives, too.
         """
-        from fiberscope.models.trace.source import split_symbols
-
         if not specification:
             return list(words)
+        from fiberscope.models.trace.source import split_symbols
+
         operands, settings = split_symbols(specification, words)
         for name in (setting.partition("=")[0] for setting in settings):
             if name in self.entries():
