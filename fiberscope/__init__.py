@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fiberscope.base.extras import advice
 from fiberscope.base.version import __version__
 from fiberscope.workloads.first_use import imported_at_first_use
 
@@ -91,7 +92,7 @@ _HOMES = {
     **dict.fromkeys(("convert", "diff", "graph", "map", "plot", "tile"), "fiberscope.run.shortcuts"),
 }
 
-__getattr__ = imported_at_first_use(__name__, _HOMES)
+__getattr__ = imported_at_first_use(__name__, _HOMES, advice)
 
 
 def __dir__() -> list[str]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 
-from fiberscope.base.extras import advice
-
 __all__ = ["imported_at_first_use"]
 
 
-def imported_at_first_use(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def imported_at_first_use(
+    package: str,
+    homes: Mapping[str, str],
+    advice: Callable[[ModuleNotFoundError], str | None] = lambda _error: None,
+) -> Callable[[str], object]:
     """The ``__getattr__`` of a package (PEP 562) whose names are in other modules.
 
     No module of the package may be called as one of the names: once imported, it would take its place.
@@ -18,8 +20,7 @@ def imported_at_first_use(package: str, homes: Mapping[str, str]) -> Callable[[s
     Args:
         package: its name.
         homes: the module of each name.
-
-    The returned function raises ``ModuleNotFoundError`` with the extra to install, if one is missing.
+        advice: what to install for a module that was not found; None if it does not know.
     """
 
     def home_of(name: str) -> object:
