@@ -36,7 +36,6 @@ NOT_YET = {
     "docs/d2t2_models.md",
     "docs/defense_of_design.md",
     "docs/errors.md",
-    "docs/sage.md",
     "docs/speed.md",
 }
 
