@@ -31,7 +31,6 @@ STOPS = re.compile(r"\b(?:e\.g|i\.e|et al|vs|Fig|cf|approx)\.")
 NOT_YET = {
     "docs/accuracy.md",
     "docs/analytic.md",
-    "docs/d2t2.md",
     "docs/d2t2_models.md",
     "docs/defense_of_design.md",
     "docs/errors.md",
