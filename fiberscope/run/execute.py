@@ -199,7 +199,4 @@ def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Ru
 
 
 def _wrong(problem: Problem, comparison: Comparison) -> str:
-    return (
-        f"the machine's {problem.answer} is wrong: relative error {comparison.max_relative_error:.3g}, "
-        f"{comparison.missing} entries missing, {comparison.extra} too many"
-    )
+    return f"the machine's {problem.answer} is wrong: {comparison.differences}"

@@ -12,7 +12,7 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.gemm import SLICE, Sliced, sliced
 from fiberscope.workloads.problem import MatrixProduct
 from fiberscope.workloads.sparse import sparse
-from fiberscope.workloads.verification import Comparison, Rounding, largest_error
+from fiberscope.workloads.verification import Comparison, Rounding, compare_values
 
 __all__ = ["MOST_ELEMENTS", "Gemm", "accumulate", "exact_kind"]
 
@@ -73,7 +73,8 @@ class Gemm(MatrixProduct):
         rounding = Rounding.of(self.precision, int(terms.max(initial=0)), 2)
         if sizes is not None:
             sizes += rounding.floor
-        return Comparison(_error(answer, expected, sizes), 0, 0, rounding.tolerance)
+        error, overflows = _error(answer, expected, sizes, rounding)
+        return Comparison(error, 0, 0, rounding.tolerance, overflows)
 
     def outline(self, answer: Dense) -> tuple[tuple[int, ...], int]:
         """Shape, and elements that are not zero."""
@@ -99,11 +100,13 @@ def accumulate(into: Dense, left: CsrArray, right: CsrArray | Dense) -> None:
     into += factor @ dense if few else factor.toarray() @ dense
 
 
-def _error(answer: Dense, expected: Dense, sizes: Dense | None) -> float:
-    """The largest error of an element against the size of what was added up."""
-    worst, step = 0.0, max(1, ELEMENTS_A_BLOCK // answer.shape[1])
+def _error(answer: Dense, expected: Dense, sizes: Dense | None, rounding: Rounding) -> tuple[float, int]:
+    """Return the largest error of an element against the size of what was added up, and overflows."""
+    worst, overflows, step = 0.0, 0, max(1, ELEMENTS_A_BLOCK // answer.shape[1])
     for row in range(0, len(answer), step):
         rows = slice(row, row + step)
         scale = np.abs(expected[rows]) if sizes is None else sizes[rows]
-        worst = max(worst, largest_error(expected[rows], scale, answer[rows].astype(np.float64)))
-    return worst
+        block = answer[rows].astype(np.float64)
+        error, overflowed = compare_values(expected[rows], scale, block, rounding)
+        worst, overflows = max(worst, error), overflows + overflowed
+    return worst, overflows

@@ -9,6 +9,7 @@ arbitrarily small. An entry exists where at least one product does, even if its 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -26,10 +27,11 @@ __all__ = [
     "Precision",
     "Rounding",
     "compare",
+    "compare_values",
     "entries_compared",
-    "largest_error",
     "ones_of",
     "overflow",
+    "overflows_in_words",
 ]
 
 Numbers: TypeAlias = "npt.NDArray[Any]"
@@ -44,16 +46,28 @@ class Comparison:
     """How an answer compares with the reference.
 
     Args:
-        max_relative_error: infinite where a value is not finite or should be exactly zero and is not.
+        max_relative_error: infinite where a value is not finite without an overflow, or should be exactly
+            zero and is not.
         missing: entries that the answer lacks.
         extra: entries that it should not have.
         tolerance: the largest relative error that passes.
+        overflows: values that are infinite, or no number, because sums or products exceed their type.
     """
 
     max_relative_error: float
     missing: int = 0
     extra: int = 0
     tolerance: float = TOLERANCE
+    overflows: int = 0
+
+    @property
+    def differences(self) -> str:
+        """How the answer differs from the reference, for a message."""
+        overflows = f", {overflows_in_words(self.overflows)}" if self.overflows else ""
+        return (
+            f"relative error {self.max_relative_error:.3g}, "
+            f"{self.missing} entries missing, {self.extra} too many{overflows}"
+        )
 
     @property
     def passed(self) -> bool:
@@ -61,12 +75,18 @@ class Comparison:
         return self.missing == 0 and self.extra == 0 and self.max_relative_error <= self.tolerance
 
 
+def overflows_in_words(count: int) -> str:
+    """How many values overflow."""
+    return f"{count:,} value{'s' * (count != 1)} overflow{'s' * (count == 1)} to infinity"
+
+
 class Precision(Protocol):
-    """Of a type of values whether they are floats, a result's roundoff, and the least above 0."""
+    """Of a type of values whether they are floats, a result's roundoff, the least above 0 and the largest."""
 
     floats: bool
     roundoff: float
     least: float
+    most: float
 
 
 @dataclass(frozen=True)
@@ -76,10 +96,12 @@ class Rounding:
     Args:
         tolerance: error that passes, relative to the size of what was added up,
         floor: and to this, for what was too small for the type.
+        most: the largest finite value of the type.
     """
 
     tolerance: float = TOLERANCE
     floor: float = 0.0
+    most: float = sys.float_info.max
 
     @classmethod
     def of(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
@@ -98,7 +120,7 @@ class Rounding:
         if precision is None or not precision.floats:
             return EXACT
         allowed = (terms + 16 * reads) * (precision.roundoff + DOUBLE_ROUNDOFF)
-        return cls(allowed, precision.least / precision.roundoff)
+        return cls(allowed, precision.least / precision.roundoff, precision.most)
 
 
 EXACT = Rounding()  # of doubles as they come
@@ -113,18 +135,19 @@ def compare(a: CsrArray, b: CsrArray, product: CsrArray, precision: Precision | 
     if product.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
     rounding = Rounding.of(precision, _most_terms(a, b), 2)
-    error, missing, extra = 0.0, 0, 0
+    error, missing, extra, overflows = 0.0, 0, 0, 0
     reference_of = _positive_reference if _stays_positive(a, b) else _any_reference
     for rows in _blocks(a, b):
         expected, values, sizes = reference_of(a[rows], b)
         scale = sizes + rounding.floor if rounding.floor else sizes
-        part = _compare_entries(expected, values, scale, _sorted(product[rows]))
-        error, missing, extra = (
+        part = _compare_entries(expected, values, scale, _sorted(product[rows]), rounding)
+        error, missing, extra, overflows = (
             max(error, part.max_relative_error),
             missing + part.missing,
             extra + part.extra,
+            overflows + part.overflows,
         )
-    return Comparison(error, missing, extra, rounding.tolerance)
+    return Comparison(error, missing, extra, rounding.tolerance, overflows)
 
 
 def _most_terms(a: CsrArray, b: CsrArray) -> int:
@@ -181,27 +204,56 @@ def entries_compared(entries: CsrArray, values: CsrArray, sizes: CsrArray, produ
     return _compare_entries(expected, _on(expected, values), _on(expected, sizes), _sorted(product))
 
 
-def _compare_entries(expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray) -> Comparison:
+def _compare_entries(
+    expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, rounding: Rounding = EXACT
+) -> Comparison:
     places, product_places = _places(expected), _places(product)
     values = product.data
     if not np.array_equal(places, product_places):
         _common, here, there = np.intersect1d(places, product_places, return_indices=True)
         reference, scale, values = reference[here], scale[here], values[there]
     missing, extra = len(places) - len(values), len(product_places) - len(values)
-    return Comparison(largest_error(reference, scale, values), missing, extra)
+    error, overflows = compare_values(reference, scale, values, rounding)
+    return Comparison(error, missing, extra, overflows=overflows)
 
 
-def largest_error(reference: Numbers, scale: Numbers, values: Numbers) -> float:
-    """The largest error of a value against the size of what was added up; infinite where that is no number.
+def compare_values(
+    reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding = EXACT
+) -> tuple[float, int]:
+    """Return the largest error against the size of what was added up, and the number of overflows.
+
+    The error is infinite where a value is not finite and no order of the sum explains it by an overflow.
 
     Args:
-        reference, scale, values: arrays alike: what is expected, its size, and what was found.
+        reference, scale, values: arrays of one shape: the values expected, the sizes of the sums, the answer.
+        rounding: of the values' type.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         errors = np.abs(values - reference) / scale
     errors[values == reference] = 0.0
     errors[np.isnan(errors)] = np.inf
-    return float(errors.max(initial=0.0))
+    unbounded = ~np.isfinite(values)
+    if not unbounded.any():
+        return float(errors.max(initial=0.0)), 0
+    overflowed = unbounded.copy()
+    overflowed[unbounded] = _may_overflow(reference[unbounded], scale[unbounded], values[unbounded], rounding)
+    errors[overflowed] = 0.0
+    return float(errors.max(initial=0.0)), int(np.count_nonzero(overflowed))
+
+
+def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding) -> Numbers:
+    """Whether sums whose exact value is ``reference`` may become infinite, or no number, in some order.
+
+    The positive terms of a sum add up to (scale + reference) / 2, the negative ones to
+    (scale - reference) / 2. Where the size exceeds a double, the reference is no help: anything may be.
+    """
+    most = rounding.most * (1.0 - rounding.tolerance)
+    beyond = ~np.isfinite(scale)
+    with np.errstate(invalid="ignore"):
+        above = beyond | (scale / 2 + reference / 2 > most)
+        below = beyond | (scale / 2 - reference / 2 > most)
+    may_overflow: Numbers = np.where(np.isnan(values), above & below, np.where(values > 0, above, below))
+    return may_overflow
 
 
 def _blocks(a: CsrArray, b: CsrArray) -> Iterator[slice]:

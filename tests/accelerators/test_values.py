@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 from machine_case import cases
+from scipy import sparse
 from typed_values import reals
 
 from fiberscope import simulate
@@ -11,6 +15,7 @@ from fiberscope.accelerators import values
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.hw.fibers.arrays import rounded_to
 from fiberscope.results.errors import VerificationError
+from fiberscope.results.report.summary import verified
 
 FLOATS = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2.0}  # and errors that are above what each allows
 TYPED = ("extensor", "gamma", "outerspace", "sigma")
@@ -21,6 +26,10 @@ every_machine = pytest.mark.parametrize("case", MACHINES.values(), ids=MACHINES)
 def setting_of(case):
     """SIGMA's section ``value`` has bytes besides."""
     return "value.type" if case.accelerator == "sigma" else "value"
+
+
+def values_of(result):
+    return result.data if sparse.issparse(result) else result
 
 
 def run(case, operands, name):
@@ -34,6 +43,15 @@ def test_rounding_is_no_fault(case, scale):
     a, b = (reals(one, i, scale) for i, one in enumerate(case.operands()))
     for name in FLOATS:
         assert run(case, (a, b), name).verification.passed
+
+
+@every_machine
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_an_overflow_is_counted_and_no_fault(case, name):
+    report = run(case, tuple(reals(one, i, 25) for i, one in enumerate(case.operands())), name)
+    assert report.verification.passed
+    assert report.verification.overflows == np.count_nonzero(~np.isfinite(values_of(report.result))) > 0
+    assert re.search(r"; \d+ values? overflows? to infinity", verified(report))
 
 
 @every_machine

@@ -26,7 +26,7 @@ KEYS = {
     "product": "shape nonzeros",
     "traffic.A": "read_bytes write_bytes useful_read_bytes useful_write_bytes",
     "memory": "row_hits row_misses row_conflicts bytes_per_second peak_bytes_per_second utilization counters",
-    "verification": "reference passed max_relative_error tolerance missing extra",
+    "verification": "reference passed max_relative_error tolerance missing extra overflows",
     "source": "digest modules path commit changed asked",
     "source.asked": "command machine factors tensors settings exact parts cycle_limit histograms "
     "checked graph chain",

@@ -6,6 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from fiberscope.hw.value_type import TYPES
 from fiberscope.workloads import from_scipy, verification
 from fiberscope.workloads.verification import TOLERANCE, Comparison, compare, overflow
 
@@ -97,7 +98,7 @@ def test_too_large_an_error_fails_just_above_the_tolerance() -> None:
 class Half:
     """A type of few bits, for numbers worked out by hand."""
 
-    floats, roundoff, least = True, 2.0**-10, 2.0**-14
+    floats, roundoff, least, most = True, 2.0**-10, 2.0**-14, 65504.0
 
 
 def test_values_of_a_type_may_be_off_by_what_rounding_explains() -> None:
@@ -199,3 +200,38 @@ def test_an_overflow_far_down_is_found(monkeypatch: pytest.MonkeyPatch, products
     a = sparse.eye_array(50, format="csr")
     a.data[37] = 1e200
     assert overflow(from_scipy(a).matrix, from_scipy(a).matrix) == (37, 37)
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "answer", "passed"),
+    [
+        ([3e38, 3e38], "float32", np.inf, True),
+        ([3e38, 3e38], "float32", -np.inf, False),
+        ([3e38, 3e38], "float32", np.nan, False),
+        ([-3e38, -3e38], "bfloat16", -np.inf, True),
+        ([3e38, 3e38, -3e38, -3e38], "float32", np.inf, True),
+        ([3e38, 3e38, -3e38, -3e38], "float32", -np.inf, True),
+        ([3e38, 3e38, -3e38, -3e38], "float32", np.nan, True),
+        ([3e38, -3e38], "float32", np.inf, False),
+        ([3e38, 3e38], "float64", np.inf, False),
+        ([1.0, 2.0], "float32", np.inf, False),
+        ([1.5e308, 1.5e308], "integer", np.inf, True),
+        ([1e300, 1e300], "integer", np.inf, False),
+    ],
+)
+def test_an_overflow_that_sums_of_the_type_explain_is_counted_and_is_no_fault(
+    row: list[float], name: str, answer: float, passed: bool
+) -> None:
+    a = from_scipy(sparse.csr_array([row])).matrix
+    b = from_scipy(sparse.csr_array([[1.0]] * len(row))).matrix
+    compared = compare(a, b, sparse.csr_array(([answer], [0], [0, 1]), shape=(1, 1)), TYPES[name])
+    assert (compared.passed, compared.overflows) == (passed, int(passed))
+    assert compared.max_relative_error == (0.0 if passed else np.inf)
+    assert compared.differences.endswith("0 too many" + ", 1 value overflows to infinity" * passed)
+
+
+def test_a_finite_value_where_the_sum_exceeds_the_type_is_a_fault() -> None:
+    a, b = (from_scipy(sparse.csr_array(rows)).matrix for rows in ([[3e38, 3e38]], [[1.0], [1.0]]))
+    for answer in (0.0, 3e38):
+        compared = compare(a, b, sparse.csr_array(([answer], [0], [0, 1]), shape=(1, 1)), TYPES["float32"])
+        assert (compared.passed, compared.overflows) == (False, 0)

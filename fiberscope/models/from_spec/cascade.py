@@ -78,7 +78,7 @@ class Cascade(Problem):
         """Compare each output with an evaluation of its Einsum, of what the machine wrote before."""
         specification = answer.specification
         tensors = dict(self._ready.trees)
-        error, terms, reads = 0.0, 0, 0
+        error, overflows, terms, reads = 0.0, 0, 0, 0
         for einsum in specification.einsums:
             written = answer.outputs.get(einsum.output)
             if written is None:
@@ -87,11 +87,13 @@ class Cascade(Problem):
             shapes = rank_shapes(specification, einsum, tensors)
             tensors[einsum.output] = written
             work = Computation(specification, einsum, tensors, shapes)
-            error = max(error, verify(work, written).max_relative_error)
+            compared = verify(work, written, Rounding.of(self.precision, 1, 1))
+            error, overflows = max(error, compared.max_relative_error), overflows + compared.overflows
             summed = set(einsum.ranks) - set(work.equation.output.ranks)
             terms += math.prod(shapes[rank] for rank in summed)
             reads += len(list(accesses(work.equation.expression)))
-        return Comparison(error, 0, 0, Rounding.of(self.precision, terms, reads).tolerance)
+        tolerance = Rounding.of(self.precision, terms, reads).tolerance
+        return Comparison(error, 0, 0, tolerance, overflows)
 
     def solution(self, answer: Made) -> SparseTensor:
         """The last output, by the order in which its ranks are declared."""

@@ -327,7 +327,4 @@ def _noted(error: Exception) -> str:
 
 
 def _wrong(name: str, comparison: Comparison) -> str:
-    return (
-        f"{name} is wrong: relative error {comparison.max_relative_error:.3g}, "
-        f"{comparison.missing} entries missing, {comparison.extra} too many"
-    )
+    return f"{name} is wrong: {comparison.differences}"

@@ -27,7 +27,7 @@ from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.expressions.expression import Access
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.verification import EXACT, Comparison, Rounding, largest_error
+from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
 
 __all__ = ["Written", "carried", "compare", "counted", "ones_at", "reference"]
 
@@ -118,17 +118,19 @@ def compare(
     if rounding.floor:
         expected = replace(expected, sizes=expected.sizes + rounding.floor)
     if tensor is None:
-        compared = _compare_lists(written, result, expected, sizes, splits)
+        compared = _compare_lists(written, result, expected, sizes, splits, rounding)
     else:
         columns = dict(zip(result.variables, tensor.coordinates, strict=True))
         keys = keys_of(Points(columns, tensor.values, tensor.values), result.variables, sizes)
         wanted = keys_of(expected, result.variables, sizes)
         order = np.argsort(wanted)
-        compared = _compare_keyed(keys, tensor.values, wanted[order], expected.at(order))
+        compared = _compare_keyed(keys, tensor.values, wanted[order], expected.at(order), rounding)
     return replace(compared, tolerance=rounding.tolerance)
 
 
-def _compare_keyed(keys: Integers, values: Values, wanted: Integers, expected: Points) -> Comparison:
+def _compare_keyed(
+    keys: Integers, values: Values, wanted: Integers, expected: Points, rounding: Rounding
+) -> Comparison:
     """Compare entries by key; those expected are in order and distinct."""
     places = np.searchsorted(wanted, keys)
     inside = places < len(wanted)
@@ -136,15 +138,20 @@ def _compare_keyed(keys: Integers, values: Values, wanted: Integers, expected: P
     is_expected[inside] = wanted[places[inside]] == keys[inside]
     extra = int(np.count_nonzero(values[~is_expected]))
     entries = expected.at(places[is_expected])
-    error = largest_error(entries.values, entries.sizes, values[is_expected])
+    error, overflows = compare_values(entries.values, entries.sizes, values[is_expected], rounding)
     there = np.zeros(len(wanted), bool)
     there[places[is_expected]] = True
     missing = int(np.count_nonzero(expected.values[~there]))
-    return Comparison(error, missing, extra)
+    return Comparison(error, missing, extra, overflows=overflows)
 
 
 def _compare_lists(
-    written: Written, result: Access, whole: Points, sizes: Mapping[str, int], splits: Splits
+    written: Written,
+    result: Access,
+    whole: Points,
+    sizes: Mapping[str, int],
+    splits: Splits,
+    rounding: Rounding,
 ) -> Comparison:
     """Compare a result without a place for each value: as lists, without zeros."""
     expected = Points(cut_columns(whole.columns, splits), whole.values, whole.sizes)
@@ -156,10 +163,10 @@ def _compare_lists(
     wanted = ordered.at(np.flatnonzero(ordered.values))
     if len(nonzeros) != len(wanted):
         return Comparison(np.inf, max(0, len(wanted) - len(nonzeros)), max(0, len(nonzeros) - len(wanted)))
-    error = largest_error(wanted.values, wanted.sizes, nonzeros)
+    error, overflows = compare_values(wanted.values, wanted.sizes, nonzeros, rounding)
     if by_level and not _listed(written.coordinates(), by_level[-1], ordered, wanted):
         return Comparison(np.inf, 0, 0)
-    return Comparison(error, 0, 0)
+    return Comparison(error, overflows=overflows)
 
 
 def _listed(coordinates: Integers, variable: str, *expected: Points) -> bool:

@@ -51,7 +51,7 @@ from fiberscope.results.report.parts import Asked, Source
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.verification import Comparison
+from fiberscope.workloads.verification import Comparison, overflows_in_words
 
 __all__ = ["Prepared", "model", "prepare", "roots_of", "specified"]
 
@@ -171,7 +171,8 @@ class Prepared:
         report_ = report(modelled, Timing(seconds, seconds), source)
         wrong = modelled.outcome.wrong
         if wrong is not None:
-            error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}"
+            overflows = f", {overflows_in_words(wrong.overflows)}" if wrong.overflows else ""
+            error = f"relative error {wrong.max_relative_error:.3g} against {wrong.reference}{overflows}"
             raise VerificationError(f"{wrong.einsum} is wrong: {error}", report_)
         if modelled.solved is not None and not modelled.solved.comparison.passed:
             raise VerificationError(f"the answer is not that of {modelled.solved.reference}", report_)

@@ -31,7 +31,7 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.points import Points, keys_of
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tree_blocks import blocks
-from fiberscope.workloads.verification import Comparison, largest_error
+from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
 
 __all__ = ["UNCHECKED", "Verification", "can_project", "projections", "verify"]
 
@@ -225,36 +225,46 @@ class Verification(Comparison):
     reference: str
 
 
-def verify(work: Computation, output: FiberTree) -> Verification:
+def verify(work: Computation, output: FiberTree, rounding: Rounding = EXACT) -> Verification:
     """Compare the output of an Einsum with its reference.
 
     Args:
         work: what was computed.
         output: with the ranks of its declaration.
+        rounding: of the values' type, which says what overflows.
     """
     einsum = work.einsum
     if math.prod(work.shapes[rank] for rank in einsum.ranks) <= MOST_POINTS:
-        error, reference = _error_by_points(work, output), "an evaluation of every point"
+        compared, reference = _compare_points(work, output, rounding), "an evaluation of every point"
     elif can_project(einsum):
-        error, reference = _largest(*projections(work, output)), "random projections"
+        compared, reference = _compare_sums(*projections(work, output), rounding), "random projections"
     else:
-        error, reference = 0.0, UNCHECKED
-    return Verification(error, einsum=einsum.name, reference=reference)
+        compared, reference = (0.0, 0), UNCHECKED
+    error, overflows = compared
+    return Verification(error, einsum=einsum.name, reference=reference, overflows=overflows)
 
 
-def _error_by_points(work: Computation, output: FiberTree) -> float:
+def _compare_points(work: Computation, output: FiberTree, rounding: Rounding) -> tuple[float, int]:
+    """Return the largest error of a value and the number of overflows."""
     coordinates, values = point_by_point(work)
     keys = keys_of([coordinates[rank] for rank in work.declared], work.sizes, len(values))
     keys, values, magnitudes = reduced(work.einsum, keys, values)
     own_coordinates, ours = output.to_coo()
     our_keys = keys_of([own_coordinates[rank] for rank in work.declared], work.sizes, len(ours))
-    return _error(keys, values, magnitudes, our_keys, ours, work.empty)
+    error, overflows = _compare_keyed(keys, values, magnitudes, our_keys, ours, work.empty, rounding)
+    return error, 0 if math.isinf(work.empty) else overflows  # there infinity is a value as any other
 
 
-def _error(
-    keys: Integers, values: Floats, magnitudes: Floats, our_keys: Integers, ours: Floats, empty: float
-) -> float:
-    """The largest error of a value; what one side does not have is empty there."""
+def _compare_keyed(
+    keys: Integers,
+    values: Floats,
+    magnitudes: Floats,
+    our_keys: Integers,
+    ours: Floats,
+    empty: float,
+    rounding: Rounding,
+) -> tuple[float, int]:
+    """Return the largest error and the overflows; what one side does not have is empty there."""
     order = np.argsort(our_keys)
     our_keys, ours = our_keys[order], ours[order].astype(np.float64)
     everything = np.union1d(keys, our_keys)
@@ -263,10 +273,10 @@ def _error(
     places = np.searchsorted(everything, keys)
     expected[places], sizes[places] = values, magnitudes
     values_expected[np.searchsorted(everything, our_keys)] = ours
-    return _largest(expected, values_expected, sizes)
+    return _compare_sums(expected, values_expected, sizes, rounding)
 
 
-def _largest(expected: Floats, actual: Floats, sizes: Floats) -> float:
-    """The largest error; what is no number on both sides is equal."""
+def _compare_sums(expected: Floats, actual: Floats, sizes: Floats, rounding: Rounding) -> tuple[float, int]:
+    """Return the largest error and the overflows; what is no number on both sides is equal."""
     numbers = ~(np.isnan(expected) & np.isnan(actual))
-    return largest_error(expected[numbers], sizes[numbers], actual[numbers])
+    return compare_values(expected[numbers], sizes[numbers], actual[numbers], rounding)

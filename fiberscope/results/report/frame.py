@@ -81,4 +81,5 @@ def verification(
         tolerance=tolerance,
         missing=sum(comparison.missing for comparison in comparisons),
         extra=sum(comparison.extra for comparison in comparisons),
+        overflows=sum(comparison.overflows for comparison in comparisons),
     )

@@ -228,6 +228,7 @@ class Verification(_Part):
     """The comparison with the reference. ``passed`` is null where the run did not come to its end.
 
     ``max_relative_error`` is against |A| |B| entry by entry; null where a value is not finite.
+    ``overflows`` counts values that are infinite, or no number, because sums exceed their type.
     """
 
     reference: str
@@ -236,6 +237,7 @@ class Verification(_Part):
     tolerance: float
     missing: int = 0
     extra: int = 0
+    overflows: int = 0
 
 
 class Teaal(_Part):

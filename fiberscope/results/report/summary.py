@@ -13,6 +13,7 @@ from fiberscope.results.report.analytical import tables
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.parts import Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import trimmed
+from fiberscope.workloads.verification import overflows_in_words
 
 __all__ = ["as_html", "as_text", "engineering_time", "show", "summary", "verified"]
 
@@ -315,12 +316,13 @@ def verified(report: Record) -> str:
     if check.passed is None:
         return "not verified, as the run is incomplete" if not report.complete else "not verified"
     error = "not finite" if check.max_relative_error is None else f"{check.max_relative_error:.2g}"
+    overflows = f"; {overflows_in_words(check.overflows)}" if check.overflows else ""
     if check.passed:
         how = ", entry by entry" if report.fidelity == "event" else ""
-        return f"equal to {check.reference}{how}; largest relative error {error}"
+        return f"equal to {check.reference}{how}; largest relative error {error}{overflows}"
     return (
         f"NOT equal to {check.reference}: largest relative error {error}, "
-        f"{check.missing:,} entries missing, {check.extra:,} too many"
+        f"{check.missing:,} entries missing, {check.extra:,} too many{overflows}"
     )
 
 

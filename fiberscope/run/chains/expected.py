@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fiberscope.run.chains.chain import Chain
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.verification import TOLERANCE, Comparison, entries_compared, largest_error, ones_of
+from fiberscope.workloads.verification import TOLERANCE, Comparison, compare_values, entries_compared, ones_of
 
 __all__ = ["compared"]
 
@@ -63,6 +63,7 @@ def compared(
         sum(comparison.missing for comparison in comparisons),
         sum(comparison.extra for comparison in comparisons),
         TOLERANCE * len(chain.products),
+        sum(comparison.overflows for comparison in comparisons),
     )
 
 
@@ -70,5 +71,6 @@ def _one(expected: _Expected, result: CsrArray | Dense) -> Comparison:
     """A dense array lacks no entry and has none too many: its zeros may be sums."""
     if isinstance(result, np.ndarray):
         values, sizes = expected.values.toarray(), expected.sizes.toarray()
-        return Comparison(largest_error(values, sizes, result))
+        error, overflows = compare_values(values, sizes, result)
+        return Comparison(error, overflows=overflows)
     return entries_compared(expected.entries, expected.values, expected.sizes, result)
