@@ -19,7 +19,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.parts import Asked
 from fiberscope.results.report.timeline import Drive
-from fiberscope.results.report.timeline import run as run_watched
 from fiberscope.run.arguments import check_course, check_types, merged_settings
 from fiberscope.run.chains.chain import Chain
 from fiberscope.run.configure import ResolvedRun, resolve_run, solve_converted
@@ -84,7 +83,7 @@ def simulate(
     course = _sampled(kind, course, sample, chain, drive, ready.formats)
     operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), entries, config, exact, course, parts, chain)
-    return _solved(ready, a, b, named, replace(course, asked=asked, drive=drive or run_watched))
+    return _solved(ready, a, b, named, replace(course, asked=asked, drive=drive))
 
 
 def _sampled(

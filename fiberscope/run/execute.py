@@ -56,7 +56,7 @@ class Course:
     memory_trace: Path | None = None
     states: StateFiles | None = None
     asked: Asked | None = None
-    drive: timeline.Drive = timeline.run
+    drive: timeline.Drive | None = None
     sample: Sample | None = None
 
 
@@ -164,7 +164,8 @@ def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
         checking(machine) if course.checked else nullcontext() as check,
     ):
         try:
-            run = course.drive(machine, lookers, course.cycle_limit, progress)
+            drive = course.drive or timeline.run
+            run = drive(machine, lookers, course.cycle_limit, progress)
         except DeadlockError as error:
             run, deadlock = _standstill(kernel), error
         unwritten = kept()
