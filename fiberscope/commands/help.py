@@ -37,7 +37,7 @@ def help_(topic: _Topic = None) -> None:
     Examples:
       fiberscope help
       fiberscope help workloads
-      fiberscope help reading one
+      fiberscope help repeat a run
     """
     words = " ".join(topic or ()).lower().split()
     folder = CHECKOUT / "docs" if (CHECKOUT / "mkdocs.yml").is_file() else INSTALLED

@@ -97,7 +97,7 @@ def folder(report: str, profile: str, results: Path, tmp_path: Path, monkeypatch
     monkeypatch.setenv("FIBERSCOPE_DATA", small_data(tmp_path / "data"))
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    for name in ("my_matrix", "a", "b", "my", "mine"):
+    for name in ("my_matrix", "a", "b", "my", "mine", "large"):
         (tmp_path / f"{name}.mtx").write_text(MATRIX)
     (tmp_path / "my_tensor.tns").write_text("1 1 1 2\n3 2 1 1\n")
     (tmp_path / "my.yaml").write_text(SPECIFICATION)

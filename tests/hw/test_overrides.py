@@ -1,11 +1,9 @@
 """A Python subclass that overrides any method of any block does the same in both modes, or is refused."""
 
-import json
 from collections import Counter
 
-import overridden_runs
 import pytest
-from modes import SUPPORT, other_mode
+from modes import SUPPORT, other_mode, this_mode
 from overrides import compiled_blocks, counting, methods_in_source, refusal
 
 from fiberscope import cli
@@ -48,7 +46,7 @@ def test_each_method_of_each_block_is_refused_or_looked_up_by_name() -> None:
 
 @compiled_only
 def test_overridden_methods_are_called_as_often_in_both_modes() -> None:
-    ours = json.loads(json.dumps(overridden_runs.measure()))
+    ours = this_mode(SUPPORT / "overridden_runs.py")
     others = other_mode(SUPPORT / "overridden_runs.py")
     assert ours["outcomes"] == others["outcomes"]
     assert calls_that_differ(ours["calls"], others["calls"]) == []

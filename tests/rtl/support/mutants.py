@@ -262,7 +262,7 @@ MUTANTS = {
             ("parameters-of-any-number", "if given not in numbers:", "if 0:"),
         ),
         *faults_of(
-            "rtl/kit/foreign.py", "dot",
+            "rtl/kit/behaviour.py", "dot",
             ("foreign-sees-no-more-than-it-drives", "{**outputs, **{name: inspect(seen.name) for",
              "{**outputs, **{name: inspect(seen.name) * ('a_' not in name) for"),
         ),
