@@ -28,14 +28,6 @@ def sweeps_here(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("fiberscope.explore.sweeps.clusters.local_client", worker_here)
 
 
-def key_of(client: Any) -> dict[str, object]:
-    """Dask's configuration for whoever has the key of the client's scheduler."""
-    tls = client.security.get_tls_config_for_role("client")
-    prefix = "distributed.comm.tls"
-    keys = {f"{prefix}.ca-file": tls["ca_file"], f"{prefix}.client.cert": tls["cert"]}
-    return {**keys, f"{prefix}.client.key": tls["key"], "distributed.comm.require-encryption": True}
-
-
 def sweep_by_key(key: dict[str, object], **options: Any) -> Any:
     """Sweep at a scheduler that asks for a key."""
     import dask

@@ -25,7 +25,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.processes import ALONE, StartError, check_processes
 from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
-__all__ = ["CONFIGURATION", "local_client"]
+__all__ = ["CONFIGURATION", "credentials", "local_client"]
 
 START_SECONDS = 120.0  # of workers on this computer, which may be busy
 LOOK_SECONDS = 0.2
@@ -90,7 +90,7 @@ class _Workers:
         self._scheduler: Any = cluster.scheduler
         command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, *_OPTIONS]
         self._command = [*command, "--nworkers", str(workers)]
-        settings = {**CONFIGURATION, **_credentials(security)}
+        settings = {**CONFIGURATION, **credentials(security, "worker")}
         self._environment = {**os.environ, **_as_environment(settings), **_QUIET}
         self._ending = threading.Event()
         self._short, self._allowed = 0, 1  # the first time they have to start
@@ -224,12 +224,17 @@ class _Errors:
         return next((line for line in reversed(lines) if line), "their process ends at once")
 
 
-def _credentials(security: Security) -> dict[str, object]:
-    """The key and the certificate as Dask's configuration: an environment is readable by its user alone."""
-    tls = security.get_tls_config_for_role("worker")
+def credentials(security: Security, role: str) -> dict[str, object]:
+    """Return key and certificate as Dask's configuration; an environment is readable by its user alone.
+
+    Args:
+        security: of the scheduler.
+        role: ``worker`` or ``client``.
+    """
+    tls = security.get_tls_config_for_role(role)
     prefix = "distributed.comm.tls"
-    keys = {f"{prefix}.ca-file": tls["ca_file"], f"{prefix}.worker.cert": tls["cert"]}
-    return {**keys, f"{prefix}.worker.key": tls["key"], "distributed.comm.require-encryption": True}
+    keys = {f"{prefix}.ca-file": tls["ca_file"], f"{prefix}.{role}.cert": tls["cert"]}
+    return {**keys, f"{prefix}.{role}.key": tls["key"], "distributed.comm.require-encryption": True}
 
 
 def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:

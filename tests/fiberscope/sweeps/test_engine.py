@@ -18,12 +18,13 @@ import pandas as pd
 import psutil
 import pytest
 from scipy import sparse
-from sweeps_here import key_of, sweep_by_key
+from sweeps_here import sweep_by_key
 
 import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.engine import execute
+from fiberscope.explore.sweeps.local_workers import credentials
 from fiberscope.explore.sweeps.plan import planned
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.progress import Progress
@@ -331,7 +332,7 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
 ) -> None:
     chance, store, scheduler = random.Random(sweeps), tmp_path / "s", workers.scheduler.address
     pauses = list(range(1, 1 + 5 * (sweeps + deaths)))
-    key = key_of(workers)
+    key = credentials(workers.security, "client")
     options = {"accelerator": toy, "workloads": SLOW, "grid": {"lane.pause": pauses}}
     options |= {"store": store, "scheduler": scheduler, "quiet": True}
     seen: dict[str, bytes] = {}
