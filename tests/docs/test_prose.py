@@ -33,7 +33,6 @@ NOT_YET = {
     "docs/analytic.md",
     "docs/d2t2_models.md",
     "docs/defense_of_design.md",
-    "docs/errors.md",
     "docs/speed.md",
 }
 

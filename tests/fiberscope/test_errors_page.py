@@ -39,7 +39,7 @@ def test_what_goes_wrong_costs_one_line(
     assert code == case.code
     assert fits(err, case.says)
     assert err.count("\n") == bool(case.says)
-    assert code == 0 or out == ""
+    assert code == 0 or out == "" or case.command.startswith("debug")  # which has shown what came before
 
 
 def fits(err: str, says: str) -> bool:
@@ -63,7 +63,7 @@ def table() -> str:
         rows = [f"| {case.what} | {seen(case)} | {case.code} |" for case in cases]
         parts.append(
             "\n".join(
-                [f"## {section}\n", "| what | what one sees | exit code |", "| --- | --- | --- |", *rows]
+                [f"## {section}\n", "| error | message | exit code |", "| --- | --- | --- |", *rows]
             )
         )
     return "\n\n".join(parts) + "\n"
@@ -71,7 +71,7 @@ def table() -> str:
 
 def seen(case: Case) -> str:
     if not case.says:
-        return "it works"
+        return "none: the command succeeds"
     return "``" + case.says.replace("|", "\\|") + "``"
 
 
