@@ -62,9 +62,7 @@ def table() -> str:
     for section, cases in SECTIONS.items():
         rows = [f"| {case.what} | {seen(case)} | {case.code} |" for case in cases]
         parts.append(
-            "\n".join(
-                [f"## {section}\n", "| error | message | exit code |", "| --- | --- | --- |", *rows]
-            )
+            "\n".join([f"## {section}\n", "| error | message | exit code |", "| --- | --- | --- |", *rows])
         )
     return "\n\n".join(parts) + "\n"
 
