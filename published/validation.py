@@ -24,7 +24,7 @@ __all__ = ["ALL", "HERE", "KNOWN", "PARTS", "MeanError", "Row", "sam", "validati
 HERE = "here"
 ALL = "all"
 KNOWN = ("tuned on it", "not tuned on it", "held out")
-IN_SIGHT = "gating, and what a PE compares and holds, with Table III in sight"
+IN_SIGHT = "the rules for gating and for what a PE compares and holds, chosen with Table III at hand"
 MACHINES = ("gamma", "extensor", "outerspace", "sigma")
 
 
