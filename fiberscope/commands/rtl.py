@@ -312,14 +312,9 @@ def compared(order: Loop, simulator: str, output: Path) -> int:
 def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
-    from fiberscope.rtl.cosim_request import Loop, verilog_of
-    from fiberscope.rtl.substitution import ALL, MACHINE
-
-    for name in names:
-        if name not in (ALL, MACHINE):
-            named(name, options["accelerator"])
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of
+    from fiberscope.rtl.cosim_request import Loop, verilog_of
 
     asked = Loop(
         names,

@@ -144,8 +144,7 @@ def locate(loop: Loop) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
     """
     start = replace(loop, waveform=None, lock_step=False, cycle_limit=1)  # ends once the parts are made
     if loop.blocks == (MACHINE,):
-        machine_module.whole_of(loop.accelerator)
-        simulated(start, {})
+        machine_module.composed(start)
         return (), {}
     noted = makers(loop.accelerator, loop.blocks, {})
     simulated(start, noted)

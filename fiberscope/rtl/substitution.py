@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
+from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Wire
-from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.parameters import Parameters, Refusals
 from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.rtl.cosim_request import machine
 from fiberscope.rtl.units import units
@@ -100,17 +102,27 @@ def makers(
         rtl: what makes the component in the place of another, by instance name.
 
     Raises:
-        InputError: if it has no such part.
+        InputError: it lacks some of the blocks; the message names each of them.
     """
     kind, there = machine(accelerator), units(accelerator)
     block_names = {
         name for name, part in kind.parts.items() if name in there and _stands_in(there[name], part)
     }
-    for block in (blocks := sorted(block_names) if ALL in blocks and block_names else blocks):
-        if block not in block_names:
-            advice = nearest(block, block_names) if block_names else "none of its parts exists as RTL"
-            raise InputError(f"{kind.name} has no part {block} to replace; {advice}")
+    blocks = sorted(block_names) if ALL in blocks and block_names else tuple(blocks)
+    unknown = [_refusal(kind, block, block_names) for block in blocks if block not in block_names]
+    if unknown:
+        raise InputError("; ".join(unknown))
     return {block: Maker(there[block], kind.parts[block], rtl) for block in blocks}
+
+
+def _refusal(kind: Accelerator[Any], block: str, block_names: Set[str]) -> str:
+    """Say why a block cannot be replaced, and which blocks can."""
+    if not block_names:
+        return f"{kind.name} has no part {block} to replace; none of its parts exists as RTL"
+    if block in kind.parts:
+        others = ", ".join(sorted(block_names))
+        return f"{kind.name}: {block} has no module of its own; those that have: {others}"
+    return f"{kind.name} has no part {block} to replace; {nearest(block, block_names)}"
 
 
 def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
@@ -148,13 +160,18 @@ def choose(
             raise InputError(
                 f"{accelerator} has no {' or '.join(makers_by_block)} named {name}; {nearest(name, block_of)}"
             )
-    chosen = []
+    chosen, refusals = [], Refusals()
     for block, maker in makers_by_block.items():
         if not maker.made:
             raise InputError(f"{accelerator} has no {block} in this run")
         named = [name for name in maker.made if name in at or ALL in at]
         for name in named or list(maker.made)[:1]:
-            chosen.append((name, block, _parameters(maker.made[name])))
+            with refusals.collected():
+                chosen.append((name, block, maker.made[name]()))
+    try:
+        refusals.check()
+    except ValueError as error:
+        raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error
     return _with_modules(accelerator, chosen, own_module)
 
 
@@ -172,10 +189,3 @@ def _with_modules(
         Place(name, accelerator, block, parameters, own_module or names[block, parameters])
         for name, block, parameters in modules
     )
-
-
-def _parameters(matching: Callable[[], Parameters]) -> Parameters:
-    try:
-        return matching()
-    except ValueError as error:
-        raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error

@@ -97,7 +97,7 @@ def test_planted_a_twin_that_keeps_zeros_is_found_in_a_conversion(
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [
-        ("mergr", "no block mergr exists as RTL; did you mean merger"),
+        ("packr", "mint has no part packr to replace; did you mean packer?"),
         (
             "merger",
             "mint has no part merger to replace; known: cluster_counter, comparator_bank, counter_banks",

@@ -85,4 +85,4 @@ def test_without_logic_it_is_a_line_and_its_shell_can_be_had(folder: Path, capsy
 def test_a_unit_of_no_such_name_is_refused(folder: Path, capsys) -> None:
     (folder / "adder_rtl.py").write_text(UNIT.format(logic=""))
     assert run(["rtl", "loop", "addr", "./mine", *LANE]) == 2
-    assert "no block addr exists as RTL; did you mean adder" in capsys.readouterr().err
+    assert "inner_product has no part addr to replace; did you mean adder" in capsys.readouterr().err

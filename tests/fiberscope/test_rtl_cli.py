@@ -102,6 +102,11 @@ def test_a_file_of_the_name_is_replaced_and_a_failure_leaves_it(monkeypatch: pyt
         (["merger", "--set", "radx=4"], "merger has no parameter radx; did you mean radix?"),
         (["merger", "--set", "depth=4"], "merger has no parameter depth; it has radix, coordinate_bits,"),
         (["merger", "--set", "radix=65"], "merger: radix must be from 2 to 64, not 65"),
+        (
+            ["merger", "--set", "radix=65", "--set", "stages=9", "--set", "values=text"],
+            "merger: radix must be from 2 to 64, not 65; merger: stages must be from 1 to 6, not 9; merger: "
+            "values must be one of float, bfloat, whole, not text\n",
+        ),
         (["merger", "--set", "value_bits=16"], "merger: value_bits of float must be 32 or 64, not 16"),
         (["merger", "--set", "radix"], "--set radix: write name=number, as in radix=64"),
         (["merger", "--set", "radix=-3"], "--set radix=-3: write name=number, as in radix=64"),

@@ -61,6 +61,7 @@ CASES = [
     ("scheduler", ["--set=pe.radix=3", "--set=scheduler.stream_lines=16"]),
     ("page_allocator", ["--set=scheduler.output_page=64", "--set=pe.radix=4"]),
 ]
+PARTS = "accumulator, bank, crossbar, merger, page_allocator, pe, scheduler"  # of Gamma, as RTL
 FIRST = {
     "crossbar": "gamma.network.pe_requests",
     "page_allocator": "gamma.pages",
@@ -342,5 +343,40 @@ def test_a_block_that_is_no_part_is_refused(toy: str, capsys: pytest.CaptureFixt
 
 def test_only_parts_that_exist_as_rtl_are_offered(capsys: pytest.CaptureFixture[str]) -> None:
     code, _out, err = said(capsys, block="islip")
-    known = "accumulator, bank, crossbar, merger, page_allocator, pe, scheduler"
-    assert (code, err) == (2, f"fiberscope: gamma has no part islip to replace; known: {known}\n")
+    assert (code, err) == (2, f"fiberscope: gamma has no part islip to replace; known: {PARTS}\n")
+
+
+def test_a_part_that_is_only_a_piece_of_another_module_is_refused_with_those_that_exist(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _out, err = said(capsys, block="multiplier")
+    line = f"gamma: multiplier has no module of its own; those that have: {PARTS}"
+    assert (code, err) == (2, f"fiberscope: {line}\n")
+
+
+def test_every_block_that_cannot_be_replaced_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _out, err = said(capsys, block="mergr,merger,islip")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "gamma has no part mergr to replace; did you mean merger?; gamma has no part islip to" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "machine"),
+    [(["loop", "machine"], True), (["loop", "all"], False), (["export"], True)],
+)
+def test_all_settings_that_no_module_suits_are_refused_at_once(
+    command: list[str], machine: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of each part, and of several parameters of a part; no tool has been looked for."""
+    monkeypatch.setenv("PATH", "")
+    settings = ["--set=pe.count=20", "--set=pe.row_reads=3", "--set=scheduler.output=cache"]
+    assert cli.run(["rtl", *command, "gamma", MATRIX, *settings]) == 2
+    err = capsys.readouterr().err
+    reasons = [
+        "scheduler: elements must be from 1 to 8, not 20",
+        "pe: no module reads fibers as they lie in memory; set format.element=8",
+        "pe: row_reads must be 2, 4, 8, 16 or 32, not 3",
+        "machine: nobody reads Z in the FiberCache; set scheduler.output=memory",
+    ]
+    assert err.count("\n") == 1
+    assert [err.count(reason) for reason in reasons] == [1, 1, 1, int(machine)]

@@ -2,16 +2,23 @@
 
 import re
 from dataclasses import fields
+from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 
 import pytest
 
 from fiberscope.hw.lanes.prefix_sum_rtl import PrefixSumParameters
 from fiberscope.hw.rtl.catalogue import BLOCKS
-from fiberscope.hw.rtl.kit.parameters import BOUNDS, CHOICES, NUMBERS
+from fiberscope.hw.rtl.kit.parameters import BOUNDS, CHOICES, NUMBERS, Parameters
 
 FILES = sorted((Path(__file__).parents[2] / "hw").rglob("*_rtl.py"))
 BOUND = re.compile(r"(\w+): int = number\(\d+, (\d+, \d+)\)")
+PACKAGE = Path(__file__).parents[2] / "fiberscope"
+_NUMBER = r"\d+(?:,\d{3})*(?:\*\*\d+)?"
+RANGE = re.compile(rf"(?<![\w.*])({_NUMBER}|``\w+``) to ({_NUMBER}|``\w+``)")
+LIST = re.compile(rf"(?<![\w.*])((?:{_NUMBER}, )*{_NUMBER} or {_NUMBER})(?![\w*])")
+MOST = re.compile(rf"(?:up to|at most) ({_NUMBER})")
 # Of the port, each block's own.
 WIDTHS = ("address_bits", "control_bits", "coordinate_bits", "reference_bits", "value_bits", "sum_bits")
 
@@ -65,3 +72,63 @@ def test_what_is_out_of_its_stated_range_is_refused(block) -> None:
 def test_what_is_said_of_it(wrong, message) -> None:
     with pytest.raises(ValueError, match=message):
         PrefixSumParameters(**wrong)
+
+
+def kinds() -> list[type[Parameters]]:
+    """The parameters of every twin, also of those that the catalogue does not list."""
+    for path in sorted(PACKAGE.rglob("*_rtl.py")):
+        import_module(".".join(("fiberscope", *path.relative_to(PACKAGE).with_suffix("").parts)))
+    every, left = [], [Parameters]
+    while left:
+        kind = left.pop()
+        left += kind.__subclasses__()
+        every += [kind] if kind.__module__.startswith("fiberscope.") and fields(kind) else []
+    return every
+
+
+def stated(docstring: str) -> dict[str, str]:
+    """What a docstring says of each parameter, by name."""
+    arguments = cleandoc(docstring).partition("\nArgs:\n")[2].partition("\n\n")[0]
+    entries = re.findall(r"^    (\w[\w, ]*): ((?:.+\n?(?:     +.+\n?)*))", arguments, re.MULTILINE)
+    return {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
+
+
+def number_of(text: str) -> int | None:
+    """The number that a text stands for; None for a name."""
+    base, _, power = text.replace(",", "").partition("**")
+    return int(base) ** int(power or 1) if base.isdecimal() else None
+
+
+def stale(kind: type[Parameters]) -> list[str]:
+    """What the docstring of parameters says of a range, and is not so."""
+    said, wrong = stated(kind.__doc__ or ""), []
+    for known in fields(kind):
+        text, bounds = said.get(known.name, ""), known.metadata.get(BOUNDS)
+        numbers = known.metadata.get(NUMBERS)
+        least, most = bounds or (numbers[0], numbers[-1]) if bounds or numbers else (None, None)
+        ends = [(number_of(low), number_of(high)) for low, high in RANGE.findall(text)]
+        ends += [(None, number_of(high)) for high in MOST.findall(text)]
+        ends = ends[:1] if known.type == "int" else []
+        lists = [number_of(part) for part in re.split(r", | or ", "".join(LIST.findall(text)[:1]))]
+        if any(low not in (None, least) or high not in (None, most) for low, high in ends):
+            wrong.append(f"{kind.__name__}.{known.name}: {text}: is {least} to {most}")
+        if numbers and LIST.search(text) and lists != [*numbers]:
+            wrong.append(f"{kind.__name__}.{known.name}: {text}: is one of {numbers}")
+    return wrong
+
+
+def test_a_docstring_gives_the_range_that_is_checked() -> None:
+    every = kinds()
+    assert len(every) > 60
+    assert (
+        sum(bool(RANGE.search(text)) for kind in every for text in stated(kind.__doc__ or "").values()) > 100
+    )
+    assert [line for kind in every for line in stale(kind)] == []
+
+
+def test_planted_stale_ranges_are_found() -> None:
+    text = BLOCKS["touched"].parameters.__doc__ or ""
+    for old, new in (("1 to 8,192", "1 to 65,536"), ("32 or 64", "32 or 63"), ("1 to 16", "0 to 16")):
+        assert old in text
+        planted = type("Planted", (BLOCKS["touched"].parameters,), {"__doc__": text.replace(old, new)})
+        assert stale(planted)

@@ -35,7 +35,7 @@ from fiberscope.hw.rtl.kit.arithmetic import carried_as, value_type
 from fiberscope.hw.rtl.kit.composition import joined as joined_by_channel
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.memory_port import LINE
-from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
+from fiberscope.hw.rtl.kit.parameters import Parameters, Refusals, number, one_of
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from fiberscope.hw.value_type import DOUBLE, INTEGER
 from fiberscope.sim.channel import Channel
@@ -109,19 +109,30 @@ def matching(machine: Gamma, number: int) -> ElementParameters:
         ValueError: there is no such module.
     """
     parameters = machine.parameters
-    values = INTEGER if machine.value_type is DOUBLE else parameters.value
-    _check_format(machine, [size for size in ELEMENTS if 8 * size >= NUMBER_BITS + machine.value_type.bits])
+    sizes = [size for size in ELEMENTS if 8 * size >= NUMBER_BITS + machine.value_type.bits]
+    element = parameters.format.element
     pe = parameters.pe.model_dump(exclude={"count", "partial_queue"})
-    return ElementParameters(
-        **pe | {"prefetch": int(parameters.pe.prefetch)},
-        place=number,
-        through_cache=int(parameters.scheduler.output == "cache"),
-        line_bytes=parameters.fibercache.line,
-        element_bytes=parameters.format.element,
-        page_bytes=parameters.scheduler.output_page,
-        request_queue=parameters.network.queue,
-        values=values,
-    )
+    refusals = Refusals()
+    with refusals.collected():
+        _check_format(machine, sizes)
+    with refusals.collected():
+        suiting = ElementParameters(
+            **pe | {"prefetch": int(parameters.pe.prefetch)},
+            place=number,
+            through_cache=int(parameters.scheduler.output == "cache"),
+            line_bytes=parameters.fibercache.line,
+            element_bytes=element if element in sizes else sizes[0],
+            page_bytes=parameters.scheduler.output_page,
+            request_queue=parameters.network.queue,
+            values=type_of(machine),
+        )
+    refusals.check()
+    return suiting
+
+
+def type_of(machine: Gamma) -> str:
+    """Return the name of the type that all values have in Verilog."""
+    return INTEGER if machine.value_type is DOUBLE else machine.parameters.value
 
 
 def _check_format(machine: Gamma, sizes: Sequence[int]) -> None:

@@ -12,7 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.gamma import scheduler_rtl
-from fiberscope.accelerators.gamma.element_rtl import SHOWN, ElementParameters, ElementStandIn, matching
+from fiberscope.accelerators.gamma.element_rtl import (
+    SHOWN,
+    ElementParameters,
+    ElementStandIn,
+    matching,
+    type_of,
+)
 from fiberscope.accelerators.gamma.layout import (
     A_BASE,
     A_POINTERS_BASE,
@@ -32,6 +38,7 @@ from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token
 from fiberscope.hw.rtl.kit.machine_module import REPLIES, REQUESTS, SeatKernel, Whole
 from fiberscope.hw.rtl.kit.memory_port import LINE
+from fiberscope.hw.rtl.kit.parameters import Refusals
 from fiberscope.hw.streams.memory_rtl import LOAD, fill
 from fiberscope.sim import ANY, Channel, Input, Output, SimulationError
 
@@ -51,11 +58,11 @@ def composition(kernel: SeatKernel) -> Composition:
     Raises:
         ValueError: for a machine whose Z may stay where nobody reads it, or whose A lies as values alone.
     """
-    machine = machine_of(kernel)
+    machine, refusals = machine_of(kernel), Refusals()
     if machine.parameters.scheduler.output != "memory":
-        raise ValueError("machine: nobody reads Z in the FiberCache; set scheduler.output=memory")
+        refusals.add("machine: nobody reads Z in the FiberCache; set scheduler.output=memory")
     if machine.a_sizes != machine.parameters.sizes:
-        raise ValueError("machine: lines of A are read as compressed rows; set format.dense=none")
+        refusals.add("machine: lines of A are read as compressed rows; set format.dense=none")
     taps: dict[str, tuple[str, ...]] = {}
     status: dict[str, str] = {}
     for i, name in enumerate(elements_of(kernel)):
@@ -64,8 +71,11 @@ def composition(kernel: SeatKernel) -> Composition:
         taps[f"length_{i}"] = f"{name}.completions", LENGTH
         taps[f"paged_{i}"] = (f"{name}.pages",)
         status |= {f"{shown}_{i}": f"{name}.{shown}" for shown in SHOWN}
-    values, line = matching(machine, 0).values, machine.parameters.fibercache.line
-    return kernel.composition(NAME, {"line_bits": 8 * line, "data": ARRAY, "values": values}, status, taps)
+    wanted = {"line_bits": 8 * machine.parameters.fibercache.line, "data": ARRAY, "values": type_of(machine)}
+    with refusals.collected():
+        module = kernel.composition(NAME, wanted, status, taps)
+    refusals.check()
+    return module
 
 
 def elements_of(kernel: SeatKernel) -> list[str]:

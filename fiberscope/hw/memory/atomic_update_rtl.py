@@ -33,7 +33,7 @@ class AtomicUpdateParameters(Parameters):
     Args:
         mode: ``"stall"`` or ``"forward"``.
         operation: ``"min"`` or ``"add"``.
-        entries: destinations, 1 to 4,096.
+        entries: destinations, 1 to 1,024.
         value_bits: of a value and a property, integers in two's complement, 2 to 53; a sum that does not fit
             is for the sender to avoid.
         read_latency, reduce_latency, write_latency: in cycles, 1 to 8.

@@ -31,7 +31,7 @@ class TouchedBitmapParameters(Parameters):
     """What a bitmap is made for.
 
     Args:
-        bits: how many, 1 to 65,536.
+        bits: how many, 1 to 8,192.
         width: bits of a word, 32 or 64.
         writers, readers: ports of ``sets`` and of ``found``, 1 to 16 each.
         count_bits: of the number of elements of a round, 12 to 32.

@@ -34,7 +34,7 @@ class JoinerParameters(Parameters):
     Args:
         ways: operands, 2 to 8.
         coordinate_bits: 4 to 55.
-        reference_bits: 1 to 64.
+        reference_bits: 4 to 62.
 
     Raises:
         ValueError: for a number out of its range.

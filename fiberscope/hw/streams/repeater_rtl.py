@@ -39,7 +39,7 @@ class RepeaterParameters(Parameters):
     """What a repeater is made for.
 
     Args:
-        reference_bits: 1 to 64.
+        reference_bits: 4 to 62.
     """
 
     reference_bits: int = number(32, tokens.LEVEL_BITS, 62)

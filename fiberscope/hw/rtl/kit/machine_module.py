@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.composition import Composition, Link, Part, joined
-from fiberscope.hw.rtl.kit.parameters import Parameters
+from fiberscope.hw.rtl.kit.parameters import Parameters, Refusals
 from fiberscope.sim import ANY, Channel, Clock, Component, Kernel, Port, SimulationError
 from fiberscope.sim.assembly import Assembly
 
@@ -213,8 +213,16 @@ class SeatKernel(PartsKernel):
             module: its name.
             wanted: parameters of all parts that have them.
             status, taps: as of the composition.
+
+        Raises:
+            ValueError: parts that cannot be built; the message names each.
         """
-        parts = {name: Part(seat.block, _with(seat.parameters, wanted)) for name, seat in self.seats.items()}
+        parts: dict[str, Part] = {}
+        refusals = Refusals()
+        for name, seat in self.seats.items():
+            with refusals.collected():
+                parts[name] = Part(seat.block, _with(seat.parameters, wanted))
+        refusals.check()
         links: list[Link] = []
         for line in self.inner:
             ends = _end(line.producer, line.output), _end(line.consumer, line.input)

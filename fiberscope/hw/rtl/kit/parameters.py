@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -13,6 +14,30 @@ from fiberscope.sim.names import nearest
 CHOICES = "choices"  # keys in a field's metadata: the names of which the parameter is one,
 BOUNDS = "bounds"  # the least and the most number that it may be,
 NUMBERS = "numbers"  # the numbers of which it is one
+
+
+class Refusals:
+    """Collects what several checks refuse, to raise it as one error."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, None] = {}
+
+    def add(self, message: str) -> None:
+        """Note a message; the same message counts once."""
+        self._messages[message] = None
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Note the message of a ValueError that is raised within, and go on behind."""
+        try:
+            yield
+        except ValueError as error:
+            self.add(str(error))
+
+    def check(self) -> None:
+        """Raise all messages as one ValueError, if there are any."""
+        if self._messages:
+            raise ValueError("; ".join(self._messages))
 
 
 @dataclass(frozen=True)
@@ -26,16 +51,21 @@ class Parameters:
     """
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be built."""
-        block = self.block_name
+        """Refuse what cannot be built, all of it at once."""
+        refusals = Refusals()
         for known in fields(self):
-            value = getattr(self, known.name)
-            if BOUNDS in known.metadata:
-                check_range(block, known.name, value, *known.metadata[BOUNDS])
-            if NUMBERS in known.metadata:
-                _check_number(block, known.name, value, known.metadata[NUMBERS])
-            if CHOICES in known.metadata:
-                check_choice(block, known.name, value, known.metadata[CHOICES])
+            with refusals.collected():
+                self._check(known)
+        refusals.check()
+
+    def _check(self, known: Field[Any]) -> None:
+        block, value = self.block_name, getattr(self, known.name)
+        if BOUNDS in known.metadata:
+            check_range(block, known.name, value, *known.metadata[BOUNDS])
+        if NUMBERS in known.metadata:
+            _check_number(block, known.name, value, known.metadata[NUMBERS])
+        if CHOICES in known.metadata:
+            check_choice(block, known.name, value, known.metadata[CHOICES])
 
     @property
     def block_name(self) -> str:
