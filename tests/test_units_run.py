@@ -68,7 +68,7 @@ def conversions() -> None:
     from conversions import EXAMPLE, PAIRS, convert
 
     for source, target in PAIRS:
-        convert(EXAMPLE, source, target, 32, ("units", "apart"))
+        convert(EXAMPLE, source, target)
 
 
 def graphs() -> Iterator[Graph]:

@@ -22,7 +22,6 @@ NOT_WITH_RTL = (
     *("config", "json", "timeline", "perfetto", "memory_trace", "part"),
     *("exact", "histograms", "checked", "cycle_limit", "energy"),
 )
-OF_UNITS = ("vcd", "timeline", "perfetto", "part", "histograms", "checked")  # each by itself
 
 _Source = Annotated[
     str, typer.Argument(metavar="FROM", help="Format of the input: csr, zvc, ... (see 'fiberscope formats').")
@@ -61,8 +60,6 @@ def convert(
     from fiberscope.run.request import conversion
 
     wanted: dict[str, object] = {} if bits is None else {"problem.bits": bits}
-    if (rtl or any(getattr(asked, name) for name in OF_UNITS)) and "units" not in asked.entries():
-        wanted["units"] = "apart"
     if rtl is not None:
         formats = {"problem.source": source.lower(), "problem.target": target.lower()}
         return _in_the_loop(rtl, matrix, asked, wanted | formats, simulator, output)

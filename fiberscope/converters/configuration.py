@@ -52,7 +52,6 @@ class MintParameters(CompositionParameters):
     scratchpad: Pad
     port: Port
     bsr_order: Literal["ascending", "first_seen"]
-    units: Literal["together", "apart"]
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

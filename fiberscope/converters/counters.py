@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
-from fiberscope.converters.counting import Places, Selector
-from fiberscope.converters.counting_together import CountingTogether
 from fiberscope.converters.job import Job
-from fiberscope.converters.lanes import ROWS, Line
-from fiberscope.converters.moves import PASS, PIPE
+from fiberscope.converters.lanes import Line
 from fiberscope.converters.recipes import DEFAULT_OUTPUT, Recipe
-from fiberscope.hw.lanes import prefix_sum, sorting_network
 from fiberscope.hw.lanes.counter_protocol import COUNT, FETCH, READ, SCAN
 from fiberscope.workloads.formats import index_bits
 
 __all__ = ["Counters"]
 
-CHANNELS = 2  # to the prefix sum, and back
 BLOCKS = ("keys", "sort", "cluster", "control", "count", "offsets", "scatter", "drain", "ends")
 
 
@@ -28,18 +22,16 @@ class Counters(Line):
 
     Args:
         points: whether the target has pointers of where the items of each key end.
-        places: where items lie in their new order.
     """
 
     points: bool
-    places: Places
 
     @classmethod
     def of(cls, recipe: Recipe, job: Job) -> Counters:
         """Those of a recipe."""
         blocks = tuple(block for block in BLOCKS if block in recipe.blocks)
         points = any(edge.block == "ends" for edge in recipe.edges)
-        return cls(job, blocks, points, Places(job.nonzeros))
+        return cls(job, blocks, points)
 
     def lanes(self, block: str, output: str = DEFAULT_OUTPUT) -> int:
         """Lanes of the rows that leave a block by a port."""
@@ -70,37 +62,10 @@ class Counters(Line):
             "count": (window, lanes.chunk, lanes.scan, lanes.scatter, job.parameters.scratchpad.banks),
             "offsets": (job.parameters.scan_form, lanes.scan, job.position_bits),
             "scatter": (lanes.scatter, window, *job.key),
-            "drain": (lanes.scatter, lanes.words, ranges, self.places),
+            "drain": (lanes.scatter, lanes.words, ranges, job.nonzeros),
             "ends": (lanes.scan, ranges),
         }
         return own[block]
-
-    @property
-    def merged(self) -> tuple[str, ...]:
-        """The blocks that can be together: all before ``drain`` and ``ends``."""
-        return self.blocks[:-2]
-
-    def together(self, name: str) -> CountingTogether:
-        """What takes their place."""
-        job, lanes = self.job, self.job.parameters.lanes
-        selector = cast("Callable[..., Selector]", Selector)
-        keys, items = (selector(f"{name}.{block}", *self.arguments(block)) for block in ("keys", "scatter"))
-        sorts = "sort" in self.blocks
-        columns = sorting_network.depth(lanes.chunk) - 1 if sorts else 0
-        return CountingTogether(
-            name,
-            keys,
-            items,
-            [(PIPE, columns) if columns else (PASS, 0), (PASS, 0)] if sorts else [],
-            ROWS,
-            summed=prefix_sum.depth(job.parameters.scan_form, lanes.scan) + CHANNELS,
-            sweep_lanes=lanes.scan,
-            counters=job.keys,
-            banks=job.parameters.scratchpad.banks,
-            places=self.places,
-            points=self.points,
-            comparators=sum(map(len, sorting_network.network(lanes.chunk))) if sorts else 0,
-        )
 
     @property
     def program(self) -> list[tuple[int, int]]:

@@ -31,7 +31,7 @@ class Selector(Former):
         super().__init__(name, width)
         self.window = window
         self.shift, self.mask = shift, (1 << bits) - 1
-        self.base = 0  # C: public; key of the range
+        self.base = 0  # key of the range
 
     def _form(self, word: int, value: float) -> None:
         key = (word >> self.shift & self.mask) - self.base
@@ -73,32 +73,10 @@ class Control(Component):
         return self.busy(now + 1)
 
 
-class Places:  # C: final
-    """The part of the scratchpad where items lie in their new order.
-
-    Args:
-        items: places.
-    """
-
-    def __init__(self, items: int) -> None:
-        self.items = items
-        self.words = memoryview(bytearray(8 * max(1, items))).cast("q")
-        self.values = memoryview(bytearray(8 * max(1, items))).cast("d")
-        self.base = 0  # C: public; the first place of the range of keys
-        self.filled = 0  # C: public
-
-    def put(self, slot: int, word: int, value: float) -> None:  # C: cdef
-        """Write an item to a slot of the range of keys."""
-        self.words[self.base + slot] = word
-        self.values[self.base + slot] = value
-        self.filled += 1
-
-
 class Drain(Component):
     """Writes each item to its slot, and reads all back in their order once the last has come.
 
     Interface: ``slots`` get rows, an array for each range of keys; ``rests`` the word of each item in them.
-    The quick way of the counters has put items in their places already, and gives nothing but the stops.
 
     Timing: a row a cycle, and as many items back as a cycle has words.
 
@@ -107,32 +85,30 @@ class Drain(Component):
         width: lanes of slots.
         words: items a cycle.
         ranges: of keys.
-        places: where items lie.
+        items: of all ranges.
     """
 
-    PORTS = (Input("slots", STREAM, array=True), Input("rests", ITEM, optional=True), Output("results", ITEM))
+    PORTS = (Input("slots", STREAM, array=True), Input("rests", ITEM), Output("results", ITEM))
     COUNTERS = ("scattered", "drained")
     SIGNALS = (Signal("scattered", 48), Signal("drained", 48))
 
     slots: list[Channel]
-    rests: Channel | None
+    rests: Channel
     results: Channel
 
-    def __init__(self, name: str, width: int, words: int, ranges: int, places: Places) -> None:
+    def __init__(self, name: str, width: int, words: int, ranges: int, items: int) -> None:
         super().__init__(name)
-        self.width, self.words, self.ranges, self.places = width, words, ranges, places
-        self.drained = 0
+        self.width, self.words, self.ranges, self.items = width, words, ranges, items
+        self.sorted_words = memoryview(bytearray(8 * max(1, items))).cast("q")  # the scratchpad
+        self.values = memoryview(bytearray(8 * max(1, items))).cast("d")
+        self.base = 0  # the first slot of the range of keys
+        self.scattered = self.drained = 0
         self.ended = False
 
     def elaborate(self) -> None:
         """Fetch the channels, and count them."""
         super().elaborate()
         check_connected(self, "slots", self.width)
-
-    @property
-    def scattered(self) -> int:
-        """Items written."""
-        return self.places.filled
 
     def tick(self, now: int) -> int:
         """Take a row, or give some items."""
@@ -151,21 +127,24 @@ class Drain(Component):
         last = False
         for lane in range(self.width):
             slot = self.slots[lane]
-            if slot.control() == DATA and self.rests is not None:
-                self.places.put(slot.coordinate(), self.rests.coordinate(), slot.value())
+            if slot.control() == DATA:
+                place = self.base + slot.coordinate()
+                self.sorted_words[place] = self.rests.coordinate()
+                self.values[place] = slot.value()
                 self.rests.pop()
+                self.scattered += 1
             last = slot.control() == STOP
             slot.pop()
         if last:
-            self.places.base = self.places.filled
+            self.base = self.scattered
             self.ranges -= 1
 
     def _give(self) -> None:
-        places, end = self.places, min(self.places.items, self.drained + self.words)
+        end = min(self.items, self.drained + self.words)
         for item in range(self.drained, end):
-            self.results.push(DATA, places.words[item], 0, places.values[item])
+            self.results.push(DATA, self.sorted_words[item], 0, self.values[item])
         self.drained = end
-        if end == places.items:
+        if end == self.items:
             self.results.push(STOP)
             self.ended = True
 

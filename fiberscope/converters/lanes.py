@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from fiberscope.converters.arrays import MASK_BITS
 from fiberscope.converters.bypass import Join, Peel
 from fiberscope.converters.counting import Control, Drain, Ends, Selector
 from fiberscope.converters.job import Job, run_of
-from fiberscope.converters.moves import PACK, PASS, PIPE
 from fiberscope.converters.recipes import DEFAULT_INPUT, DEFAULT_OUTPUT, Edge, Recipe, kind_of
 from fiberscope.converters.rows import Bits, Collector, Former, Increment, Steps
-from fiberscope.converters.together import Together
-from fiberscope.hw.lanes import divider, position_multiplier, prefix_sum
 from fiberscope.hw.lanes.cluster_counter import ClusterCounter
 from fiberscope.hw.lanes.comparator_bank import NONZERO, ComparatorBank
 from fiberscope.hw.lanes.counter_banks import CounterBanks
@@ -169,45 +165,6 @@ class Line:
             "join": (lanes,),
         }
         return own[kind]
-
-    @property
-    def merged(self) -> tuple[str, ...]:
-        """The blocks that can be together."""
-        return self.blocks
-
-    def together(self, name: str) -> Component | None:
-        """What takes the place of all of them; None where items have more than two coordinates."""
-        job, kinds = self.job, [kind_of(block) for block in self.blocks]
-        if "peel" in kinds or "join" in kinds:
-            return None
-        first, last = self.blocks[0], self.blocks[-1]
-        former = cast("Callable[..., Former]", UNITS[kinds[0]].part)(f"{name}.former", *self.arguments(first))
-        constant = self.constants[0][1] if self.constants else 0
-        return Together(
-            name,
-            former,
-            [self._moves(block) for block in self.blocks[1:-1]],
-            ROWS,
-            [job.parameters.wire(kind) for kind in kinds[:-1]],
-            self.lanes(last),
-            self._collected(),
-            divisor=constant if "divide" in kinds else 0,
-            factor=constant if "multiply" in kinds else 0,
-            drops="compare" in kinds,
-            sums=not SUMS.isdisjoint(kinds),
-        )
-
-    def _moves(self, block: str) -> tuple[int, int]:
-        """What a unit does to rows, and its stages, or the lanes of the rows that it packs."""
-        job, kind, lanes = self.job, kind_of(block), self.lanes(block)
-        moves = {
-            **dict.fromkeys(SUMS, (PIPE, prefix_sum.depth(job.parameters.scan_form, lanes))),
-            "compare": (PASS, 0),
-            "pack": (PACK, lanes),
-            "divide": (PIPE, divider.depth(job.position_bits, job.division_bits)),
-            "multiply": (PIPE, position_multiplier.DEPTH - 1),
-        }
-        return moves[kind]
 
     def _collected(self) -> list[int]:
         """Where in an item's word coordinate, reference and rests lie, the last rest first."""

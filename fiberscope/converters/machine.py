@@ -28,7 +28,7 @@ from fiberscope.workloads.formats.format import Layout
 __all__ = ["Mint"]
 
 WORD_BITS = 62  # of a word that holds all coordinates
-READ, WRITE, KEYS = "read", "write", "keys"
+READ, WRITE = "read", "write"
 ARRAYS = 4  # whose constants may be there
 
 
@@ -118,47 +118,26 @@ class Mint(Composition[MintParameters]):
         for block in self.recipe.blocks:
             if kind_of(block) in BLOCKS:
                 self.stages[block] = self.add(BLOCKS[kind_of(block)], block, self.job)
-        self.merged: dict[str, str] = {}  # blocks that are together, with what they are together
         for line in self.lines:
-            if self.parameters.units == "together":
-                self._add_together(line)
             for block in line.blocks:
-                if block not in self.merged:
-                    self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *line.arguments(block))
-
-    def _add_together(self, line: Line) -> None:
-        """The quick way of a line, if there is one."""
-        name = f"{line.merged[0]}_to_{line.merged[-1]}"
-        quick = line.together(f"{self.NAME}.{name}")
-        if quick is not None:
-            self.stages[name] = self.kernel.add(quick)
-            self.merged.update(dict.fromkeys(line.merged, name))
+                self.stages[block] = self.add(UNITS[kind_of(block)].part, block, *line.arguments(block))
 
     def _connect(self) -> None:
         line_of = {block: line for line in self.lines for block in line.blocks}
         for edge in self.recipe.edges:
-            if self._is_within(edge):
-                continue
             if is_row(edge):
                 self._connect_rows(edge, line_of[edge.block])
             else:
                 self._connect_items(edge)
         for line in self.lines:
-            if line.blocks[0] in self.merged:
-                continue
             for place, (block, _constant) in enumerate(line.constants):
                 former, unit = self.stages[line.blocks[0]], self.stages[block]
                 port = UNITS[kind_of(block)].constants
                 self.kernel.connect(former, f"{port}[{place}]", unit, port, capacity=ARRAYS)
 
-    def _is_within(self, edge: Edge) -> bool:
-        """Whether what goes along an edge does so in a component that is several blocks together."""
-        name = self.merged.get(edge.block)
-        return name is not None and (self.merged.get(edge.to) == name or kind_of(edge.output) == "rests")
-
     def _connect_rows(self, edge: Edge, line: Line) -> None:
         """A channel a lane."""
-        giver, taker = self._stage(edge.block), self._stage(edge.to)
+        giver, taker = self.stages[edge.block], self.stages[edge.to]
         output, port = ports_of(edge)
         wire = self.parameters.wire(kind_of(edge.block))
         for lane in range(line.lanes(edge.block, edge.output)):
@@ -183,9 +162,6 @@ class Mint(Composition[MintParameters]):
         cycles = [latency(unit, "results", self.parameters, self.source.shape) for unit in behind]
         return sum(cycles) + ROWS * len(behind) + 1
 
-    def _stage(self, block: str) -> Component:
-        return self.stages[self.merged.get(block, block)]
-
     def _producer(self, edge: Edge) -> tuple[Component, str, int]:
         """The component at an edge's beginning, its port, and the tokens it may push in a cycle."""
         if edge.block == READ:
@@ -195,7 +171,7 @@ class Mint(Composition[MintParameters]):
                 f"streams[{place}]",
                 1 + max(self.parameters.lanes.words, self.parameters.lanes.chunk),
             )
-        stage = self._stage(edge.block)
+        stage = self.stages[edge.block]
         if isinstance(stage, LaneStage):
             return stage, _numbered(edge.output), stage.room
         line = next(line for line in self.lines if edge.block in line.blocks)
@@ -206,8 +182,7 @@ class Mint(Composition[MintParameters]):
             return self.writer, f"items[{self.outputs.index(edge.input)}]"
         if edge.to == READ:
             return self.reader, edge.input
-        port = edge.to if edge.to == KEYS and KEYS in self.merged else _numbered(edge.input)
-        return self._stage(edge.to), port
+        return self.stages[edge.to], _numbered(edge.input)
 
     def result(self) -> Encoded:
         """The target, as it has been written."""
@@ -220,7 +195,7 @@ class Mint(Composition[MintParameters]):
             parts = [stage for stage in self.stages.values() if counter in stage.counters()]
             if parts:
                 operations[name] = operations.get(name, 0) + count(counter, *parts)
-        sums = [self._stage(block) for block in self.recipe.blocks if kind_of(block) in SUMS]
+        sums = [self.stages[block] for block in self.recipe.blocks if kind_of(block) in SUMS]
         if sums:
             operations["add"] = self.job.adders * count("rows", *sums)
         if self.recipe.is_two_pass:

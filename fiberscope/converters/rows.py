@@ -80,8 +80,8 @@ class Former(Component):
 
     def tick(self, now: int) -> int:
         """Take what is there, and send a row."""
-        moved = self.gather()
-        if not self.is_ready():
+        moved = self._gather()
+        if not self.ended and self.held < self.width:
             if moved:
                 return self.busy(now + 1)
             return self.wait_input(self.items) if self.held > 0 else self.idle()
@@ -96,7 +96,7 @@ class Former(Component):
         self._send()
         return self.busy(now + 1)
 
-    def gather(self) -> bool:  # C: cdef
+    def _gather(self) -> bool:
         """Take items up to a row or a stop, no more than there are lanes; whether there were any."""
         items, before, ended = self.items, self.taken, self.ended
         most = before + self.width - self.held
@@ -108,21 +108,6 @@ class Former(Component):
                 self.taken += 1
             items.pop()
         return self.taken > before or self.ended != ended
-
-    def is_ready(self) -> bool:  # C: cdef, noexcept
-        """Whether there is a row."""
-        return self.ended or self.held == self.width
-
-    def release(self) -> bool:  # C: cdef
-        """A row has left; whether its array has."""
-        self.rows += 1
-        last = self.ended and self.held < self.width
-        if last:
-            self.ended = False
-            self._restart()
-        self.first = last
-        self.held = 0
-        return last
 
     def _form(self, word: int, value: float) -> None:
         """Make a lane of an item."""
@@ -167,7 +152,12 @@ class Former(Component):
             rest = self.rests[rank]
             for place in range(self.held):
                 rest.push(DATA, self.more[rank * self.width + place])
-        self.release()
+        self.rows += 1
+        self.first = self.ended and self.held < self.width
+        if self.first:
+            self.ended = False
+            self._restart()
+        self.held = 0
 
 
 class Steps(Former):
@@ -214,28 +204,21 @@ class Bits(Former):
     Args:
         name, width, constants: as of a ``Former``.
         word_bits: of a word.
-
-    ``sparse``, it keeps of a row but the numbers of the lanes that are 1, for who needs no lanes.
     """
 
     def __init__(self, name: str, width: int, word_bits: int, constants: Sequence[int] = ()) -> None:
         super().__init__(name, width, (0,), constants)
         self.word_bits = word_bits
         self.word = self.left = 0  # bits of a word that are in no row yet
-        self.sparse = False  # C: public
-        self.ones = 0  # C: public; of the row
 
-    def gather(self) -> bool:
+    def _gather(self) -> bool:
         """Take bits up to a row or a stop; whether there were any."""
         moved = False
         while self.held < self.width and not self.ended and self._has_bit():
             moved = True
             if self.left > 0:
                 count = min(self.left, self.width - self.held)
-                if self.sparse:
-                    self._note(count)
-                else:
-                    self._spread(count)
+                self._spread(count)
                 self.word >>= count
                 self.left -= count
         return moved
@@ -246,18 +229,6 @@ class Bits(Former):
         for _bit in range(count):
             self._put(0 if self.first and self.held == 0 else 1, 0, bits & 1)
             bits >>= 1
-
-    def _note(self, count: int) -> None:
-        """Note the lanes of those that are 1."""
-        bits = self.word  # C: long
-        place = self.held  # C: long
-        self.held += count
-        while bits and place < self.held:
-            if bits & 1:
-                self.coordinates[self.ones] = place
-                self.ones += 1
-            bits >>= 1
-            place += 1
 
     def _has_bit(self) -> bool:
         """Whether there is a bit, or a stop."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +12,8 @@ from hypothesis import strategies as st
 from kept import check_kept
 from scipy import sparse
 
-from fiberscope.converters import counters, lanes
 from fiberscope.converters.cost import conversion_cost
 from fiberscope.converters.recipes import recipe
-from fiberscope.hw.lanes import prefix_sum
 from fiberscope.workloads import WorkloadError
 from fiberscope.workloads.formats import FORMATS, Rlc
 from fiberscope.workloads.tensor import SparseTensor
@@ -37,8 +34,6 @@ REGISTERS, A_STOP = 5, 1
 COUNTED = (
     3 + A_STOP
 )  # where keys are counted: of the rows of keys, the sum and the drain one each, and a stop
-SLOW = (*IN_MEMORY[:2], ("port.lines", 2), ("port.backlog", 1), ("memory.channels", 1))
-APART = ("units", "apart")
 every_pair = pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
 
 
@@ -92,36 +87,6 @@ def test_every_recipe_gives_the_encoding_of_random_matrices(source, target, data
     make = data.draw(st.sampled_from(MAKES))
     tensor = random_matrix(data.draw(st.integers(0, 1 << 30)), shape, density)
     assert convert(tensor, source, target, data.draw(st.sampled_from([8, 16, 32])), *make).wrong is None
-
-
-@every_pair
-@settings(max_examples=6)
-@given(st.data())
-def test_units_together_take_as_long_and_do_as_much_as_apart(source, target, data):
-    """To the cycle, also where what is before them, or behind, makes them wait."""
-    shape = data.draw(st.tuples(st.integers(1, 60), st.integers(1, 60)))
-    tensor = random_matrix(
-        data.draw(st.integers(0, 1 << 30)), shape, data.draw(st.sampled_from([0.02, 0.2, 1]))
-    )
-    make = [
-        *data.draw(st.sampled_from([(), IN_MEMORY, SLOW])),
-        *data.draw(st.sampled_from([*MAKES, NARROW, (("lanes.scan", 5), ("lanes.multiply_latency", 5))])),
-    ]
-    together, apart = (convert(tensor, source, target, 32, *make, *way) for way in ((), (APART,)))
-    assert together.wrong is apart.wrong is None
-    assert together.cycles == apart.cycles
-    assert together.machine.operations() == apart.machine.operations()
-
-
-def test_planted_a_quick_way_of_another_depth_is_found(monkeypatch):
-    depth = prefix_sum.depth
-    monkeypatch.setattr(lanes, "prefix_sum", SimpleNamespace(depth=lambda *given: depth(*given) + 1))
-    assert convert(EXAMPLE, "rlc", "coo").cycles == convert(EXAMPLE, "rlc", "coo", 32, APART).cycles + 1
-
-
-def test_planted_a_quick_way_of_counting_that_sums_up_later_is_found(monkeypatch):
-    monkeypatch.setattr(counters, "CHANNELS", counters.CHANNELS + 1)
-    assert convert(EXAMPLE, "csr", "csc").cycles == convert(EXAMPLE, "csr", "csc", 32, APART).cycles + 1
 
 
 @pytest.mark.slow

@@ -47,14 +47,7 @@ IDEAL = [(*pair, parameters()) for pair in PAIRS]
 REAL = [(*pair, WITH_MEMORY) for pair in (("csr", "csc"), ("csr", "bsr2"), ("zvc", "csc"), ("coo", "csf"))]
 
 
-UNITS = [
-    (*pair, parameters(("units", "apart"), *more))
-    for pair in (("rlc", "coo"), ("zvc", "csf"), ("dense", "csc"), ("csc", "rlc"))
-    for more in ((), (("port.ideal", False),))
-]
-
-
-@pytest.mark.parametrize(("source", "target", "chosen"), IDEAL + REAL + UNITS)
+@pytest.mark.parametrize(("source", "target", "chosen"), IDEAL + REAL)
 def test_neither_sleep_nor_tick_order_changes_a_conversion(source, target, chosen):
     expected = left_behind(source, target, chosen)
     for options in KERNELS:

@@ -25,9 +25,7 @@ CHARTS = re.findall(r"```text (\w+) (\w+) (\d+)\n(.*?)```", PAGE, re.DOTALL)
 
 def chart(source: str, target: str, chunk: int) -> str:
     """In which cycles the counts of each block change."""
-    made, _ = machine(
-        EXAMPLE, source, target, parameters=parameters(("lanes.chunk", chunk), ("units", "apart"))
-    )
+    made, _ = machine(EXAMPLE, source, target, parameters=parameters(("lanes.chunk", chunk)))
     parts = {"read": made.reader, **made.stages, "write": made.writer}
     marks: dict[str, list[int]] = {name: [] for name in parts}
     before = {name: part.counters() for name, part in parts.items()}

@@ -64,8 +64,7 @@ def requested_run(
     """
     check_factors(factors)
     if isinstance(machine, str) and machine.startswith(f"{CONVERT} "):
-        settings = {"units": "apart", **arguments.pop("settings")}
-        return conversion(machine.removeprefix(CONVERT), factors, tensors, settings, **arguments)
+        return conversion(machine.removeprefix(CONVERT), factors, tensors, **arguments)
     if not isinstance(machine, str | Accelerator) or (isinstance(machine, str) and machine.endswith(GRAPH)):
         return GraphRun(machine, factors, tensors, **arguments)
     return Simulation(machine, factors, tensors, **arguments)
