@@ -191,6 +191,8 @@ class Accelerator(Generic[AnyConfiguration]):
         costs: the file that says what its actions and parts cost; that of its folder if not given.
         sampler: makes a ``Sampler``, which estimates a run from windows; called with the parameters,
             ``Problem.given()``, a ``Sample`` and progress; None of a machine that cannot be sampled.
+        unmoved: of a model that has run, names of tensors that its description binds to memory and that are
+            not moved, with the reason.
         areas: of a model, areas in um2 by component and what none is known of, where they follow from another
             description than its components.
     """
@@ -220,6 +222,7 @@ class Accelerator(Generic[AnyConfiguration]):
     own: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
     costs: Path | None = None
     sampler: Callable[..., Any] | None = None
+    unmoved: Callable[[Any], Mapping[str, str]] = lambda _model: {}
     areas: Callable[[Any], tuple[Mapping[str, float], Sequence[str]]] | None = None
 
     @property

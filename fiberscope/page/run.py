@@ -12,7 +12,7 @@ from fiberscope.page.roofline import roofline
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
-from fiberscope.results.report.summary import engineering_time, verified
+from fiberscope.results.report.summary import engineering_time, unmoved_in_words, verified
 from fiberscope.results.report.surrogates import footnote
 
 __all__ = ["run_data"]
@@ -51,6 +51,7 @@ def run_data(
         "traffic": [
             [name, traffic.read_bytes, traffic.write_bytes] for name, traffic in report.traffic.items()
         ],
+        "unmoved": unmoved_in_words(report),
         "traffic_minimum": report.traffic_minimum_bytes if report.complete else None,
         "roofline": roofline(report),
         "costs": costs(report),

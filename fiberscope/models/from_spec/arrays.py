@@ -11,10 +11,9 @@ from fiberscope.models.graphs.levels.compressed import CompressedLevel, from_zer
 from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level
 from fiberscope.models.graphs.storage import StoredTensor
-from fiberscope.models.trace.specification import RankFormat
 from fiberscope.workloads.canonical import Integers
 
-__all__ = ["Rows", "StoredArray", "bits_of", "stored_array"]
+__all__ = ["Rows", "StoredArray", "stored_array"]
 
 
 @dataclass(frozen=True)
@@ -60,11 +59,6 @@ class StoredArray:
     def at(self, base: int) -> StoredArray:
         """The same at a place in memory."""
         return replace(self, base=base)
-
-
-def bits_of(stored: RankFormat, kind: str) -> int:
-    """Bits of an entry; 0 if the format stores none."""
-    return {"coord": stored.cbits, "payload": stored.pbits, "elem": stored.cbits + stored.pbits}[kind]
 
 
 def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows) -> StoredArray:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from fiberscope.models.from_spec.arrays import bits_of
 from fiberscope.models.from_spec.lowering import base_name
 from fiberscope.models.from_spec.stages import Stage, is_shared
 from fiberscope.models.trace.specification import RankFormat, Specification, StorageBinding
@@ -92,7 +91,7 @@ def _chain(specification: Specification, stage: Stage, bindings: list[StorageBin
     kept = not is_shared(beside, stage)
     return Chain(
         format=stored,
-        bits=bits_of(stored, first.kind),
+        bits=stored.entry_bits(first.kind),
         width=path[1].width,
         shared=next((component.name for component in reversed(path) if is_shared(component, stage)), ""),
         cached=any(component.kind == "Cache" for component in path),

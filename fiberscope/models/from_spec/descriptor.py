@@ -78,6 +78,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         own=_own(drafted, outline, units),
         costs=SHIPPED.with_name("costs.yaml"),
         areas=lambda model: areas_of(model.specification),
+        unmoved=MappedMachine.unmoved,
         workers=_workers(graphs),
         solves=(type("Cascade", (Cascade,), attributes),),
     )
@@ -200,7 +201,7 @@ def _built(
     specification = ready.specification
     check_instances(specification, parameters.timing.most)
     graphs = graphs_of(specification, ready.trees, lambda: problem.outcome.tensors)
-    return MappedMachine(parameters, specification, graphs, called, parts=parts, kernel=kernel)
+    return MappedMachine(parameters, specification, graphs, ready.trees, called, parts=parts, kernel=kernel)
 
 
 def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401

@@ -6,24 +6,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from fiberscope.accelerators.composition import PartFactory
-from fiberscope.accelerators.layout import Layout, Role
+from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.models.from_spec.cascade import Made
 from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.lookahead import work_ahead
-from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.lowering import Lowered, base_name
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.settings import MappedParameters
 from fiberscope.models.from_spec.stage_blocks import BuiltStage
 from fiberscope.models.from_spec.stages import Stage
+from fiberscope.models.trace.memory_entries import (
+    DRAM_ONLY,
+    OTHER_ORDER,
+    MemoryEntry,
+    least_bytes,
+    unmoved_tensors,
+)
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
 from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["MappedMachine"]
 
+NO_BLOCK = "no block moves it"  # as the rows of an output that is added up where instances meet
 MEGAHERTZ = 10**6  # the memory's clock is a whole number of these, so that it fits other clocks
 
 
@@ -34,6 +43,7 @@ class MappedMachine(MappedComposition):
         parameters: of it.
         specification: complete.
         stages: with their graphs, in the order in which they run.
+        operands: trees of the inputs, by name.
         name: with which the names of its components begin.
         kernel: what runs it.
     """
@@ -43,6 +53,7 @@ class MappedMachine(MappedComposition):
         parameters: MappedParameters,
         specification: Specification,
         stages: Sequence[tuple[Stage, Lowered]],
+        operands: Mapping[str, FiberTree],
         name: str,
         *,
         parts: Mapping[str, PartFactory] | None = None,
@@ -50,8 +61,11 @@ class MappedMachine(MappedComposition):
     ) -> None:
         super().__init__(parameters, specification, [stage for stage, _graph in stages], name, parts, kernel)
         several = len(stages) > 1
-        ideal = parameters.timing.memory == "ideal"
-        chains = [{} if ideal else chains_of(specification, stage, graph.orders) for stage, graph in stages]
+        self._trees = dict(operands)
+        self._ideal = parameters.timing.memory == "ideal"
+        chains = [
+            {} if self._ideal else chains_of(specification, stage, graph.orders) for stage, graph in stages
+        ]
         self.stores = MappedMemory(self, [chain for each in chains for chain in each.values()])
         self.stages: list[BuiltStage] = []
         for (stage, graph), each in zip(stages, chains, strict=True):
@@ -72,6 +86,7 @@ class MappedMachine(MappedComposition):
     def result(self) -> Made:
         """The outputs as the instances wrote them."""
         outputs = {stage.graph.einsum.output: stage.output() for stage in self.stages}
+        self._trees |= outputs
         return Made(self.specification, outputs)
 
     def operations(self) -> dict[str, int]:
@@ -108,8 +123,31 @@ class MappedMachine(MappedComposition):
         return self.stores.layouts
 
     def traffic_minimum_bytes(self) -> int:
-        """The arrays of the operands, each once; what is written is known when it has been."""
-        return sum(layout.size for layout in self.stores.layouts if layout.role is Role.OPERAND)
+        """Return the bytes of each operand once and of each result once, whether they are moved or not.
+
+        Results count from ``result`` on, as their sizes are not known before.
+        """
+        return least_bytes(self.specification, self._trees)
+
+    def unmoved(self) -> dict[str, str]:
+        """Return tensors, and ranks of tensors, that are bound to memory and not moved, with the reason."""
+        handed = {stage.stage.einsums[0].output for stage in self.stages if stage.stage.merger}
+        orders = {
+            (base_name(name), order) for stage in self.stages for name, order in stage.graph.orders.items()
+        }
+
+        def reason(entry: MemoryEntry) -> str:
+            if self._ideal:
+                return "timing.memory=ideal"
+            if not entry.buffered:
+                return DRAM_ONLY
+            if self.stores.lays_out(entry.tensor, entry.rank, entry.kind):
+                return ""
+            if entry.tensor in handed:
+                return "a merger hands it over"
+            return OTHER_ORDER if (entry.tensor, entry.format.rank_order) not in orders else NO_BLOCK
+
+        return unmoved_tensors(self.specification, reason)
 
     def progress(self) -> tuple[int, int]:
         """Tasks that have ended, and those that have been dealt."""

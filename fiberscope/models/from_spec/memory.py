@@ -86,6 +86,13 @@ class MappedMemory:
             self.held[chain.shared] += self.line
         return self.bases[what] + number * self.page_lines * self.line
 
+    def lays_out(self, tensor: str, rank: str, kind: str) -> bool:
+        """Whether a rank's entries of a kind lie in memory, so that blocks read or write them there."""
+        return any(
+            (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
+            for base, order, place, stored in self.bases
+        )
+
     def port(self, chain: Chain) -> int:
         """The number of the next who asks the store that is next on the way."""
         return len(self.shared.get(chain.shared, ()))

@@ -167,7 +167,7 @@ class BindingReader:
         evict_on = schema.evict_on
         if evict_on is not None and evict_on != _ROOT:
             self._check_loop(evict_on, (*path, "evict-on"), others=(_ROOT,))
-        kinds = _below(stored, rank) if schema.style == "eager" else [(rank, str(schema.type))]
+        kinds = stored.stored_kinds(rank) if schema.style == "eager" else [(rank, str(schema.type))]
         bindings = []
         for held, kind in kinds:
             self._check_width(component, stored, held, kind, path)
@@ -208,7 +208,7 @@ class BindingReader:
             wanted = "elem" if of.layout == "interleaved" else "coord or payload"
             message = f"{rank} of {stored.name} is {of.layout}; its type is {wanted}, not {kind}"
             raise self.document.error((*path, "type"), message)
-        bits = {"coord": of.cbits, "payload": of.pbits, "elem": of.cbits + of.pbits}[kind]
+        bits = of.entry_bits(kind)
         if component.kind != "DRAM" and bits > component.width:
             message = f"a line of {component.name} has {component.width} bits"
             raise self.document.error(path, f"{message}, and {kind} of {rank} needs {bits}")
@@ -269,19 +269,6 @@ class BindingReader:
             advice = nearest(operation, done) if done else "it only copies"
             raise self.document.error((*path, "op"), f"{message}; {advice}")
         return ComputeBinding(component.name, operation)
-
-
-def _below(stored: Format, root: str) -> list[tuple[str, str]]:
-    """The ranks of a format from one down, with each kind that it stores."""
-    order = stored.rank_order
-    kinds = []
-    for rank in order[order.index(root) :]:
-        of = stored.ranks[rank]
-        if of.layout == "interleaved":
-            kinds.append((rank, "elem"))
-            continue
-        kinds += [(rank, kind) for kind, bits in (("coord", of.cbits), ("payload", of.pbits)) if bits]
-    return kinds
 
 
 def _operations(einsum: Einsum) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from fiberscope.models.trace.area import areas_of
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import Outcome
+from fiberscope.models.trace.memory_entries import DRAM_ONLY, OTHER_ORDER, MemoryEntry, unmoved_tensors
 from fiberscope.models.trace.operands import Given, tensor_of
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
@@ -81,6 +82,7 @@ def report(modelled: Modelled, timing: Timing, source: parts.Source | None = Non
         seconds=seconds,
         operations=operations,
         traffic=_traffic(modelled),
+        unmoved=_unmoved(modelled),
         product=_product(modelled),
         verification=_verification(modelled),
         bottleneck=bottleneck(modelled.metrics),
@@ -187,6 +189,19 @@ def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
         tensor: parts.TensorTraffic(read_bytes=moved["read"] // 8, write_bytes=moved["write"] // 8)
         for tensor, moved in bits.items()
     }
+
+
+def _unmoved(modelled: Modelled) -> dict[str, str]:
+    """What the specification binds to memory and no buffer takes from there, with the reason."""
+    einsums = _einsums(modelled.metrics)
+
+    def reason(entry: MemoryEntry) -> str:
+        if not entry.buffered:
+            return DRAM_ONLY
+        moved = einsums.get(entry.einsum, {}).get(entry.memory, {})
+        return "" if entry.tensor in moved else OTHER_ORDER
+
+    return {} if modelled.outcome.interrupted else unmoved_tensors(modelled.specification, reason)
 
 
 def _product(modelled: Modelled) -> parts.Product | None:

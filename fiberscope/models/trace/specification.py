@@ -61,6 +61,10 @@ class RankFormat:
     fhbits: int = 0
     rhbits: int = 0
 
+    def entry_bits(self, kind: str) -> int:
+        """Return the bits of a ``coord``, ``payload`` or ``elem``; 0 if the format stores none."""
+        return {"coord": self.cbits, "payload": self.pbits, "elem": self.cbits + self.pbits}[kind]
+
 
 @dataclass(frozen=True)
 class Format:
@@ -69,6 +73,15 @@ class Format:
     name: str
     rank_order: tuple[str, ...]
     ranks: Mapping[str, RankFormat]
+
+    def stored_kinds(self, root: str) -> list[tuple[str, str]]:
+        """Return the ranks from ``root`` down, each with the kinds of entries that the format stores."""
+        kinds = []
+        for rank in self.rank_order[self.rank_order.index(root) :]:
+            stored = self.ranks[rank]
+            names = ("elem",) if stored.layout == "interleaved" else ("coord", "payload")
+            kinds += [(rank, kind) for kind in names if stored.entry_bits(kind)]
+        return kinds
 
 
 @dataclass(frozen=True)

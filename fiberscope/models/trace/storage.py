@@ -259,8 +259,7 @@ class Storage:
         stored = self.tensors[binding.tensor].formats[binding.format]
         if stored.rank_order != self._order(binding.tensor):
             return 0
-        rank = stored.ranks[binding.rank]
-        return {"coord": rank.cbits, "payload": rank.pbits, "elem": rank.cbits + rank.pbits}[binding.kind]
+        return stored.ranks[binding.rank].entry_bits(binding.kind)
 
     def _order(self, tensor: str) -> tuple[str, ...]:
         if tensor == self.prepared.einsum.output:

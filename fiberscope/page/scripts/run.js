@@ -31,7 +31,8 @@ const Run = (() => {
   }
 
   function traffic() {
-    if (!Data.traffic.length) return null;
+    const unmoved = Data.unmoved ? `Not moved: ${Data.unmoved}.` : "";
+    if (!Data.traffic.length) return unmoved ? Chart.nothing("Traffic", unmoved) : null;
     const sums = [1, 2].map((at) => d3.sum(Data.traffic, (one) => one[at]));
     const moved = d3.sum(sums);
     const least = Data.traffic_minimum
@@ -40,7 +41,7 @@ const Run = (() => {
     const numbers = ["read", "written"].map((text) => ({ text, number: true, unit: "bytes" }));
     const rows = Data.traffic.length > 1 ? [...Data.traffic, ["in all", ...sums]] : Data.traffic;
     const make = () => tabular("", ["tensor", ...numbers], rows);
-    return Chart.tableFrame("Traffic", make, least);
+    return Chart.tableFrame("Traffic", make, [least, unmoved].filter(Boolean).join(" "));
   }
 
   function facts() {

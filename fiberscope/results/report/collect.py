@@ -58,15 +58,14 @@ def report(
     watch: Watch | None,
     inputs: Made,
 ) -> Report:
-    """The report of a run, complete or not.
+    """Return the report of a run, complete or not.
 
     Args:
-        accelerator, problem, model, run, made: what ran, and how it ended; ``model`` has the counts.
-        checked, timing: its answer, None if there is none that could be checked; that of the host.
-        watch: what was seen of the components over time, None of a model without components.
+        accelerator, problem, model, run, inputs: what ran, and how it ended; ``model`` has the counts.
+        checked, timing, watch: its answer, if it was compared; the host's times; the components over time.
     """
-    operations, traffic = dict(model.operations()), _traffic(model)
     kernel: Kernel | None = getattr(model, "kernel", None)
+    operations, traffic = dict(model.operations()), _traffic(model)
     components = components_of(kernel) if kernel else {}
     memory = memory_of(model.memory(), traffic, run.seconds)
     return framed(
@@ -87,6 +86,7 @@ def report(
         operations=operations,
         traffic=traffic,
         traffic_minimum_bytes=model.traffic_minimum_bytes(),
+        unmoved=accelerator.unmoved(model),
         memory=memory,
         product=_product(checked),
         verification=_verification(problem, checked),

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.accelerators.sampling import Sample
 
-__all__ = ["PART", "Asked", "Environment", "Host", "Sampling", "Source", "is_none"]
+__all__ = ["PART", "Asked", "Environment", "Host", "Sampling", "Source", "is_empty", "is_none"]
 
 PART: Final = ConfigDict(defer_build=True, extra="forbid", frozen=True)  # of each part of a report
 
@@ -16,6 +16,11 @@ PART: Final = ConfigDict(defer_build=True, extra="forbid", frozen=True)  # of ea
 def is_none(value: object) -> bool:
     """Whether a key that few runs have is left out."""
     return value is None
+
+
+def is_empty(value: object) -> bool:
+    """Whether a table that few runs fill is left out."""
+    return not value
 
 
 class _Part(BaseModel):

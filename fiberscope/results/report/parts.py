@@ -12,7 +12,16 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.results.report.levels import Analytical, StorageLevel
-from fiberscope.results.report.origin import PART, Asked, Environment, Host, Sampling, Source, is_none
+from fiberscope.results.report.origin import (
+    PART,
+    Asked,
+    Environment,
+    Host,
+    Sampling,
+    Source,
+    is_empty,
+    is_none,
+)
 from fiberscope.results.report.schema import Document
 from fiberscope.results.report.surrogates import SURROGATE, mark
 
@@ -335,6 +344,7 @@ class Record(_Part, Document):
     operations: dict[str, int]
     traffic: dict[str, TensorTraffic]
     traffic_minimum_bytes: int | None
+    unmoved: dict[str, str] = Field(default={}, exclude_if=is_empty)
     memory: Memory | None
     product: Product | None
     verification: Verification

@@ -15,7 +15,7 @@ from fiberscope.results.report.parts import Chain, Memory, Operand, Record, Samp
 from fiberscope.results.report.table import trimmed
 from fiberscope.workloads.verification import overflows_in_words
 
-__all__ = ["as_html", "as_text", "engineering_time", "show", "summary", "verified"]
+__all__ = ["as_html", "as_text", "engineering_time", "show", "summary", "unmoved_in_words", "verified"]
 
 MOST_FAMILIES = 16
 WIDTH = 100  # columns where there is no terminal to ask
@@ -72,8 +72,9 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [_steps(report.chain), ""] if report.chain else []
     parts += [*_cycles(report, width, ascii_only), ""] if report.components else []
     parts += [_traffic(report)] if report.traffic else []
+    parts += [_lines(("Not moved", unmoved_in_words(report)))] if report.unmoved else []
     parts += [_memory(report.memory)] if report.memory else []
-    parts += [""] if report.traffic or report.memory else []
+    parts += [""] if report.traffic or report.memory or report.unmoved else []
     bottleneck = "" if report.ending == "deadlock" else report.bottleneck
     last = {
         **_costs(report),
@@ -252,6 +253,14 @@ def _traffic(report: Record) -> RenderableType:
     if least and report.complete:
         total += f", {moved / least:.2f} times the algorithmic minimum of {_size(least)}"
     return Group(table, Text(total))
+
+
+def unmoved_in_words(report: Record) -> str:
+    """The tensors that are bound to memory and not moved, by reason."""
+    names_by_reason: dict[str, list[str]] = {}
+    for name, reason in report.unmoved.items():
+        names_by_reason.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in names_by_reason.items())
 
 
 def _memory(memory: Memory) -> RenderableType:

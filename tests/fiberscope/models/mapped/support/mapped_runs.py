@@ -35,7 +35,7 @@ def built(program, kernel=None, **timing):
     """The machine of a program, not run."""
     specification, trees = program
     graphs = graphs_of(specification, trees)
-    return MappedMachine(parameters(**timing), specification, graphs, "drawn", kernel=kernel)
+    return MappedMachine(parameters(**timing), specification, graphs, trees, "drawn", kernel=kernel)
 
 
 def ran(program, kernel=None, **timing):

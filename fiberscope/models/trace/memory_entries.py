@@ -1,0 +1,169 @@
+"""What a specification binds to memory: which of it moves nothing, and how many bits a tensor takes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fiberscope.models.trace.specification import Format, Specification
+from fiberscope.workloads.fibertree import FiberTree
+
+__all__ = [
+    "DRAM_ONLY",
+    "OTHER_ORDER",
+    "MemoryEntry",
+    "least_bytes",
+    "memory_entries",
+    "unmoved_tensors",
+]
+
+DRAM_ONLY = "bound to DRAM only"
+OTHER_ORDER = "its ranks are in another order than its format's"
+UNBOUND = "bound to no memory"
+
+
+@dataclass(frozen=True)
+class MemoryEntry:
+    """Entries of a rank that an Einsum binds to DRAM.
+
+    Args:
+        einsum, tensor, rank: names.
+        kind: ``coord``, ``payload`` or ``elem``.
+        format: in which the tensor is stored.
+        memory: name of the DRAM.
+        buffered: whether another store binds the same entries, so that they move between the two.
+    """
+
+    einsum: str
+    tensor: str
+    rank: str
+    kind: str
+    format: Format
+    memory: str
+    buffered: bool
+
+
+def memory_entries(specification: Specification) -> list[MemoryEntry]:
+    """Return what the Einsums bind to DRAM, without entries that have no bits."""
+    entries = []
+    for einsum in specification.einsums:
+        storage = einsum.bindings.storage
+        components = specification.configurations[einsum.bindings.config].components if storage else {}
+        for bound in storage:
+            stored = specification.tensors[bound.tensor].formats[bound.format]
+            if components[bound.component].kind != "DRAM" or not stored.ranks[bound.rank].entry_bits(
+                bound.kind
+            ):
+                continue
+            buffered = any(
+                components[other.component].kind != "DRAM"
+                and (other.tensor, other.rank, other.kind) == (bound.tensor, bound.rank, bound.kind)
+                for other in storage
+            )
+            entries.append(
+                MemoryEntry(
+                    einsum.name, bound.tensor, bound.rank, bound.kind, stored, bound.component, buffered
+                )
+            )
+    return entries
+
+
+def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry], str]) -> dict[str, str]:
+    """Return what moves nothing between memory and machine, with the reason.
+
+    Args:
+        specification: complete.
+        reason: of an entry, why it does not move; an empty text if it does.
+
+    Returns:
+        Reasons by name: ``A`` for a whole tensor, ``A.M`` for a rank, ``A.M.coord`` for its coordinates; with
+        `` in Z`` if the Einsum Z does not move them and another one does.
+    """
+    entries = [(entry, reason(entry)) for entry in memory_entries(specification)]
+    tensors = dict.fromkeys([*specification.inputs, *(einsum.output for einsum in specification.einsums)])
+    unmoved: dict[str, str] = {}
+    for tensor in tensors:
+        bound = [(entry, why) for entry, why in entries if entry.tensor == tensor]
+        by_einsum = dict.fromkeys(entry.einsum for entry, _why in bound)
+        if bound and all(why for _entry, why in bound):
+            unmoved[tensor] = _reasons(bound)
+            continue
+        for einsum in by_einsum:
+            here = [(entry, why) for entry, why in bound if entry.einsum == einsum]
+            suffix = f" in {einsum}" if len(by_einsum) > 1 else ""
+            unmoved |= {f"{name}{suffix}": why for name, why in _parts(tensor, here)}
+    if any(
+        component.kind == "DRAM"
+        for each in specification.configurations.values()
+        for component in each.components.values()
+    ):
+        ends = _ends(specification)
+        unmoved |= {name: UNBOUND for name in ends if name not in {entry.tensor for entry, _why in entries}}
+    return {name: unmoved[name] for name in sorted(unmoved)}
+
+
+def _parts(tensor: str, bound: list[tuple[MemoryEntry, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the largest parts of a tensor in an Einsum of which nothing moves."""
+    if all(why for _entry, why in bound):
+        yield tensor, _reasons(bound)
+        return
+    for rank in dict.fromkeys(entry.rank for entry, _why in bound):
+        of_rank = [(entry, why) for entry, why in bound if entry.rank == rank]
+        if all(why for _entry, why in of_rank):
+            yield f"{tensor}.{rank}", _reasons(of_rank)
+        else:
+            yield from ((f"{tensor}.{rank}.{entry.kind}", why) for entry, why in of_rank if why)
+
+
+def _reasons(bound: Iterable[tuple[MemoryEntry, str]]) -> str:
+    return "; ".join(dict.fromkeys(why for _entry, why in bound))
+
+
+def _ends(specification: Specification) -> list[str]:
+    """Return the inputs of a cascade, and its results: outputs that no later Einsum reads."""
+    read = {name for einsum in specification.einsums for name in einsum.inputs}
+    outputs = dict.fromkeys(einsum.output for einsum in specification.einsums)
+    return [*specification.inputs, *(name for name in outputs if name not in read)]
+
+
+def least_bytes(specification: Specification, trees: Mapping[str, FiberTree]) -> int:
+    """Return the bytes that any machine moves: each operand once, and each result once.
+
+    Args:
+        specification: complete; entries that it binds to DRAM count, whether the machine moves them or not.
+        trees: operands and results by name, their ranks as declared; a tensor that is not there counts 0.
+    """
+    entries, least = memory_entries(specification), 0
+    for name in _ends(specification):
+        if name not in trees:
+            continue
+        formats, by_format = specification.tensors[name].formats, dict[str, set[tuple[str, str]]]()
+        for entry in entries:
+            if entry.tensor == name:
+                by_format.setdefault(entry.format.name, set()).add((entry.rank, entry.kind))
+        sizes = [_stored_bits(trees[name], formats[each], kinds) for each, kinds in by_format.items()]
+        least += -(-min(sizes, default=0) // 8)
+    return least
+
+
+def _stored_bits(tree: FiberTree, stored: Format, kinds: Iterable[tuple[str, str]]) -> int:
+    """Return the bits of entries of an uncut tensor; of ranks above the innermost piece at least so many."""
+    base = {rank: _base(rank, tree.names) for rank in stored.rank_order}
+    order = list(dict.fromkeys(name for name in base.values() if name))
+    ordered = tree.swizzle([*order, *(name for name in tree.names if name not in order)])
+    bits = 0
+    for rank, kind in kinds:
+        above = stored.rank_order[: stored.rank_order.index(rank) + 1]
+        depth = len({base[name] for name in above if base[name]})
+        entries = 1
+        if base[rank] and stored.ranks[rank].kind == "U":
+            entries = (len(ordered.segments[depth - 1]) - 1) * ordered.ranks[depth - 1].shape
+        elif depth:
+            entries = len(ordered.coordinates[depth - 1])
+        bits += entries * stored.ranks[rank].entry_bits(kind)
+    return bits
+
+
+def _base(rank: str, names: Iterable[str]) -> str:
+    """Return the declared rank that a rank, or its innermost piece (``K0``), has the coordinates of."""
+    return next((name for name in names if rank in (name, f"{name}0")), "")
