@@ -204,14 +204,15 @@ def shell(
       fiberscope rtl shell merger --set radix=4 -o build/
     """
     chosen = named(block, machine)
+    from fiberscope.hw.rtl.kit.contract import contract
     from fiberscope.hw.rtl.kit.model import shell
     from fiberscope.hw.rtl.kit.parameters import parse
     from fiberscope.hw.rtl.kit.registered import registered
 
     with one_line():
         parameters = parse(chosen.name, chosen.parameters, settings or [])
-        text = shell(registered(chosen, inputs=True).interface(parameters))
-    write_verilog(chosen, text, output)
+        ports = registered(chosen, inputs=True).interface(parameters)
+    write_verilog(chosen, contract(ports, registered=True) + "\n" + shell(ports), output)
 
 
 @rtl.command()

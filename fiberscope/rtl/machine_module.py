@@ -21,6 +21,7 @@ from fiberscope.hw.memory.axi_rtl import AxiParameters, axi_module, with_axi
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.composition import Composition
+from fiberscope.hw.rtl.kit.contract import contract
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.machine_module import Parts, PartsKernel, Seat, SeatKernel, Whole
 from fiberscope.hw.rtl.kit.twin import build
@@ -130,9 +131,9 @@ def export(loop: Loop, folder: Path) -> tuple[Path, ...]:
     except ValueError as error:
         raise InputError(str(error)) from error
     module = with_axi(composition, AxiParameters(facts["bytes"]["line"]))
-    name = composition.module
+    name, rules = composition.module, contract(module.interface(), registered=True)
     texts = {
-        f"{name}.v": f"{verilog(module)}\n{axi_module(module)}",
+        f"{name}.v": "\n".join([rules, verilog(module), axi_module(module)]),
         f"{name}.f": f"{name}.v\n",
         f"{name}_told.json": json.dumps(facts),
         f"test_{name}.py": BENCH.read_text(encoding="utf-8"),

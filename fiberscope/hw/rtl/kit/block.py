@@ -9,6 +9,7 @@ from typing import Any
 
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.behaviour import Behaviour
+from fiberscope.hw.rtl.kit.contract import contract
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.twin import Streams, Twin, build, verilog
@@ -32,6 +33,7 @@ class RtlBlock:
         kinds: the event classes whose instances it is the twin of.
         instance: the parameters that follow from such an instance: all but widths and places.
         connected: those that follow only from what is connected to one in its machine.
+        has_registered_outputs: whether its outputs depend on no ``ready`` and stay until they are taken.
     """
 
     name: str
@@ -46,6 +48,7 @@ class RtlBlock:
     kinds: tuple[type[Component], ...] = ()
     instance: Callable[[Any], Mapping[str, object]] = lambda _component: {}
     connected: Callable[[Any], Mapping[str, int]] = lambda _component: {}
+    has_registered_outputs: bool = False
 
     def twin(self, parameters: Parameters, *, status: bool = True) -> Twin:
         """The twin for these parameters, with status outputs or without."""
@@ -56,11 +59,14 @@ class RtlBlock:
     def verilog(self, parameters: Parameters, module: str | None = None, *, status: bool = True) -> str:
         """The twin as Verilog, the same text every time; under the block's name if no other is given.
 
-        A stand-in needs its status outputs, a design of one's own mostly does not.
+        A stand-in needs its status outputs, a design of one's own mostly does not. Comments at the head give
+        the parameters and the contract of the ports.
         """
         numbers = " ".join(f"{name}={number}" for name, number in asdict(parameters).items())
-        modules = self.modules(parameters, module or self.interface(parameters).module, status=status)
-        return f"// {self.name}: {self.summary}\n// {numbers}\n\n{modules}"
+        interface = self.interface(parameters)
+        modules = self.modules(parameters, module or interface.module, status=status)
+        rules = contract(interface, registered=self.has_registered_outputs)
+        return f"// {self.name}: {self.summary}\n// {numbers}\n//\n{rules}\n{modules}"
 
     def modules(self, parameters: Parameters, module: str, *, status: bool = True) -> str:
         """The module, under this name, and those that it consists of."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fiberscope.hw.rtl.kit.block import RtlBlock
+from fiberscope.hw.rtl.kit.contract import contract
 from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.registered import registered
@@ -26,7 +27,8 @@ def checked(block: RtlBlock, parameters: Parameters, *, status: bool = True) -> 
     interface = inner.interface(parameters)
     core = f"{interface.module}_{CORE}"
     kept = interface if status else replace(interface, status=())
-    return wrapper(kept, core) + "\n" + inner.modules(parameters, core, status=status)
+    rules = contract(kept, registered=True)
+    return f"{rules}\n{wrapper(kept, core)}\n" + inner.modules(parameters, core, status=status)
 
 
 def wrapper(interface: Interface, core: str) -> str:

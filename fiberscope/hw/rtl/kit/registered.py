@@ -6,6 +6,8 @@ was written for the one runs on the other (``fiberscope.hw.rtl.kit.model``).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fiberscope.hw.rtl.kit import channel
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.channel import PendingStandIn, carrying
@@ -31,13 +33,14 @@ def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = Fals
     The module does in every cycle what the component does between channels of this capacity and of latency 1.
     """
     stand_in = type("Registered", (PendingStandIn,), {"PORTS": block.stand_in.PORTS})
-    return composed(
+    whole = composed(
         block.name,
         f"{block.summary}; outputs registered",
         block.parameters,
         lambda parameters: _composition(block, parameters, capacity, inputs),
         stand_in,
     )
+    return replace(whole, has_registered_outputs=True)
 
 
 def _composition(block: RtlBlock, parameters: Parameters, capacity: int, inputs: bool) -> Composition:
