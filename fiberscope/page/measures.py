@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Measure", "carried", "measures", "with_rates"]
 
 Better = Literal["less", "more"]
+USEFUL: Final = "useful_multiply"
 FAILED_PART = 10  # at most one in so many of those carried
 FRONT_PART = 2
 
@@ -71,20 +72,21 @@ def measures(columns: list[str]) -> Iterator[Measure]:
 def with_rates(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with what follows from its columns: rates, shares, and the roof that workers set.
 
-    The work is multiplications; of a run that has none, the operation that it did most often. Workers that
-    were never without work would do as much more as the part of their cycles that they were not busy.
+    The work is useful multiplications, without those with a zero; of a run that has no multiplications, the
+    most frequent operation. The workers' peak counts all their operations, useful or not, over the share of
+    cycles in which they were busy.
     """
-    work, seconds = _work(frame), frame["seconds"].where(frame["seconds"] > 0)
+    done, seconds = _work(frame), frame["seconds"].where(frame["seconds"] > 0)
+    useful = _useful(frame, done)
     worker_cycles = frame[["busy", "input_stall", "output_stall", "idle"]].sum(axis="columns", min_count=4)
     busy = frame["busy"] / worker_cycles.where(worker_cycles > 0)
-    rate = work / seconds
     return frame.assign(
         workers_busy=busy,
-        operations_per_second=rate,
-        intensity=work / frame["traffic_bytes"].where(frame["traffic_bytes"] > 0),
+        operations_per_second=useful / seconds,
+        intensity=useful / frame["traffic_bytes"].where(frame["traffic_bytes"] > 0),
         traffic_over_least=frame["traffic_bytes"]
         / frame["traffic_minimum_bytes"].where(frame["traffic_minimum_bytes"] > 0),
-        workers_peak_per_second=rate / busy.where(busy > 0),
+        workers_peak_per_second=done / seconds / busy.where(busy > 0),
     )
 
 
@@ -92,6 +94,12 @@ def _work(frame: pd.DataFrame) -> pd.Series[float]:
     operations = [name for name in frame.columns if str(name).startswith("operations_")]
     most = frame[operations].max(axis="columns").astype("float64")
     return frame["operations_multiply"].fillna(most) if "operations_multiply" in operations else most
+
+
+def _useful(frame: pd.DataFrame, done: pd.Series[float]) -> pd.Series[float]:
+    """The useful part of the work, where a machine tells it from the rest."""
+    name = f"operations_{USEFUL}"
+    return frame[name].astype("float64").fillna(done) if name in frame else done
 
 
 def carried(frame: pd.DataFrame, most: int) -> pd.DataFrame:

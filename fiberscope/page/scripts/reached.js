@@ -30,7 +30,7 @@ const Reached = (() => {
       ? `The slope is the memory's peak of ${Format.value(told.bandwidth)} bytes a cycle.`
       : "The memory's peak is not known, so there is no slope.";
     const flat = told.peak
-      ? `The flat part is what ${told.workers} would do at the rate of this run if never without work: ${Format.value(told.peak)} a cycle.`
+      ? `The flat part is what ${told.workers} would do, useful or not, at the rate of this run if never without work: ${Format.value(told.peak)} a cycle.`
       : `No component counts ${told.work} by itself, so their peak is not known and there is no flat part.`;
     const point = `${Format.value(told.rate)} ${told.work} a cycle, ${Format.value(told.intensity)} a byte of traffic.`;
     return `${point}${reached(told, roof)} ${slope} ${flat}`;
@@ -41,7 +41,7 @@ const Reached = (() => {
       [`${told.work} a byte of traffic`, told.intensity],
       [`${told.work} a cycle`, told.rate],
       ["memory's peak in bytes a cycle", told.bandwidth ?? "not known"],
-      [`peak of ${told.work} a cycle`, told.peak ?? "not known"],
+      ["workers' peak a cycle, useful or not", told.peak ?? "not known"],
       ["roof there", Number.isFinite(roof) ? roof : "not known"],
     ];
     return tabular("", ["measure", { text: "value", number: true }], rows);

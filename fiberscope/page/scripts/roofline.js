@@ -69,8 +69,8 @@ const Roofline = (() => {
   function caption(hidden) {
     const fewer = ` The runs have ${hidden} more flat parts, too many to draw: look at a run to see its own.`;
     return (
-      "Operations are multiplications; of a run that has none, those that it did most of. " +
-      "The slope is the memory's peak bandwidth; the flat part is what the workers would do " +
+      "Operations are multiplications without a zero; of a run that has no multiplications, those that it did most of. " +
+      "The slope is the memory's peak bandwidth; the flat part is what the workers would do, zeros included, " +
       `at the run's rate if they were never without work.${hidden ? fewer : ""}`
     );
   }

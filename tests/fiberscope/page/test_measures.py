@@ -8,7 +8,7 @@ import pandas as pd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fiberscope.page.measures import carried
+from fiberscope.page.measures import carried, with_rates
 from fiberscope.page.study import study_data
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import encoded
@@ -90,3 +90,22 @@ def store_of(folder, settings: list[dict[str, int]]) -> Store:
 )
 def test_a_parameter_that_some_runs_lack_distinguishes_them(tmp_path, settings, distinguishing) -> None:
     assert study_data(store_of(tmp_path, settings))["telling"] == distinguishing
+
+
+def test_rates_count_useful_multiplications_and_the_peak_all_of_them() -> None:
+    """The first run multiplies 100 times, 10 of them without a zero; the second does not tell them apart."""
+    table = pd.DataFrame(
+        {
+            "seconds": [2.0, 2.0],
+            "traffic_bytes": [50, 50],
+            "traffic_minimum_bytes": [50, 50],
+            "operations_multiply": [100, 100],
+            "operations_useful_multiply": [10, None],
+            "operations_add": [1000, 1000],
+            **{state: [5, 5] for state in ("busy", "input_stall", "output_stall", "idle")},
+        }
+    )
+    rates = with_rates(table)
+    assert rates["operations_per_second"].tolist() == [5, 50]
+    assert rates["intensity"].tolist() == [0.2, 2]
+    assert rates["workers_peak_per_second"].tolist() == [200, 200]

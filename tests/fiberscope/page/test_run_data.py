@@ -71,3 +71,19 @@ def test_a_report_without_costs_says_how_it_would_have_them() -> None:
     assert (told["energy"], told["area"]) == (None, None)
     assert "costs.yaml" in told["unpriced"]
     assert "fiberscope rerun" in told["unpriced"]
+
+
+def test_the_point_counts_useful_multiplications_and_the_flat_part_all_of_them() -> None:
+    report = fiberscope.simulate("sigma", MATRIX)
+    done, useful = report.operations["multiply"], report.operations["useful_multiply"]
+    assert useful < done
+    told = known(report)
+    moved = sum(part.moved_bytes for part in report.traffic.values())
+    assert told["work"] == "useful multiply"
+    assert told["intensity"] == useful / moved
+    assert told["rate"] == useful / report.cycles
+    assert told["workers"]
+    without = {name: count for name, count in report.operations.items() if name != "useful_multiply"}
+    dense = known(report.model_copy(update={"operations": without}))
+    assert dense["rate"] == done / report.cycles
+    assert told["peak"] == dense["peak"]
