@@ -29,7 +29,6 @@ STOPS = re.compile(r"\b(?:e\.g|i\.e|et al|vs|Fig|cf|approx)\.")
 
 # Pages that were written before this rule. The list only shrinks: a page that keeps the rule must leave it.
 NOT_YET = {
-    "docs/accuracy.md",
     "docs/speed.md",
 }
 
