@@ -16,6 +16,9 @@ BESIDE = {
     "DEVIATIONS.md": "deviations.md",
     "CHANGELOG.md": "changelog.md",
 }
+CELL = re.compile(r"<t[dh]\b.*?</t[dh]>", re.DOTALL)
+CODE = re.compile(r"<code>(?P<text>.*?)</code>", re.DOTALL)
+BREAK = re.compile(r"(?<=[\w\])>;])[./_=:,-](?=[\w&\[])")
 LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
@@ -30,6 +33,16 @@ def on_page_markdown(markdown: str, page: Any, **_others: object) -> str:  # noq
     """Turn the links of a page, which fit the repository, into those that fit the site."""
     home = ROOT if page.file.src_uri in BESIDE.values() else DOCS
     return LINK.sub(lambda link: _fitting(link["text"], link["target"], home), markdown)
+
+
+def on_page_content(content: str, **_others: object) -> str:
+    """Let code in cells of tables break at its points and underscores, and show ``|`` without its escape."""
+    return CELL.sub(lambda cell: CODE.sub(_breakable, cell[0]), content)
+
+
+def _breakable(code: re.Match[str]) -> str:
+    text = BREAK.sub(lambda sign: f"{sign[0]}<wbr>", code["text"].replace("\\|", "|"))
+    return f"<code>{text}</code>"
 
 
 def _fitting(text: str, target: str, home: Path) -> str:
