@@ -1,7 +1,7 @@
-"""A merger of one's own: it compares once in ``PERIOD`` cycles, where Gamma's does in every cycle.
+"""A merger that sends one element in ``PERIOD`` cycles, where Gamma's merger sends one in every cycle.
 
-It has the ports, the arguments and the counter ``merged_elements`` of the merger that it stands in for. It
-takes the ends of its ways all at once, when every way shows one.
+It has the ports, the arguments and the counter ``merged_elements`` of the merger that it replaces. When the
+heads of all ways are stops, the merger takes all stops at once and sends one stop.
 """
 
 from fiberscope.hw.fibers.merge import MERGE_TASK
