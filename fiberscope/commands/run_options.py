@@ -61,7 +61,9 @@ class Waves(Options):
     ] = None
     vcd_plain: Annotated[
         bool,
-        typer.Option("--vcd-plain", help="Write no colours, for viewers other than GTKWave."),
+        typer.Option(
+            "--vcd-plain", help="Write texts as numbers with a table, for viewers other than GTKWave."
+        ),
         _of_vcd,
     ] = False
 

@@ -19,7 +19,7 @@ from fiberscope.sim.vcd_file import VcdFile
 from fiberscope.sim.waveform import COLOURED, ROW_BITS, STATE, Variable, Waveform
 
 SAVE_FILE_ENDING = ".gtkw"
-TABLE_ENDING = ".enum"  # of the table that says what the numbers of coloured states stand for
+TABLE_ENDING = ".enum"  # of the table that says what the numbers of states stand for
 OURS = "by Fiberscope; written anew with its waveform"  # the first line, a comment; GTKWave does not keep it
 OPEN_LINES = 80  # groups that begin further down are folded at first
 WINDOW = (1400, 900)  # pixels
@@ -30,7 +30,7 @@ ZOOM_WIDTH = 200  # GTKWave's zoom is minus the binary logarithm of the time tha
 
 
 def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Landmark) -> None:
-    """Write it, and the table of states in colour beside it.
+    """Write it, and the table of states beside it.
 
     It shows the states of all components, by kind; then a group a component, within that of its scope.
     The part with the landmark comes first, open, and GTKWave's marker stands there.
@@ -136,7 +136,7 @@ class _View:
         name = f"{signal.scope}.{signal.name}"
         colour = GTKWColor.yellow if signal.name == STATE else None
         if signal.rows:
-            name = f"{name}{COLOURED}[{ROW_BITS - 1}:0]"
+            name = f"{name}{'' if signal.is_number else COLOURED}[{ROW_BITS - 1}:0]"
             self.save.trace(name, alias=alias, datafmt="dec", color=colour, translate_filter_file=self._table)
         else:
             self.save.trace(name, alias=alias, datafmt="ascii", color=colour)

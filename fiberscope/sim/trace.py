@@ -53,7 +53,9 @@ def write_vcd(
             when it holds.
         cycles: how many cycles of the first clock the waveform lasts at the most, from where it begins.
         save_file: whether to write a GTKWave save file beside it, under the same name with ``.gtkw``.
-        colours: whether the save file shows the states in colour, by the table ``.enum`` beside it.
+        colours: whether the save file shows the states in colour, by the table ``.enum`` beside it. Without,
+            the file is plain IEEE 1364: texts are numbers, ``reg``, with a table in the comment and beside
+            the save file.
 
     Raises:
         SimulationError: if the file cannot be written, the window is empty or past, a scope matches nothing,
@@ -64,7 +66,9 @@ def write_vcd(
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
     if not kernel.built:
         kernel.build()
-    waveform = Waveform(kernel.components, kernel.wiring, scopes, colours=colours and save_file)
+    waveform = Waveform(
+        kernel.components, kernel.wiring, scopes, colours=colours and save_file, plain=not colours
+    )
     start = Start(kernel, window, trigger, cycles)
     tracer = Tracer(kernel, Path(path), waveform, start, save_file)
     kernel.trace(tracer, tracer.start)
@@ -143,7 +147,8 @@ class Tracer:
         self._save_path = path.with_suffix(SAVE_FILE_ENDING) if save_file else None
         if path.suffix in {SAVE_FILE_ENDING, TABLE_ENDING}:
             raise SimulationError(f"the waveform {path} cannot end in {path.suffix}: a file beside it does")
-        self._file = VcdFile(path, 1 / kernel.base_hertz, list(_clock_lines(kernel)))
+        comment = [*_clock_lines(kernel), *_table_lines(waveform)]
+        self._file = VcdFile(path, 1 / kernel.base_hertz, comment)
 
     @property
     def start(self) -> int:
@@ -268,3 +273,9 @@ def _clock_lines(kernel: Kernel) -> Iterator[str]:
     for clock in kernel.clocks:
         ticks = f"{clock.period} base tick{'s' if clock.period > 1 else ''}"
         yield f"clock {clock.name}: {clock.hertz} Hz, a cycle is {ticks}"
+
+
+def _table_lines(waveform: Waveform) -> Iterator[str]:
+    """What the numbers of a plain waveform stand for."""
+    if any(variable.is_number for variable in waveform.variables):
+        yield from (f"reg {row}: {text}" for text, row in waveform.table.items())

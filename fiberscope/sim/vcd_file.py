@@ -82,6 +82,11 @@ class VcdFile:
         writer.flush()
 
     def _register(self, writer: VCDWriter, variable: Variable, value: int) -> None:
+        if variable.is_number:
+            line = _numbered(writer, variable, value)
+            line(value)
+            self._lines.append(line)
+            return
         output = writer.register_var(
             variable.scope,
             variable.name,
@@ -167,6 +172,13 @@ def _coloured(
     name, rows = variable.name + COLOURED, variable.rows
     row = _numbers(writer.register_var(variable.scope, name, "wire", ROW_BITS, init=rows[value]), ROW_BITS)
     return {number: line(number) + row(rows[number]) for number in range(len(rows))}.__getitem__
+
+
+def _numbered(writer: VCDWriter, variable: Variable, value: int) -> Callable[[int], str]:
+    """Lines of the rows of a table, as a ``reg``: no other variable is one."""
+    rows = variable.rows
+    name = variable.scope, variable.name
+    return _table(writer.register_var(*name, "reg", ROW_BITS, init=rows[value]), rows)
 
 
 def _table(output: Output[Any], shown: Sequence[int | str]) -> Callable[[int], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from fiberscope.sim.channel import Channel
@@ -25,7 +25,7 @@ Kind = Literal["wire", "integer", "text", "mark", "occupancy"]
 KINDS: dict[str, Kind] = {"wire": "wire", "integer": "integer", "state": "text", "mark": "mark"}
 COLOURS = {"busy": "DarkGreen", "idle": "black", "wait": "firebrick", "full": "DarkOrchid4"}  # X11's names
 COLOURED = "_coloured"  # ends the name of a state's second signal, whose numbers stand for rows of a table
-ROW_BITS = 16
+ROW_BITS = 16  # of the number of a row
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Variable:
         texts: for kind ``"text"``, what stands for each number from 0.
         capacity: for kind ``"occupancy"``, how many tokens the channel can hold.
         array: the array of ports that the channel is at, if it is.
-        rows: for kind ``"text"``, the row of each text in the table of states; empty without colours.
+        rows: for kind ``"text"``, the row of each text in the waveform's table; empty where there is none.
+        is_number: for kind ``"text"``, whether the file has the row in place of the text.
     """
 
     scope: str
@@ -52,28 +53,37 @@ class Variable:
     capacity: int = 0
     array: str = ""
     rows: tuple[int, ...] = ()
+    is_number: bool = False
 
 
 class Waveform:
     """The variables of a built machine and the probes that read them.
 
     The variables stand in the order in which the components were added, never in the order of their ticks.
-    ``table`` has the states of all of them, each once, marked by its colour: ``?firebrick?wait:in``.
+    ``table`` has the states of all of them, each once, marked by its colour: ``?firebrick?wait:in``. Of a
+    plain waveform it has every text as it stands.
 
     Args:
         components: all of the machine.
         wiring: their channels.
         scopes: shell patterns on instance names, see ``fiberscope.sim.scopes.choose``. Empty for all.
         colours: whether the states are in colour in GTKWave: each has its row in the table too.
+        plain: whether the rows take the place of the texts, which IEEE 1364 does not have.
 
     Raises:
         SimulationError: if a pattern matches nothing, or a signal cannot stand in a waveform.
     """
 
     def __init__(
-        self, components: Sequence[Component], wiring: Wiring, scopes: Sequence[str], *, colours: bool = False
+        self,
+        components: Sequence[Component],
+        wiring: Wiring,
+        scopes: Sequence[str],
+        *,
+        colours: bool = False,
+        plain: bool = False,
     ) -> None:
-        self._colours = colours
+        self._colours, self._plain = colours, plain
         self.variables: list[Variable] = []
         self.table: dict[str, int] = {}  # the number of each row
         self._wiring = wiring
@@ -86,10 +96,11 @@ class Waveform:
     def _add(self, component: Component) -> range:
         """Add the variables of a component's scope; gives the positions of its state and own signals."""
         first = len(self.variables)
-        states = tuple(self._states(component))
-        rows = tuple(self._row(state) for state in states) if self._colours else ()
-        self.variables.append(Variable(component.name, STATE, "text", 1, states, rows=rows))
-        self.variables.extend(_variable(component, signal) for signal in component.signals())
+        state = Variable(component.name, STATE, "text", 1, tuple(self._states(component)))
+        if self._colours:
+            state = replace(state, rows=tuple(map(self._row, map(_marked, state.texts))))
+        signals = [state, *(_variable(component, signal) for signal in component.signals())]
+        self.variables.extend(map(self._numbered, signals) if self._plain else signals)
         own = range(first, len(self.variables))
         for label, (channel,), direction in self._wiring.links(component):
             if direction == "input":
@@ -105,9 +116,14 @@ class Waveform:
             kind = "wait" if stall.direction == "input" else "full"
             yield f"{kind}:{_port_signal(component, stall.label)}"
 
-    def _row(self, state: str) -> int:
-        marked = f"?{COLOURS[state.partition(':')[0]]}?{state}"
-        return self.table.setdefault(marked, len(self.table))
+    def _numbered(self, variable: Variable) -> Variable:
+        """The variable with rows of the table in place of its texts, if it has any."""
+        if not variable.texts:
+            return variable
+        return replace(variable, rows=tuple(map(self._row, variable.texts)), is_number=True)
+
+    def _row(self, text: str) -> int:
+        return self.table.setdefault(text, len(self.table))
 
     def _probe(self, component: Component, own: range) -> Probe | None:
         channels = {
@@ -117,6 +133,11 @@ class Waveform:
             if id(channel) in self._occupancies
         }
         return Probe(component, own, list(channels.items())) if own or channels else None
+
+
+def _marked(state: str) -> str:
+    """A state with its colour."""
+    return f"?{COLOURS[state.partition(':')[0]]}?{state}"
 
 
 def _variable(component: Component, signal: Signal) -> Variable:

@@ -1,5 +1,6 @@
 """FST files: what is in them, by GTKWave's own reader, and what happens when the converter fails."""
 
+import re
 import subprocess
 
 import pytest
@@ -19,7 +20,7 @@ def write_fst(path, **options):
 @needs("fst2vcd", "vcd2fst")
 def test_an_fst_holds_what_the_vcd_does(tmp_path):
     write_fst(tmp_path / "run.fst")
-    assert {path.name for path in tmp_path.iterdir()} == {"run.fst", "run.gtkw"}
+    assert {path.name for path in tmp_path.iterdir()} == {"run.fst", "run.gtkw", "run.enum"}
     assert '[dumpfile] "run.fst"' in (tmp_path / "run.gtkw").read_text()
     plain = trace(tmp_path / "run.vcd")
     back = subprocess.run(
@@ -32,9 +33,10 @@ def test_an_fst_holds_what_the_vcd_does(tmp_path):
     assert sorted(map(len, values.values())) == sorted(
         len(signal.changes) for signal in plain.signals.values()
     )
-    texts = [signal for signal in plain.signals.values() if signal.type == "string"]
-    assert sum(value == "sbusy" for found in values.values() for value in found) == sum(
-        value == "busy" for signal in texts for _time, value in signal.changes
+    regs = re.findall(r"^\$var reg 16 (\S+) ", back, re.MULTILINE)
+    texts = [signal for signal in plain.signals.values() if signal.type == "reg"]
+    assert sum(int(value[1:], 2) == 0 for code in regs for value in values[code]) == sum(
+        value == texts[0].texts[0] for signal in texts for _time, value in signal.changes
     )
 
 

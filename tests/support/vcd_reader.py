@@ -12,11 +12,13 @@ from pathlib import Path
 class VcdSignal:
     """One ``$var``: its declaration and its (time, value) changes, the first of them from ``$dumpvars``.
 
-    A value is an int, negative for an ``integer`` with its highest bit set, or a text for a ``string``.
+    A value is an int, negative for an ``integer`` with its highest bit set, or a text: for a ``string``, and
+    for a ``reg``, of which the comment says what its numbers stand for.
     """
 
     type: str
     width: int
+    texts: dict[int, str] = field(default_factory=dict, compare=False)
     changes: list[tuple[int, int | str]] = field(default_factory=list)
 
     def at(self, time: int) -> int | str:
@@ -64,11 +66,18 @@ def _read_header(head: str) -> tuple[dict[str, str], dict[str, VcdSignal], dict[
             case "upscope", []:
                 scope.pop()
             case "var", [kind, width, code, name]:
-                by_code[code] = signals[".".join((*scope, name))] = VcdSignal(kind, int(width))
+                texts = _texts(header) if kind == "reg" else {}
+                by_code[code] = signals[".".join((*scope, name))] = VcdSignal(kind, int(width), texts)
             case _:
                 header[keyword] = text
     assert not scope, f"scope {scope} is not closed"
     return header, signals, by_code
+
+
+def _texts(header: dict[str, str]) -> dict[int, str]:
+    """What the numbers of a ``reg`` stand for."""
+    lines = re.findall(r"^\s*reg (\d+): (.*)$", header["comment"], re.MULTILINE)
+    return {int(row): text for row, text in lines}
 
 
 def _split(line: str) -> tuple[str, str]:
@@ -86,5 +95,7 @@ def _value(signal: VcdSignal, raw: str) -> int | str:
     assert signal.type != "string", raw
     number = int(raw[1:], 2)
     assert number < 1 << signal.width, f"{raw} has more than {signal.width} bits"
+    if signal.type == "reg":
+        return signal.texts[number]
     negative = signal.type == "integer" and number >> (signal.width - 1)
     return number - (1 << signal.width) if negative else number

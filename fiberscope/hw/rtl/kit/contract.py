@@ -58,8 +58,8 @@ def _of_port(streams: list[Stream]) -> Iterator[str]:
         masked = f"; a lane whose bit of {MASK} is 0 is empty" if first[0].mask else ""
         yield f"    {lanes} of a row, which move together; lane 0 has the lowest bits of each field{masked}"
     if len(first) > 1:
-        lane_count = len(first)
-        yield f"    {lane_count} lanes of one stream, not {lane_count} streams: the tokens of a cycle, in this order"
+        lanes, streams_not = f"{len(first)} lanes of one stream", f"not {len(first)} streams"
+        yield f"    {lanes}, {streams_not}: the tokens of a cycle, in this order"
         spaces = ", ".join(f"{stream.wire('ready')} for {stream.lane + 1}" for stream in first)
         yield f"    ready means that the receiver has space for so many tokens: {spaces}"
 
