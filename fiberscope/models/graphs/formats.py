@@ -42,6 +42,12 @@ class Format:
         """The format of each level, outermost first."""
         return tuple(BY_LETTER[letter] for letter in self.letters)
 
+    @property
+    def text(self) -> str:
+        """As ``--format`` takes it, ``ds`` or ``ss:1,0``: the order of levels only if it is another one."""
+        ordered = self.order == tuple(range(len(self.order)))
+        return self.letters if ordered else f"{self.letters}:{','.join(map(str, self.order))}"
+
     def level_of(self, dimension: int) -> int:
         """The level that stores a dimension."""
         return self.order.index(dimension)

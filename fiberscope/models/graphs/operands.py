@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import experiment_tensors
 from fiberscope.models.graphs.cut_tensors import cut_tensor
@@ -25,6 +27,7 @@ from fiberscope.workloads.tensor import SparseTensor
 __all__ = ["Operand", "load_operands", "sizes_of"]
 
 ONES = "ones"
+SPARSE = 0.1  # of the values that a dense tensor stores so many are nonzero, or a note says so
 Readings: TypeAlias = Mapping[
     str, Sequence[tuple[str, ...]]
 ]  # of each tensor its variables, each way it is read
@@ -92,7 +95,22 @@ def load_operands(
         if _is_ones(operand):
             shape = _shape_of_ones(name, variables, sizes)
             loaded[name] = generated(ONES, experiment_tensors.ones(shape))
-    return {name: _stored(graph, name, loaded[name], variables, sizes) for name in operands}
+    stored = {name: _stored(graph, name, loaded[name], variables, sizes) for name in operands}
+    return {name: _with_dense_note(name, operand) for name, operand in stored.items()}
+
+
+def _with_dense_note(name: str, operand: Operand) -> Operand:
+    """Return the operand, with a note if less than a tenth of what its dense levels store is nonzero."""
+    stored = operand.stored
+    nonzeros, values = int(np.count_nonzero(stored.values)), len(stored.values)
+    if not any(level.full for level in stored.format.levels) or nonzeros >= SPARSE * values:
+        return operand
+    compressed = replace(stored.format, letters="s" * len(stored.levels))
+    note = (
+        f"NOTE: {name} is stored dense ({name}:{stored.format.text}), and {nonzeros:,} of its {values:,} "
+        f"values are nonzero ({nonzeros / values:.2%}); {name}:{compressed.text} stores nonzeros only"
+    )
+    return replace(operand, notice="; ".join(filter(None, (operand.notice, note))))
 
 
 def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fiberscope.models.graphs.expression import Assignment
-from fiberscope.models.graphs.netlist import Graph
+from fiberscope.models.graphs.formats import Format
+from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.operands import Operand
 from fiberscope.models.graphs.rewrites.joiners import chained_unions
 
@@ -31,6 +32,17 @@ class Prepared:
     sizes: Mapping[str, int]
     meant: tuple[Assignment, ...]
     unread: str = ""
+
+    @property
+    def formats(self) -> dict[str, Format]:
+        """How the tensors that the graph writes and reads are stored, without scalars."""
+        writers: dict[str, list[Node]] = {}
+        for node in self.graph.nodes.values():
+            if node.primitive.writes and not node.writes_values:
+                writers.setdefault(node["tensor"], []).append(node)
+        written = {name: self.graph.format_of(name, levels) for name, levels in writers.items()}
+        read = {name: operand.stored.format for name, operand in self.operands.items()}
+        return {name: stored for name, stored in (written | read).items() if stored.letters}
 
     @property
     def title(self) -> str:

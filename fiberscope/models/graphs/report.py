@@ -63,6 +63,7 @@ def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> Report:
         complete=ran.ended.complete,
         ending=cast(parts.Ending, ran.ended.reason),
         workload=workload(ready.operands.values()),
+        formats={name: stored.text for name, stored in ready.formats.items()},
         problem=parts.Problem(kind="graph", title=ready.title),
         config=parameters.model_dump(mode="json"),
         chosen=tuple(ready.graph.notes),

@@ -335,6 +335,7 @@ class Record(_Part, Document):
     ending: Ending
     workload: Workload
     problem: Problem | None = None
+    formats: dict[str, str] = Field(default={}, exclude_if=is_empty)
     config: dict[str, Any]
     chosen: tuple[str, ...] = ()
     config_digest: str

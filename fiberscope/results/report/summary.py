@@ -142,9 +142,9 @@ def _totals(report: Record) -> RenderableType:
     sampled = ("Sampled", _sampled(report.sampling) if report.sampling else "")
     chosen = ("Chosen", "; ".join(report.chosen))
     iterations = ("Iterations", _iterations(report))
-    return _lines(
-        ("Cycles", cycles), sampled, ("Operations", operations), iterations, ("Product", product), chosen
-    )
+    formats = ("Formats", ", ".join(f"{name}:{stored}" for name, stored in report.formats.items()))
+    last = iterations, ("Product", product), formats, chosen
+    return _lines(("Cycles", cycles), sampled, ("Operations", operations), *last)
 
 
 def _interval(report: Record) -> str:

@@ -47,10 +47,7 @@ class Candidate:
     @property
     def format_texts(self) -> list[str]:
         """The formats as ``compile_expression`` takes them."""
-        return [
-            f"{name}:{stored.letters}" + (f":{','.join(map(str, stored.order))}" if stored.order else "")
-            for name, stored in self.formats.items()
-        ]
+        return [f"{name}:{stored.text}" for name, stored in self.formats.items()]
 
 
 def candidates(
