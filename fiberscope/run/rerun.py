@@ -35,7 +35,10 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
     """
     before = Report.read(path)
     if before.source is None:
-        raise InputError(f"{path}: does not say what it was made by; its version of Fiberscope did not tell")
+        raise InputError(
+            f"{path}: written by {before.version}, which did not record the request; "
+            "run its command again with --json, and compare the two with fiberscope diff"
+        )
     asked = before.source.asked
     if None in (*asked.factors, *asked.tensors.values()):
         raise InputError(f"{path}: an operand was in memory; only what has a name or a file can be had again")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.origin import (
@@ -22,6 +22,7 @@ from fiberscope.results.report.origin import (
     is_empty,
     is_none,
 )
+from fiberscope.results.report.releases import upgrade
 from fiberscope.results.report.schema import Document
 from fiberscope.results.report.surrogates import SURROGATE, mark
 
@@ -323,6 +324,7 @@ class Record(_Part, Document):
 
     called = "report"
     indentation = 2
+    _upgrade = model_validator(mode="before")(upgrade)
 
     schema_name: Literal["fiberscope-report-1"] = Field(
         default=SCHEMA, validation_alias="schema", serialization_alias="schema"

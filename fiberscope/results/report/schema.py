@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError
 from fiberscope.base.errors import InputError
 from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.files import read_bytes, write_text
+from fiberscope.results.report.releases import describe_unreadable
 
 __all__ = ["Document"]
 
@@ -42,12 +43,28 @@ class Document(BaseModel):
             InputError: the file cannot be read or is no such document.
         """
         try:
-            return cls.model_validate_json(read_bytes(Path(path)))
+            content = read_bytes(Path(path))
         except OSError as error:
             raise InputError(f"{path}: cannot read the {cls.called}: {error.strerror}") from error
+        return cls.parse(content, str(path))
+
+    @classmethod
+    def parse(cls, content: bytes | str, name: str) -> Self:
+        """Parse the text of such a document, of this release or an earlier one.
+
+        Args:
+            content: JSON.
+            name: of the file or row, for messages.
+
+        Raises:
+            InputError: it is no such document.
+        """
+        try:
+            return cls.model_validate_json(content)
         except ValueError as error:
             schema = cls.model_fields["schema_name"].default
-            raise InputError(f"{path}: not a {cls.called} of the schema {schema}") from error
+            reason = describe_unreadable(content, schema, error)
+            raise InputError(f"{name}: {reason or f'not a {cls.called} of the schema {schema}'}") from error
 
     def write(self, path: str | Path) -> None:
         """Write the document at once: a reader sees the old file or the new one, never a part.

@@ -127,11 +127,19 @@ class Store:
         return frame
 
     def reports(self, digests: Collection[str]) -> dict[str, Report]:
-        """The reports of runs by digest; a run that was refused or killed has none."""
+        """The reports of runs by digest; a run that was refused or killed has none.
+
+        Raises:
+            InputError: the report of a row cannot be read, as one of a later release.
+        """
         names = ", ".join(f"'{digest}'" for digest in digests) or "''"
         wanted = f"digest IN ({names}) AND {LARGE} IS NOT NULL"
         rows = self.table(f"SELECT digest, {LARGE} FROM runs WHERE {wanted}").to_pylist()
-        return {row["digest"]: Report.model_validate_json(row[LARGE]) for row in rows}
+        return {
+            digest: Report.parse(row[LARGE], f"{self.address}: row {digest[:12]}")
+            for row in rows
+            if (digest := row["digest"])
+        }
 
     def parameters(self) -> list[str]:
         """The columns that are parameters of the runs."""

@@ -1,0 +1,96 @@
+"""Reports of earlier releases, with the keys of this release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from fiberscope.base.version import __version__
+from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
+
+__all__ = ["describe_unreadable", "upgrade"]
+
+ALL_ACTIONS: Final = "all actions"  # of a component whose energy version 0.1.0 does not divide
+TRACE_ENERGY: Final = ("table", "by_tensor", "by_einsum")  # keys of ``teaal.energy`` today
+
+
+def upgrade(document: object) -> object:
+    """Return a report of any release with the keys of this release.
+
+    Version 0.1.0 had ``energy_pj`` for ``energy`` and ``edp``, and the trace model's total in
+    ``teaal.energy``. What is no such report is returned as it is.
+    """
+    if not isinstance(document, dict) or "energy_pj" not in document:
+        return document
+    try:
+        return _of_first_release(document)
+    except (AttributeError, KeyError, StopIteration, TypeError):
+        return document
+
+
+def _of_first_release(document: Mapping[str, Any]) -> dict[str, Any]:
+    current = {key: value for key, value in document.items() if key != "energy_pj"}
+    if teaal := document.get("teaal"):
+        spent, unknown = _trace_energy(teaal["energy"])
+        tables = {key: value for key, value in teaal["energy"].items() if key in TRACE_ENERGY}
+        current["teaal"] = {**teaal, "energy": tables}
+    else:
+        spent, unknown = _level_energy(document), ()
+    if not spent:
+        return current
+    total = sum(sum(actions.values()) for actions in spent.values())
+    energy = {"total_pj": total, "by_component": spent, "without": (*ENERGY_WITHOUT, *unknown)}
+    return {**current, "energy": energy, "edp": total * 1e-12 * document["seconds"]}
+
+
+def _trace_energy(energy: Mapping[str, Any]) -> tuple[dict[str, dict[str, float]], tuple[str, ...]]:
+    """Return the energy in pJ by component, and the actions without a known energy."""
+    components = energy.get("by_component", {})
+    spent = {name: {ALL_ACTIONS: picojoules} for name, picojoules in components.items()}
+    return spent, tuple(energy.get("unknown", ()))
+
+
+def _level_energy(document: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the energy of the analytical model in pJ, by level and of the computes."""
+    if document["energy_pj"] is None:
+        return {}
+    spent = {name: {ALL_ACTIONS: level["energy_pj"]} for name, level in document["levels"].items()}
+    computes = next(
+        name for name in document["analytical"]["pj_per_algorithmic_compute"] if name not in (*spent, "total")
+    )
+    return {**spent, computes: {"compute": document["analytical"]["compute"]["energy_pj"]}}
+
+
+def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str:
+    """Return why a report of another release cannot be read, as the end of a line; empty for anything else.
+
+    Args:
+        text: the document.
+        schema: that it should have.
+        error: of the attempt to read it.
+    """
+    version = _version(text, schema)
+    if version in ("", __version__) or not isinstance(error, ValidationError):
+        return ""
+    fault = error.errors(include_url=False)[0]
+    key = ".".join(map(str, fault["loc"]))
+    reason = f"{key}: {fault['msg']}" if key else fault["msg"]
+    return (
+        f"written by {version}, and version {__version__} cannot read it ({reason}); "
+        f"run it again, or read it with {version}"
+    )
+
+
+def _version(text: bytes | str, schema: str) -> str:
+    """Return the version of Fiberscope that wrote a report; empty for any other document."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    family = schema.rpartition("-")[0]
+    if not isinstance(document, dict) or not str(document.get("schema")).startswith(family):
+        return ""
+    return str(document.get("version", ""))
