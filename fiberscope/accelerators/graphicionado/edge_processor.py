@@ -62,31 +62,31 @@ class EdgeProcessor(Component):
         if not self.source.can_pop():
             return self.idle()
         stops = self.source.control() == STOP
-        if (self.ends() or not stops) and not self.updates.can_push():
+        if (self._ends() or not stops) and not self.updates.can_push():
             return self.wait_output(self.updates)
         if not stops:
-            self.updates.push(DATA, self.place(), 0, self.message())
+            self.updates.push(DATA, self._place(), 0, self._message())
             self.edges += 1
-        elif self.end():
+        elif self._end():
             self.updates.push(STOP)
         self.source.pop()
         return self.busy(now + 1)
 
-    def ends(self) -> bool:  # C: noexcept
+    def _ends(self) -> bool:  # C: noexcept
         """Whether one stop is missing."""
         return self.through + 1 == self.streams
 
-    def end(self) -> bool:  # C: noexcept
+    def _end(self) -> bool:  # C: noexcept
         """Count a stop; whether it is the last."""
-        last = self.ends()
+        last = self._ends()
         self.through = 0 if last else self.through + 1
         return last
 
-    def place(self) -> int:
+    def _place(self) -> int:
         """The place of the first edge's destination among the stream's vertices."""
         return self.source.coordinate() // self.streams
 
-    def message(self) -> float:
+    def _message(self) -> float:
         """``process_edge`` of the first edge."""
         value = self.source.value()
         if self.way == HOP:

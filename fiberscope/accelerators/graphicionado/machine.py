@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from fiberscope.accelerators.graphicionado.layout import (
 )
 from fiberscope.accelerators.graphicionado.store import Edges, Frontier, Temporaries, Vertices
 from fiberscope.accelerators.graphicionado.stream import Common, Stream
-from fiberscope.accelerators.graphicionado.update_lookahead import UpdatesAhead
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.machine import Iteration, Traffic
 from fiberscope.hw.fibers.arrays import rounded_to, values_of
@@ -35,7 +34,6 @@ from fiberscope.hw.networks.islip import IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.value_type import INTEGER, TYPES
 from fiberscope.sim import Component, Kernel
-from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray, Values
 from fiberscope.workloads.synchronous import GraphTask
@@ -80,7 +78,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        super().__init__(parameters, parts, kernel or StandInKernel())
+        super().__init__(parameters, parts, kernel)
         self.task = task
         self.program = task.program
         self.value_type = TYPES[parameters.value]
@@ -97,7 +95,6 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self._add_bitmaps()
         self._add_control()
         self._connect_memory()
-        self._work_ahead()
         self.build()
 
     def _add_streams(self, graph: CsrArray) -> list[Stream]:
@@ -210,14 +207,6 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             parameters.selects == "all" or self.program.all_active,
             a_line_each if parameters.apply.auto else NEVER_STREAMING,
         )
-
-    def _work_ahead(self) -> None:
-        """Have destination pipes worked out ahead, unless a part or a function is the user's own."""
-        functions = (self.program.process_edge, self.program.reduce)
-        is_standard = self.parts == self.PARTS and all(isinstance(function, str) for function in functions)
-        if isinstance(self.kernel, StandInKernel) and is_standard:
-            for stream in self.streams:
-                self.kernel.stand_in(UpdatesAhead(stream.processor, cast(AtomicUpdate, stream.atomic_update)))
 
     def _connect_memory(self) -> None:
         group = self.streams[0].ports

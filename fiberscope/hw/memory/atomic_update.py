@@ -220,7 +220,7 @@ class AtomicUpdate(Component):
             place = self.updates.coordinate()
             self._check(place)
             before = self.temporary[place]  # C: double
-            self.temporary[place] = self.reduced(before, self.updates.value())
+            self.temporary[place] = self._reduced(before, self.updates.value())
             first = before == self.neutral and self.touched is not None
             self._enter(now, FIRST if first else NOTHING, place, 0.0)
             self.destination = place
@@ -235,7 +235,7 @@ class AtomicUpdate(Component):
         self.temporary[place] = self.neutral
         self.reads.pop()
 
-    def reduced(self, before: float, value: float) -> float:
+    def _reduced(self, before: float, value: float) -> float:
         """A property and a value, reduced."""
         if self.way == LEAST:
             return min(value, before)
