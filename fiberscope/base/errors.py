@@ -1,4 +1,4 @@
-"""What can go wrong at the front door, and the exit code of each."""
+"""User errors, wrong results, and the exit code of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the system must provide to start further processes, checked before any is started."""
+"""Check what the system must provide to start further processes, before any is started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run tells of its progress, and of what it needs."""
+"""Progress callbacks of a run, and hints for installing missing extras."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def nobody(_stage: str, _done: int, _total: int) -> None:
 
 
 def installing(extra: str) -> str:
-    """How to install an extra: of a package, and in a clone, which has an environment of its own."""
+    """Return the command that installs an extra: of a package, or in a clone with its own environment."""
     return f"pip install 'fiberscope[{extra}]', in a clone make .venv/{extra}"

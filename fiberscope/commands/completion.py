@@ -1,4 +1,4 @@
-"""What the tab key offers: accelerators, matrices, and parameters with the values they have as shipped.
+"""Completion by the tab key: accelerators, matrices, parameters and their shipped values.
 
 A word that cannot be completed is completed by nothing: what is wrong with it, the command itself says.
 """

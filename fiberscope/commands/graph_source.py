@@ -1,4 +1,4 @@
-"""What the commands of ``fiberscope graph`` take: a graph or an expression, and tensors."""
+"""Arguments of ``fiberscope graph``: a graph or an expression, and tensors."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def compiled(
     split: str = "",
     parallelize: str = "",
 ) -> Compiled:
-    """What options say, compiled.
+    """Compile the expression with the options.
 
     Raises:
         InputError: something of it cannot be.

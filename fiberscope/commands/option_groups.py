@@ -37,7 +37,7 @@ def declared(group: type[Options]) -> dict[str, Any]:
 
 
 def flag(name: str) -> str:
-    """How an option is written, by its field."""
+    """Return the spelling of an option on the command line, by its field."""
     return f"--{name.replace('_', '-')}"
 
 

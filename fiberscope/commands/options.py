@@ -1,4 +1,4 @@
-"""What several commands take, said once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 

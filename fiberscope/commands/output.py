@@ -1,4 +1,4 @@
-"""What several commands print alike."""
+"""Output that several commands print alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a run is, shown while it runs: a bar where a person is watching, else a line a minute."""
+"""Display the progress of a run: a bar on a terminal, otherwise a line a minute."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CYCLES = "cycles"
 
 @dataclass
 class Stage:
-    """How far one stage of a run is, and when it will be done if it goes on as it did.
+    """Progress of one stage of a run, with an estimate of its end.
 
     ``share`` is of its work or, where a limit of cycles ends it sooner, of these; None where nobody knows.
     """
@@ -59,7 +59,7 @@ class Stage:
 
 @contextmanager
 def watched(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
-    """What a run tells its progress to, None for nobody; all of it goes to stderr."""
+    """Return the progress callback of a run, or None; all output goes to stderr."""
     if quiet:
         yield None
         return

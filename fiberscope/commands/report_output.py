@@ -1,4 +1,4 @@
-"""How a command hands over the report of a run: to a file, to the terminal, or both."""
+"""Delivery of a run's report: to a file, to the terminal, or both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["delivering"]
 def delivering(
     json: Path | None, quiet: bool, vcd: Path | None = None, states: StateFiles | None = None
 ) -> Iterator[Callable[[Report], None]]:
-    """What delivers a report; that of a machine that goes wrong is delivered here."""
+    """Yield the function that delivers a report; deliver that of a machine that goes wrong."""
     deliver = partial(_deliver, json=json, vcd=vcd, states=states, quiet=quiet)
     try:
         yield deliver

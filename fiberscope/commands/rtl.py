@@ -311,7 +311,7 @@ def compared(order: Loop, simulator: str, output: Path) -> int:
 
 
 def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
-    """What ``loop``, or a conversion with RTL in it, is asked for, its outputs checked."""
+    """Build the request of ``loop``, or of a conversion with RTL in it, with its outputs checked."""
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of

@@ -1,4 +1,4 @@
-"""What several commands of ``fiberscope rtl`` take, said once."""
+"""Options that several commands of ``fiberscope rtl`` share."""
 
 from __future__ import annotations
 

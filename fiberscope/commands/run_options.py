@@ -243,7 +243,7 @@ class Simulated(Waves, Reported):
 
 
 def exit_code(report: Report) -> int:
-    """Of a command that has delivered this report."""
+    """Return the exit code of a command that has delivered this report."""
     return INTERRUPTED if report.ending == "interrupted" else 0
 
 

@@ -93,7 +93,7 @@ class Placed(Options):
     quiet: Quiet = False
 
     def where(self) -> Where:
-        """Where the points run."""
+        """Return the executor of the points."""
         from fiberscope.explore.sweeps.executors import Where
 
         return Where(self.scheduler, self.slurm, self.pbs, self.workers)

@@ -1,4 +1,4 @@
-"""How modules are compiled, the project's and a user's alike: they must agree on how objects are laid out."""
+"""Compilation of the project's and of users' modules, which must agree on the layout of objects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HELPERS = "fiberscope.sim._cyutility"  # Cython's own helper code, compiled once
 
 
 def lacking() -> str | None:
-    """What is missing to compile with, in one line; None if nothing is."""
+    """Describe what is missing to compile with, in one line; None if nothing is."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     if shutil.which(compiler) is None:
         return (

@@ -1,4 +1,4 @@
-"""What a module declares to the compiler, and the text of that."""
+"""Declarations of a module to the compiler, and their text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Generator:
         return module.compiled and node is not None and self._can_be(module, node)
 
     def read(self, module: Module) -> Declarations:
-        """What stands in the ``.pxd`` beside a module."""
+        """Read the ``.pxd`` beside a module."""
         if module.name not in self._by_hand:
             self._by_hand[module.name] = handwritten_pxd.read(module.pxd.read_text())
         return self._by_hand[module.name]
@@ -86,7 +86,7 @@ class Generator:
         return [(module, declared), *(self.chain(*place) if place else [])]
 
     def place(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """Where a compiled class is defined that a module knows by its name."""
+        """Return the module that defines a compiled class, known here by its name."""
         place = self.modules.origin(module, name) or self._adopted.get((module.name, name))
         if place is None:  # a comment may name what the modules of its classes' bases know
             bases = [
@@ -203,7 +203,7 @@ def attributes(types: Types, node: ast.ClassDef, types_by_name: dict[str, str]) 
 
 
 def arguments(types: Types, function: ast.FunctionDef) -> dict[str, str]:
-    """What is known of a function's arguments: C types, classes, what their lists hold."""
+    """Return the declared arguments of a function: C types, classes, contents of lists."""
     types_by_name: dict[str, str] = {}
     for item in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         if item.annotation is not None:

@@ -71,7 +71,7 @@ class Declarations:
 
 
 def read(text: str) -> Declarations:
-    """What a ``.pxd`` declares; bodies are passed over."""
+    """Read the declarations of a ``.pxd``, without bodies."""
     declarations = Declarations()
     current = Declared()
     final = False

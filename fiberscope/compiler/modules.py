@@ -22,12 +22,12 @@ WORDS = {"cdef", "cpdef", "def", "final", "inline", "noexcept", "open"}
 
 
 class UnsupportedError(ValueError):
-    """What cannot be said in C types; its text is one line with the place."""
+    """A construct without a C type; the text is one line with the place."""
 
 
 @dataclass
 class Said:
-    """What a comment says: words, and C types of names."""
+    """Contents of a comment to the compiler: words, and C types of names."""
 
     words: set[str]
     types: dict[str, str]
@@ -74,7 +74,7 @@ class Module:
         }
 
     def said(self, node: ast.stmt) -> Said:
-        """What the comment at a statement, or at the head of one with a body, says to the compiler."""
+        """Read the comment to the compiler at a statement, or at the head of a statement with a body."""
         head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
         words = [
             word
@@ -183,7 +183,7 @@ class Modules:
         return None
 
     def origin(self, module: Module, name: str) -> tuple[Module, str] | None:
-        """Where a name that a module uses is defined, through modules that pass it on."""
+        """Find the module that defines a name, through modules that pass it on."""
         if name in module.classes or name in module.functions or name in module.assigned:
             return module, name
         if name not in module.imported:

@@ -52,18 +52,18 @@ class Analytical:
 
     @property
     def cycles(self) -> int:
-        """Of all phases."""
+        """Return the cycles of all phases."""
         return sum(phase.cycles for phase in self.phases)
 
     @property
     def limits(self) -> str:
-        """What limits each phase."""
+        """Return the limit of each phase."""
         alone = len(self.phases) == 1
         return ", ".join(phase.limit if alone else f"{phase.limit} in {phase.name}" for phase in self.phases)
 
 
 def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Analytical | None:
-    """What the nests of a machine say of a run; None if it has none.
+    """Estimate a run by the nests of a machine; None if it has none.
 
     Args:
         machine: what messages call it.

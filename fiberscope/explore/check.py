@@ -126,7 +126,7 @@ class Check:
         return self.bound_holds and all(row.right for row in self.counts)
 
     def document(self) -> dict[str, object]:
-        """What was compared and where the cycles go, as plain data; times are in seconds."""
+        """Return the comparison and the attribution of cycles as plain data; times are in seconds."""
         comparison = self.analytical
         return {
             "accelerator": self.event.accelerator,

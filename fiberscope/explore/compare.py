@@ -25,7 +25,7 @@ class _Row(BaseModel):
 
 
 class Figures(_Row):
-    """What one source says of one run.
+    """Figures of one source for one run.
 
     ``traffic`` is in bytes, or in the unit in which the algorithmic minimum of all traffic is ``minimum``;
     it is empty where nothing is said of it, and ``cycles`` are none. ``settings`` are options of this run
@@ -46,7 +46,7 @@ class Figures(_Row):
     source: str = Field(min_length=20)
 
     def settled_with(self, model: str) -> str:
-        """What was chosen after a run of this model had been held to the figures; empty if nothing was."""
+        """Describe what was tuned on the figures with this model; empty if nothing was."""
         return self.settled if isinstance(self.settled, str) else self.settled.get(model, "")
 
 

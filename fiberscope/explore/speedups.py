@@ -24,7 +24,7 @@ class _Row(BaseModel):
 
 
 class Ratio(_Row):
-    """What one source says of how much faster a design is than another; ``value`` as it has it."""
+    """Speed-up of a design over another by one source; ``value`` as the source has it."""
 
     design: str
     over: str
@@ -59,7 +59,7 @@ class Beside:
 
     @property
     def speedups(self) -> dict[str, float]:
-        """How many times as fast as the first design each is."""
+        """Return the speed-up of each design over the first."""
         first = next(iter(self.cycles.values()))
         return {name: first / cycles for name, cycles in self.cycles.items()}
 

@@ -1,4 +1,4 @@
-"""What works in the cycles in which a machine's busiest worker does not: whom it waits for, fill and drain.
+"""Attribution of the cycles in which a machine's busiest worker waits: to components, fill and drain.
 
 Of a run that was watched. In order, each group of families takes those cycles in which one of its components
 is busy, of those that no group before it has taken. Where the worker waits at a port, a component counts that

@@ -1,4 +1,4 @@
-"""What studies share: the tables in a machine's folder (published, designs, ablations), and their runs."""
+"""Tables in a machine's folder that studies share (published, designs, ablations), and their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run cost, as a page draws it: energy by action, area by component, what neither covers."""
+"""Costs of a run for a page: energy by action, area by component, and what neither covers."""
 
 from __future__ import annotations
 

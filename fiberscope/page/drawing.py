@@ -1,4 +1,4 @@
-"""What ran as a drawing, with a bar in each box of where its cycles went: machine, converter or graph."""
+"""Drawing of a machine, converter or graph, with a bar in each box for its cycles."""
 
 from __future__ import annotations
 

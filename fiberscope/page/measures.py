@@ -1,4 +1,4 @@
-"""What of a run can be drawn: its measures, with their units and which way is better."""
+"""Measures of a run that can be drawn, with their units and which way is better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run stands under the roofline of its machine, in operations a cycle and a byte of traffic."""
+"""Position of a run under the roofline of its machine, in operations a cycle and a byte of traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page of a single run shows: its machine, where the cycles went, traffic, its course over time."""
+"""Contents of the page of a single run: its machine, states, traffic, and its course over time."""
 
 from __future__ import annotations
 

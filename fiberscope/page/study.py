@@ -34,7 +34,7 @@ Column = dict[str, Any]
 
 
 def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str, Any]:
-    """What a page carries of a store; see ``scripts/data.js`` for how it is read.
+    """Return the data of a store for a page; ``scripts/data.js`` reads it.
 
     Args:
         store: has at least one run.

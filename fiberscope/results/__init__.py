@@ -1,1 +1,1 @@
-"""What a run leaves behind: reports, stores, costs, provenance, recordings and drawings."""
+"""Results of a run: reports, stores, costs, provenance, recordings and drawings."""

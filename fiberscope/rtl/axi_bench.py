@@ -56,7 +56,7 @@ async def watch(dut: Handle, prefix: str, fields: Sequence[str]) -> None:
 
 
 def pointers() -> tuple[int, int]:
-    """Where row pointers of Z begin, and how many of their bits say where a row ends."""
+    """Return where row pointers of Z begin, and how many of their bits give the end of a row."""
     return TOLD["pointers"]["z"], TOLD["pointers"]["end_bits"]
 
 

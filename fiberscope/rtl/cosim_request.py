@@ -1,4 +1,4 @@
-"""What an accelerator with RTL in the loop is asked for."""
+"""Requests for an accelerator with RTL in the loop."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def verilog_of(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Loop:
-    """What is run.
+    """Run with RTL in the loop.
 
     Args:
         blocks: the parts that are replaced, names in the catalogue of RTL.

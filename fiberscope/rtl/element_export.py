@@ -38,7 +38,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class LeafOrder:
-    """What is to be exported.
+    """Request for an export.
 
     Args:
         specification: as a machine is named.

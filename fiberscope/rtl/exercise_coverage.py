@@ -1,4 +1,4 @@
-"""What a run has exercised of RTL in the loop, and what not: identical says no more than that."""
+"""Coverage of RTL by a run in the loop: identical results say nothing about parts that did not run."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Outcome:
         return tuple(self.exercised)
 
     def entries(self) -> int:
-        """How many entries were compared."""
+        """Return the number of entries that were compared."""
         return len(self._compared(self.component)) - len(self.untold())
 
     def _compared(self, report: Report) -> dict[str, object]:

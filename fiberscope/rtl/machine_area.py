@@ -261,7 +261,7 @@ def area_document(parts: Parts, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def area_report(parts: Parts, rows: Sequence[Row]) -> Iterator[str | Table]:
-    """What is printed."""
+    """Return the area report as text."""
     yield _table(rows)
     nm = f"{parts.technology:g} nm"
     yield f"Cells of {LIBRARY} by Yosys {version()}, scaled to {nm}, without wires; SRAM is {ESTIMATED}."

@@ -105,7 +105,7 @@ class MachineModel:
         return not any(True for part in self._others for _line in blocked_by(part, self._kernel.wiring))
 
     def fault(self) -> str | None:
-        """What is wrong with the machine's answer; None if it is right."""
+        """Describe what is wrong with the machine's answer; None if it is right."""
         if not self._done:
             return "the machine has not come to its end"
         comparison = self.problem.check(self._machine.result())

@@ -90,7 +90,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Node:
-    """What numbers are scaled to: a technology in nm, at a voltage in V."""
+    """Technology to which numbers are scaled: a node in nm, at a voltage in V."""
 
     technology: float
     voltage: float
@@ -98,7 +98,7 @@ class Node:
 
 @dataclass(frozen=True)
 class MachinePower:
-    """What was measured.
+    """Measured power of a machine.
 
     Args:
         report: of the same run with the event model.
@@ -117,7 +117,7 @@ class MachinePower:
     hertz: float
 
     def by_costs(self, family: str) -> float | None:
-        """What the report says of a family in the whole run, in pJ; None if it does not."""
+        """Return the energy of a family in the whole run by the report, in pJ; None if it has none."""
         energy = self.report.energy
         energies = energy.by_component.get(family) if energy else None
         return None if energies is None else sum(energies.values())
@@ -216,7 +216,7 @@ def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part,
 
 
 def row_of(alike: Alike, recording: RecordingBackend, cells: Path, node: Node) -> Row:
-    """What instances of a part took together in the run."""
+    """Return the row of the instances of a part in the run."""
     activity = _together(map(recording.activity, alike.instances))
     power, count = sta.power_of(alike.netlist, activity, cells), len(alike.instances)
     scale = count * energy_factor(LIBRARY_NM, LIBRARY_VOLTS, node.technology, node.voltage)
@@ -255,7 +255,7 @@ def power_document(power: MachinePower) -> dict[str, Any]:
 
 
 def said_of_machine(power: MachinePower) -> Iterator[str | Table]:
-    """What is printed."""
+    """Return the power report as text."""
     total, gigahertz = reduce(add, power.rows).picojoules, power.hertz / 1e9
     run = f"{power.report.accelerator} on {power.report.workload.name}: {power.cycles:,} cycles"
     yield f"{run}, every register of the cells as in the RTL"

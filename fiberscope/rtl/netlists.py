@@ -24,7 +24,7 @@ __all__ = ["Module", "called", "module_of", "remake"]
 
 @dataclass(frozen=True)
 class Module:
-    """What is measured: a block with parameters, under the call by which a table has it."""
+    """Block with parameters that is measured, under the call by which a table has it."""
 
     call: str
     block: RtlBlock

@@ -103,7 +103,7 @@ class Ran:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured: the run, its power, and a row for each event."""
+    """Measured power: the run, its power, and a row for each event."""
 
     ran: Ran
     cells: str

@@ -112,7 +112,7 @@ def in_pyrtl(
 
 
 def recorded(module: object, backend: Backend, recorder: Recorder | None) -> Backend:
-    """What runs a module, in the recorder if there is one."""
+    """Return the runner of a module, in the recorder if there is one."""
     return backend if recorder is None else recorder(module, backend)
 
 

@@ -1,4 +1,4 @@
-"""What the commands of ``fiberscope rtl`` share: which block is meant, and mistakes in one line."""
+"""Selection of a block for the commands of ``fiberscope rtl``, with mistakes in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where RTL goes in an accelerator: the components that are replaced, and the modules that replace them."""
+"""Substitution of RTL in an accelerator: components that are replaced, and modules that replace them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Place:
 
     @property
     def unit(self) -> RtlBlock:
-        """What takes its place."""
+        """Return the unit that replaces the component."""
         return units(self.accelerator)[self.block]
 
     @property
@@ -68,7 +68,7 @@ class Place:
 
     @property
     def instance(self) -> str:
-        """What its module is called in an HDL simulator."""
+        """Return the name of its module in an HDL simulator."""
         return self.at.replace(".", "_")
 
 

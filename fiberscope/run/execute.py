@@ -44,7 +44,7 @@ __all__ = ["Course", "solve"]
 
 @dataclass(frozen=True)
 class Course:
-    """How a machine is run, and what was asked for; the other fields are those of ``fiberscope.simulate``."""
+    """Options of a run; the other fields are those of ``fiberscope.simulate``."""
 
     fidelity: str
     cycle_limit: int | None

@@ -29,7 +29,7 @@ WORDS = ("source", "target")  # of a conversion
 
 @dataclass(frozen=True)
 class Run:
-    """What is asked for.
+    """Request for a run.
 
     Args:
         machine: what runs, as its command has it; in words, or as an object of this process.
@@ -62,7 +62,7 @@ class Run:
         return {key: _value(value) for key, value in self.all_settings.items()}
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """Where the sources of what runs begin; ``parts`` are blocks in the place of a machine's own."""
+        """Return the roots of the sources of a run; ``parts`` are blocks that replace the machine's own."""
         raise NotImplementedError
 
     def digests(self, progress: Progress) -> list[str]:
@@ -76,7 +76,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Simulation(Run):
-    """Of a machine: ``machine`` is its name, the path of a file, or its descriptor.
+    """Simulation of a machine: ``machine`` is its name, the path of a file, or its descriptor.
 
     Args:
         chain: products one after another, of operands by name.
@@ -94,7 +94,7 @@ class Simulation(Run):
 
     @property
     def called(self) -> str:
-        """What it is in a message."""
+        """Return the name of the run in a message."""
         return self.kind.name
 
     @property
@@ -151,7 +151,7 @@ class Simulation(Run):
 
 
 class Conversion(Simulation):
-    """Of the machine that converts, which who asks for it calls by the command."""
+    """Conversion by a machine, which the caller names by the command."""
 
     called = "convert"
 
@@ -186,7 +186,7 @@ class Modelling(Run):
         return model(self.machine, *self.factors, **self._asked, **options)
 
     def prepared(self, **options: Any) -> Prepared:  # noqa: ANN401
-        """What runs, without running it."""
+        """Return the resolved run, without running it."""
         from fiberscope.models.trace.api import prepare  # noqa: PLC0415
 
         return prepare(self.machine, *self.factors, **self._asked, **options)
@@ -233,7 +233,7 @@ class Analysis(Run):
 
 
 class GraphRun(Run):
-    """Of a graph: ``machine`` is the path of its file, or the graph itself."""
+    """Run of a graph: ``machine`` is the path of its file, or the graph itself."""
 
     def settled(self) -> dict[str, object]:
         """As of ``Run``; quantities are in base units."""

@@ -33,7 +33,7 @@ FEWEST = 5  # windows
 
 
 def requested_sample(value: object) -> Sample | None:
-    """What ``simulate`` was asked for as ``sample``.
+    """Return the sample that ``simulate`` was asked for as ``sample``.
 
     Raises:
         InputError: it is no width, or a number of a ``Sample`` is out of range.

@@ -55,7 +55,7 @@ def read_array(path: str, name: str) -> SparseTensor:
 
 
 def array_in(path: str) -> SparseTensor | None:
-    """What a file ``.npy`` or ``.npz`` holds, if it is no sparse matrix; None of any other file.
+    """Return the array of a file ``.npy`` or ``.npz`` that is no sparse matrix; None for any other file.
 
     Raises:
         WorkloadError: it cannot be read, or does not say which of its arrays is the tensor.

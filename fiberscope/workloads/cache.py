@@ -1,4 +1,4 @@
-"""Where files are looked for: the data path, what comes with Fiberscope, the cache, filled by downloads.
+"""Search path of files: the data path, what comes with Fiberscope, and the cache of downloads.
 
 ``FIBERSCOPE_DATA``: folders, separated as in PATH. ``FIBERSCOPE_CACHE``: the cache, else the user's cache
 folder. ``FIBERSCOPE_OFFLINE=1``: no downloads. The cache has a folder a name: the file, its sha256 beside it,
@@ -99,7 +99,7 @@ def arrived(entry: Entry) -> bool:
 
 
 def whereabouts(entry: Entry) -> str:
-    """Where a registered matrix is: a ``file`` on the data path; ``ships``; ``fetched``; or nowhere."""
+    """Locate a registered matrix: a ``file`` on the data path; ``ships``; ``fetched``; or nowhere."""
     if on_data_path(entry) is not None:
         return "file"
     if shipped(entry) is not None:

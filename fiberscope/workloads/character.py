@@ -1,4 +1,4 @@
-"""What there is to see of a matrix before it is run: how full it is, and where its nonzeros lie."""
+"""Description of a matrix before it is run: its density, and the positions of its nonzeros."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _symmetric(matrix: CsrArray) -> bool:
 
 
 def picture(matrix: CsrArray) -> list[str]:
-    """Where the nonzeros of a matrix lie: a character a block of places, the darker the more lie there.
+    """Draw the positions of the nonzeros of a matrix: a character a block, the darker the more it has.
 
     Shades go by the logarithm of the number, so that a block with one nonzero is seen beside full ones.
     """

@@ -47,7 +47,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class Boundaries:
-    """Where the partitions of a leader's fibers begin, for followers to be cut alike.
+    """Boundaries of the partitions of a leader's fibers, by which followers are partitioned.
 
     Args:
         rank: name of the rank that was cut.
@@ -168,7 +168,7 @@ class FiberTree:
         return self._cut(level, self._occupancy_starts(level, size), upper, lower)
 
     def boundaries(self, name: str, size: int) -> Boundaries:
-        """Where ``partition_by_occupancy`` cuts, to cut other trees in the same places.
+        """Return the boundaries of ``partition_by_occupancy``, to partition other trees alike.
 
         Raises:
             ValueError: if the size is below 1 or there is no such rank.

@@ -1,4 +1,4 @@
-"""How many bits a fiber tree takes, in a format chosen for each rank (TeAAL, MICRO 2023, Section 4.1).
+"""Size of a fiber tree in bits, in a format chosen for each rank (TeAAL, MICRO 2023, Section 4.1).
 
 A ``RankFormat`` says how large fibers are in memory, of whatever bits; formats of levels of graphs
 (``fiberscope.models.graphs.levels``) say how they lie in arrays, and which blocks go through them.
@@ -21,7 +21,7 @@ __all__ = ["RankFormat", "fiber_bits", "footprint", "subtree_bits"]
 
 @dataclass(frozen=True)
 class RankFormat:
-    """How the fibers of a rank are stored. All sizes are in bits.
+    """Format of the fibers of a rank. All sizes are in bits.
 
     Args:
         kind: ``U``, uncompressed: a payload for each coordinate of the shape, and no coordinates; ``C``,

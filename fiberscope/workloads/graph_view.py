@@ -27,7 +27,7 @@ GRAPH = "graph"
 
 
 class GraphView(Spec):
-    """How to read a graph; what is done comes in the order of the keys.
+    """View of a graph; its operations are applied in the order of the keys.
 
     ``loops``: edges from a vertex to itself. ``edges``: as they are, or each in both directions.
     ``duplicates``: the values of edges with the same ends are added, or the least is taken, or all stay.
@@ -41,7 +41,7 @@ class GraphView(Spec):
 
 
 def graph_view(text: str) -> tuple[GraphView, str]:
-    """How a graph is to be read, and the text of the workload that it is.
+    """Parse the view of a graph, and the text of the workload that it reads.
 
     Raises:
         WorkloadError: no workload, an unknown key (naming the nearest), or a value that is none.

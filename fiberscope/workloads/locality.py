@@ -1,4 +1,4 @@
-"""How near the neighbours of a matrix lie, found by drawing others of its profile and comparing products."""
+"""Distance between neighbours of a matrix, found by drawing others of its profile and comparing products."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def is_market(beginning: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Header:
-    """What the first lines of a file declare.
+    """Declarations in the first lines of a file.
 
     Args:
         object: ``matrix``, ``vector`` or ``tensor``.

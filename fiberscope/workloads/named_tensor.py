@@ -1,4 +1,4 @@
-"""What a text names that need not be a matrix: files of tensors, arrays, the windows of an image."""
+"""Tensors by name that need not be matrices: files of tensors, arrays, the windows of an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be computed: operands and what else it takes, and how an answer is checked.
+"""Problems: operands and parameters, and the check of an answer.
 
 A machine solves problems of the kinds that its descriptor names. ``Spgemm`` is the first kind; another one is
 another subclass of ``Problem``, here or beside a machine of one's own.
@@ -21,7 +21,7 @@ __all__ = ["MatrixProduct", "Problem", "ProblemParameters", "Spgemm"]
 
 
 class ProblemParameters(BaseModel):
-    """What a kind of problem takes besides its operands, as the root of a search; none by default."""
+    """Parameters of a kind of problem besides its operands, as the root of a search; none by default."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True, validate_default=True)
 
@@ -79,7 +79,7 @@ class Problem(ABC):
     @property
     @abstractmethod
     def title(self) -> str:
-        """What is computed, in a few words: ``A times B``."""
+        """Return the problem in a few words: ``A times B``."""
 
     @abstractmethod
     def check_operands(self) -> None:
@@ -91,7 +91,7 @@ class Problem(ABC):
 
     @abstractmethod
     def given(self) -> tuple[Any, ...]:
-        """What a machine of this kind is built from, behind its parameters."""
+        """Return the arguments that a machine of this kind is built from, behind its parameters."""
 
     def matrices(self) -> Mapping[str, Any]:
         """The matrices of ``inputs`` in CSR, one with one column for a tensor of one rank.

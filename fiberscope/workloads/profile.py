@@ -1,4 +1,4 @@
-"""What is kept of a matrix so that another can be drawn that works a machine as it does.
+"""Profile of a matrix, from which another can be drawn that works a machine alike.
 
 Nodes (row i with column i; in a matrix that is not square, rows and columns apart) are put into classes of
 like degree. Kept are every node's degree, as counts, and the nonzeros between each two classes: degrees alone

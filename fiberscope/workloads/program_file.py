@@ -20,7 +20,7 @@ NAME = "PROGRAM"
 
 
 def read_program(path: Path) -> VertexProgram:
-    """What the file calls ``PROGRAM``.
+    """Read the ``PROGRAM`` of the file.
 
     Raises:
         WorkloadError: there is no such file, it fails, or it has no program.

@@ -46,7 +46,7 @@ _Chance = Annotated[float, Field(ge=0, le=1)]
 
 
 class Spec(BaseModel):
-    """What a generator takes; all have a seed."""
+    """Parameters of a generator; all have a seed."""
 
     model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
     seed: Annotated[int, Field(ge=0)] = 0
@@ -161,7 +161,7 @@ def view_in(text: str) -> str | None:
 
 
 def split_view(text: str) -> tuple[str, str]:
-    """How a view reads something, and the text of what that is.
+    """Split the view from the text of the workload that it reads.
 
     Raises:
         WorkloadError: nothing is named.
@@ -220,7 +220,7 @@ def _read(text: str) -> tuple[str, Spec]:
 
 
 def parsed(text: str, model: type[AnySpec]) -> AnySpec:
-    """What is written behind the name of a generator.
+    """Parse the text behind the name of a generator.
 
     Raises:
         WorkloadError: an unknown key (naming the nearest), a wrong type, a value out of range.

@@ -1,4 +1,4 @@
-"""What files of matrices are called, and how those that libraries wrote begin; nothing here reads one."""
+"""Names of files of matrices, and the first bytes of those that libraries wrote; nothing here reads one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUFFIXES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN), *MAGIC.values())
 
 
 def suffix_of(file: Path) -> str:
-    """What a file's name ends in, without ``.gz``, in lower case."""
+    """Return the suffix of a file's name, without ``.gz``, in lower case."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()

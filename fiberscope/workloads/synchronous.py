@@ -26,7 +26,7 @@ RULE_SOURCE, RULE_DESTINATION, RULE_LARGEST = 7919, 104729, 255
 
 @dataclass(frozen=True)
 class GraphTask:
-    """What is to be computed of a graph.
+    """Problem on a graph.
 
     Args:
         program: the algorithm.

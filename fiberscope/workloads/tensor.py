@@ -51,7 +51,7 @@ class SparseTensor:
 
     @classmethod
     def from_array(cls, dense: npt.NDArray[Any], where: str) -> SparseTensor:
-        """What a dense array of any rank has besides zeros.
+        """Return the nonzeros of a dense array of any rank.
 
         Raises:
             WorkloadError: naming ``where``: values that are no finite real numbers, or that no double holds,
@@ -103,17 +103,17 @@ class SparseTensor:
 
     @property
     def order(self) -> int:
-        """How many ranks it has."""
+        """Return the number of ranks."""
         return len(self.shape)
 
     @property
     def places(self) -> int:
-        """How many values it has, zeros included."""
+        """Return the number of values, zeros included."""
         return math.prod(self.shape)
 
     @property
     def nonzeros(self) -> int:
-        """How many entries it stores."""
+        """Return the number of stored entries."""
         return len(self.values)
 
     @property
@@ -129,7 +129,7 @@ class SparseTensor:
         return replace(self, shape=tuple(map(max, self.shape, sizes)))
 
     def positions(self) -> Integers:
-        """Of each entry its place among all, the last rank counting fastest.
+        """Return the position of each entry among all, the last rank counting fastest.
 
         Raises:
             WorkloadError: there are more places than 64-bit integers.
@@ -204,7 +204,7 @@ class SparseTensor:
 
 
 def places_of(shape: Sequence[int]) -> int:
-    """How many places such a tensor has.
+    """Return the number of positions of such a tensor.
 
     Raises:
         WorkloadError: more than 64-bit integers number.

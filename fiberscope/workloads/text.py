@@ -45,7 +45,7 @@ _FIELDS = {
 
 
 class Grammar:
-    """What a line of a format holds: ``fields`` of index, integer or real, or a comment, or nothing."""
+    """Grammar of the lines of a format: ``fields`` of index, integer or real, or a comment, or nothing."""
 
     def __init__(self, fields: Sequence[str], comment: str) -> None:
         """Compile the grammar; ``comment`` lists the characters that start a comment line."""
@@ -58,7 +58,7 @@ class Grammar:
         self._lines = re.compile(rb"(?:[ \t]*+(?:%s)?+[ \t\r]*+\n|%s)*+" % (entry, skip))
 
     def matched(self, text: bytes) -> int:
-        """How many bytes of ``text``, which ends in a newline, are whole good lines."""
+        """Return the number of bytes of ``text``, which ends in a newline, that are whole good lines."""
         match = self._lines.match(text)
         return match.end() if match else 0
 
@@ -88,7 +88,7 @@ class Block:
 
     @cached_property
     def lines(self) -> int:
-        """How many lines it is."""
+        """Return the number of lines."""
         return self.text.count(b"\n")
 
     def line_of(self, entry: int) -> int:

@@ -21,7 +21,7 @@ COMMENTS = "#%"
 
 @dataclass(frozen=True)
 class TensorHeader:
-    """What stands before the entries.
+    """Header before the entries.
 
     Args:
         rank: indices of an entry.

@@ -43,7 +43,7 @@ PRODUCTS_A_BLOCK = 1 << 18  # so the reference is never held in full, and checki
 
 @dataclass(frozen=True)
 class Comparison:
-    """How an answer compares with the reference.
+    """Comparison of an answer with the reference.
 
     Args:
         max_relative_error: infinite where a value is not finite without an overflow, or should be exactly
@@ -62,7 +62,7 @@ class Comparison:
 
     @property
     def differences(self) -> str:
-        """How the answer differs from the reference, for a message."""
+        """Describe the differences of the answer from the reference, for a message."""
         overflows = f", {overflows_in_words(self.overflows)}" if self.overflows else ""
         return (
             f"relative error {self.max_relative_error:.3g}, "
@@ -76,12 +76,12 @@ class Comparison:
 
 
 def overflows_in_words(count: int) -> str:
-    """How many values overflow."""
+    """Describe the number of values that overflow."""
     return f"{count:,} value{'s' * (count != 1)} overflow{'s' * (count == 1)} to infinity"
 
 
 class Precision(Protocol):
-    """Of a type of values whether they are floats, a result's roundoff, the least above 0 and the largest."""
+    """Precision of a value type: whether it is a float, its roundoff, least value above 0 and largest."""
 
     floats: bool
     roundoff: float
@@ -91,7 +91,7 @@ class Precision(Protocol):
 
 @dataclass(frozen=True)
 class Rounding:
-    """What rounding may do to a value.
+    """Limits of rounding of a value.
 
     Args:
         tolerance: error that passes, relative to the size of what was added up,

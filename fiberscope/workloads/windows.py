@@ -51,7 +51,7 @@ def windows(text: str) -> tuple[Windows, str]:
 
 
 def unrolled(image: SparseTensor, view: Windows, where: str) -> SparseTensor:
-    """What each window holds of an image.
+    """Return the contents of each window of an image.
 
     Args:
         image: whose last ranks, as many as ``view.size`` has, the windows slide along.

@@ -113,7 +113,7 @@ def _address(store: str | None) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Swept:
-    """What became of a sweep.
+    """Result of a sweep.
 
     Args:
         store: that has the rows.
@@ -192,7 +192,7 @@ def run_study(
 
 
 def limits_of(study: Study) -> Limits:
-    """What a point of a study may take."""
+    """Return the limits of a point of a study."""
     return Limits(study.timeout, study.memory)
 
 

@@ -1,4 +1,4 @@
-"""What runs a sweep: workers here, at a Dask scheduler that is there, or in jobs of a batch system."""
+"""Workers of a sweep: here, at an existing Dask scheduler, or in jobs of a batch system."""
 
 from __future__ import annotations
 

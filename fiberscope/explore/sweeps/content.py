@@ -1,4 +1,4 @@
-"""What a point is made of, by content: digests of files, generators in full, and how large it is."""
+"""Digests of the contents of a point: files by their bytes, generators by their words, and its size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BYTES_A_NONZERO = 10  # of a file, about; for the time that is left
 
 
 def digest_of(operand: str, exact: bool) -> str:
-    """What tells the content of an operand from any other: of a file its bytes, of a generator its words.
+    """Return the digest of an operand: of a file its bytes, of a generator its words.
 
     Of a view these are the words and those of what it reads, of an array of a file its name too.
 

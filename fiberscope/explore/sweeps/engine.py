@@ -52,7 +52,7 @@ def execute(
 
 
 def threads(client: Client) -> int:
-    """Of all workers: how many points are run at a time."""
+    """Return the number of points that all workers run at a time."""
     return sum(map(int, client.nthreads().values()))
 
 

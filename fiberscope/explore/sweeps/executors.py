@@ -1,4 +1,4 @@
-"""Where a sweep runs, for those who say so: nothing of what runs it is imported."""
+"""Names of the executors of a sweep, without an import of what runs it."""
 
 from __future__ import annotations
 

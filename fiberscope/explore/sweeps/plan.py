@@ -1,4 +1,4 @@
-"""What is to be run: points with their digests and the part of their rows that is known beforehand."""
+"""Plan of a sweep: points with their digests, and the columns of their rows that are known beforehand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Task:
 
     @property
     def digest(self) -> str:
-        """What it is found by in a store."""
+        """Return the key of the point in a store."""
         return str(self.row["digest"])
 
     @property
@@ -71,7 +71,7 @@ def planned(points: Iterable[Point], settle: Settling | None = None) -> list[Tas
 
 
 class Settled(NamedTuple):
-    """What is known of a point before it runs: its parameters as used, the digest of its sources.
+    """Properties of a point before it runs: its parameters as used, the digest of its sources.
 
     One that is ``refused``, with the reason, has its parameters as they were given, and no sources.
     """

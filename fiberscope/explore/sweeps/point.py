@@ -44,7 +44,7 @@ class Point:
         return asdict(self)
 
     def __str__(self) -> str:
-        """What tells it from others."""
+        """Return the text that identifies the point."""
         text = ", ".join(f"{key}={value}" for key, value in self.settings.items())
         return " ".join(filter(None, (self.accelerator, self.workload, text)))
 
@@ -63,7 +63,7 @@ def operands(workload: str) -> tuple[list[str], dict[str, str]]:
 
 
 def kind_of(point: Point) -> Callable[..., Run]:
-    """What makes the run of a point.
+    """Return the function that runs a point.
 
     Raises:
         InputError: there is no command of that name.

@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar where a person is watching, else a line a minute; at the end what failed."""
+"""Display the progress of a sweep: a bar on a terminal, otherwise a line a minute; failures at the end."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Progress:
         return task.size * spent.seconds / spent.sizes if spent.sizes else math.inf
 
     def seconds_left(self) -> float:
-        """Of the whole sweep; infinity at the beginning."""
+        """Return the estimated seconds to the end of the sweep; infinity at the beginning."""
         left = (count * self.expected(self._one[name]) for name, count in self._left.items() if count)
         return sum(left) / self.workers
 

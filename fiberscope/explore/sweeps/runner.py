@@ -1,4 +1,4 @@
-"""What a Dask worker does with a batch: it has a process of its own run it point by point, and outlives that.
+"""Run a batch on a Dask worker: a process of its own runs the points, and the worker outlives it.
 
 A point that takes too long is ended with its process, and so is one that brings its process down; the next
 one gets a new process. Where points behave one process runs all of them, and imports once.
@@ -32,7 +32,7 @@ _HERE = threading.local()  # a Dask worker may have several threads
 
 
 class Limits(NamedTuple):
-    """What a point may take; None: whatever there is."""
+    """Limits of a point; None means no limit."""
 
     seconds: float | None = None
     memory_bytes: int | None = None

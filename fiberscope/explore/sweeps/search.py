@@ -92,7 +92,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a design is subject to.
+    """Constraint on a design.
 
     Args:
         text: as it was given.
@@ -119,7 +119,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a design measures: a value a goal, and by how much each limit is exceeded, 0 or less where not."""
+    """Measures of a design: a value a goal, and the excess over each limit, 0 or less if it is kept."""
 
     values: Sequence[float]
     excess: Sequence[float]
@@ -192,7 +192,7 @@ class Search:
         return sorted(unique.values(), key=lambda measured: measured[1])
 
     def designs(self, *measures: str) -> list[tuple[list[float], bool]]:
-        """Of every design that was done other measures, and whether it keeps all limits.
+        """Return ``measures`` of every evaluated design, and whether it keeps all limits.
 
         Raises:
             InputError: a measure that is none.

@@ -1,4 +1,4 @@
-"""How a point can end before it has run."""
+"""Outcomes of a point that ends before it has run."""
 
 __all__ = ["REFUSED", "STALE"]
 

@@ -21,7 +21,7 @@ __all__ = ["Study", "StudyKeys", "read_study", "study_of"]
 
 
 class Told(NamedTuple):
-    """Where a file says what; nowhere without one.
+    """Positions of the keys in a file; none without a file.
 
     Args:
         document: of the file.
@@ -39,7 +39,7 @@ class Told(NamedTuple):
 
 
 class StudyKeys(TypedDict, total=False):
-    """What ``fiberscope.sweep`` takes of a study by keyword, each as ``Study`` says."""
+    """Keys of a study that ``fiberscope.sweep`` takes by keyword, each as in ``Study``."""
 
     command: str
     settings: Mapping[str, object]

@@ -30,7 +30,7 @@ NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, u
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a machine on a workload; cycles and simulated seconds are 0 where it was not done."""
+    """Result of a machine on a workload; cycles and simulated seconds are 0 if it was not done."""
 
     status: str
     reason: str

@@ -1,4 +1,4 @@
-"""How a task can end, and the row of it; light, for Dask's workers."""
+"""Outcomes of a task and its row; imports little, for Dask's workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["DONE", "Outcome", "ended"]
 
 
 class Outcome(NamedTuple):
-    """What came of a task: how it ended, in how many seconds, and its row as a file."""
+    """Outcome of a task: its status, seconds, and its row as a file."""
 
     status: str
     seconds: float
@@ -25,7 +25,7 @@ def ended(
     seconds: float = 0.0,
     measures: Mapping[str, object] | None = None,
 ) -> Outcome:
-    """What came of a task.
+    """Return the outcome of a task.
 
     Args:
         task: the fields of a ``plan.Task``.

@@ -1,1 +1,1 @@
-"""What a run costs: energy and area, by the file ``costs.yaml`` of a machine."""
+"""Costs of a run: energy and area, by the file ``costs.yaml`` of a machine."""

@@ -38,7 +38,7 @@ class Words:
     words: Sequence[str]
 
     def worked_out(self, parameters: Mapping[str, object]) -> float:
-        """What it comes to.
+        """Evaluate the entry.
 
         Raises:
             ConfigurationError: a name that is not known, or a division by zero; with its place.
@@ -47,7 +47,7 @@ class Words:
         return int(number) if number.denominator == 1 else float(number)
 
     def complaint(self, message: str) -> ConfigurationError:
-        """What is wrong there."""
+        """Describe what is wrong with the entry."""
         return ConfigurationError(f"{self.place}: {message}")
 
 

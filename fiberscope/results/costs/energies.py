@@ -34,7 +34,7 @@ def _plain_number(value: object) -> object:
 
 @dataclass(frozen=True)
 class ActionEnergy:
-    """What one action takes.
+    """Energy of one action.
 
     Args:
         picojoules: of one.
@@ -56,7 +56,7 @@ class EnergyTable:
 
     @classmethod
     def of(cls, tables: Iterable[ComponentActions], name: str, *, bare: bool = False) -> EnergyTable:
-        """That of a file's tables, whose numbers of instances do not count.
+        """Collect the tables of a file by component, without their numbers of instances.
 
         Where an action has several entries, for arguments, the largest counts: everything changes.
 

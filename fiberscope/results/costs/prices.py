@@ -1,4 +1,4 @@
-"""What the actions and the parts of a machine with some parameters cost, each of them once."""
+"""Prices of the actions and the parts of a machine with some parameters, each of them once."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class Prices:
     without: tuple[str, ...] = ()
 
     def of(self, family: str) -> Part | None:
-        """What a component of a family costs: by the family's own name, else by the first pattern."""
+        """Return the price of a family's component: by the name of the family, else by the first pattern."""
         if family in self.parts:
             return self.parts[family]
         return next((part for name, part in self.parts.items() if fnmatchcase(family, name)), None)
 
 
 def priced(book: Book, parameters: Mapping[str, object], machine: str) -> Prices:
-    """What a machine with these parameters costs, in its technology.
+    """Price a machine with these parameters, in its technology.
 
     Args:
         book: its file.
@@ -79,7 +79,7 @@ def priced(book: Book, parameters: Mapping[str, object], machine: str) -> Prices
 
 
 def part_of(book: Book, name: str, attributes: Mapping[str, object]) -> Part | None:
-    """What one part of a file costs; None if there is none, or it depends on an attribute that is not given.
+    """Price one part of a file; None without an entry, or if it depends on an attribute that is missing.
 
     Args:
         book, name: the file and the part.

@@ -17,7 +17,7 @@ OPERATIONS = "operations"
 
 @dataclass(frozen=True)
 class Counted:
-    """What a run did.
+    """Activity of a run that is priced.
 
     Args:
         families: of components, each the counters of its members.
@@ -32,7 +32,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Bill:
-    """What it cost.
+    """Costs of a run.
 
     Args:
         picojoules: by family, memory and operations, and by action.

@@ -44,12 +44,12 @@ LIMITS = (min(AREAS), max(AREAS))  # nm
 
 
 def area_factor(source_nm: float, target_nm: float) -> float:
-    """What an area is multiplied with; between two nodes of the table a power of the feature size."""
+    """Return the factor of an area; between two nodes of the table a power of the feature size."""
     return _between(AREAS, target_nm) / _between(AREAS, source_nm)
 
 
 def energy_factor(source_nm: float, source_volts: float, target_nm: float, target_volts: float) -> float:
-    """What an energy is multiplied with; between two nodes as of areas."""
+    """Return the factor of an energy; between two nodes as for areas."""
     return _energy(target_nm, target_volts) / _energy(source_nm, source_volts)
 
 

@@ -1,4 +1,4 @@
-"""What a ``costs.yaml`` may say; docs/energy.md has it with an example."""
+"""Schema of ``costs.yaml``; docs/energy.md has it with an example."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SramCosts(_Section):
 
 
 class PartCosts(_Section):
-    """What one component of a family costs.
+    """Costs of one component of a family.
 
     ``actions`` are the energies of its counters, ``operations`` those of the report that it does, ``rtl`` the
     twins that it is made of, ``area`` what is beside them and the SRAMs; ``count`` is how often all of these

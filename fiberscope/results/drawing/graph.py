@@ -1,4 +1,4 @@
-"""What is to be drawn: families of components, and the bundles of channels between them."""
+"""Contents of a drawing: families of components, and the bundles of channels between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where boxes and lines go: boxes in layers from top to bottom, long lines in lanes beside them.
+"""Layout of a drawing: boxes in layers from top to bottom, long lines in lanes beside them.
 
 The method of layers is that of K. Sugiyama, S. Tagawa, M. Toda, "Methods for Visual Understanding of
 Hierarchical System Structures", IEEE Transactions on Systems, Man, and Cybernetics 11(2), 1981, with straight

@@ -1,1 +1,1 @@
-"""What a result was made by: the sources, the repository that these are in, and the environment."""
+"""Provenance of a result: its sources, their repository, and the environment."""

@@ -1,4 +1,4 @@
-"""What a source file imports, told from its text: nothing is run, and a hundred files take milliseconds."""
+"""Imports of a source file, parsed from its text: nothing is run, and a hundred files take milliseconds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Import(NamedTuple):
 
 
 class Named(NamedTuple):
-    """What a file names.
+    """Names in a file.
 
     Args:
         imports: wherever they stand, in functions too.
@@ -49,7 +49,7 @@ class Named(NamedTuple):
 
 
 def named(text: str) -> Named:
-    """What the text of a Python file, or of one of C types, names."""
+    """Return the names in the text of a Python file, or of a file of C types."""
     data = _DATA.findall(text) if _ENDS.search(text) else ()
     if "\\\n" in text:
         text = text.replace("\\\n", " ")

@@ -1,4 +1,4 @@
-"""What a run is made by: where its sources begin, and what the report says of them."""
+"""Digest of the sources of a run, and its entry in the report."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _changed(root: Path, files: Sequence[str]) -> bool | None:
 
 
 class Roots(NamedTuple):
-    """Where the sources of a run begin.
+    """Roots of the sources of a run.
 
     Args:
         modules: names of modules.
@@ -111,7 +111,7 @@ def _modules(content: object) -> Iterator[str]:
 
 
 def source(roots: Roots, asked: Asked) -> Source:
-    """What the report of a run is to say, which is about to begin."""
+    """Return the entry for the report of a run that is about to begin."""
     module_digests = roots.loaded()
     commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *module_digests.files))
     return Source(
@@ -141,7 +141,7 @@ def _plain(value: object) -> object:
 
 
 def operand_name(operand: object) -> str | None:
-    """How an operand was named; None of one that is in memory."""
+    """Return the name by which an operand was given; None for an operand in memory."""
     return str(operand) if isinstance(operand, str | Path) else None
 
 

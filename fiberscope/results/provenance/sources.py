@@ -45,7 +45,7 @@ class Sources:
 
     @property
     def digest(self) -> str:
-        """Of all of them; the same wherever they are."""
+        """Return the digest of all sources; it does not depend on their location."""
         lines = (f"{name} {digest}\n" for name, digest in sorted(self.modules.items()))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 

@@ -1,1 +1,1 @@
-"""What the components of a run did over time, and for whom they waited: as a document, and for Perfetto."""
+"""States of the components of a run over time, and their waits: as a document, and for Perfetto."""

@@ -46,7 +46,7 @@ class ComponentStates(_Part):
 
 
 class StateTimeline(_Part, Document):
-    """What every component did over time, from cycle ``start`` of the first clock up to ``end``.
+    """States of every component over time, from cycle ``start`` of the first clock up to ``end``.
 
     It is told by intervals of ``interval`` cycles, the last of which may be shorter. Cycles within an
     interval are counted exactly; in which order a component spent them is not known, so that with an interval
@@ -66,7 +66,7 @@ class StateTimeline(_Part, Document):
 
     @property
     def intervals(self) -> int:
-        """How many there are."""
+        """Return the number of intervals."""
         return -(-(self.end - self.start) // self.interval)
 
 

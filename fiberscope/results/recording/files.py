@@ -22,7 +22,7 @@ __all__ = ["KeptStates", "StateFiles", "state_files"]
 
 @dataclass(frozen=True)
 class StateFiles:
-    """Where to write what the components of a run did over time.
+    """Files for the states of the components of a run over time.
 
     Args:
         timeline: a JSON document, see ``fiberscope.results.recording.document``.
@@ -60,7 +60,7 @@ class StateFiles:
         return {"the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """What looks at a built machine."""
+        """Return the recorder of a built machine."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (as above)
 
         return StateWatch(kernel, self.window)
@@ -96,7 +96,7 @@ class KeptStates(StateFiles):
     kept: list[StateTimeline] = field(default_factory=list)
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """What looks at these components of a built machine."""
+        """Return the recorder of these components of a built machine."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (most runs are not watched)
 
         return StateWatch(kernel, families=self.families, intervals=FINEST, largest=sys.maxsize)

@@ -113,7 +113,7 @@ def _queues(component: Component, wiring: Wiring) -> dict[str, Queue]:
 
 
 class StateWatch:
-    """What is seen of a machine's states.
+    """Recorder of a machine's states.
 
     Args:
         kernel: built.
@@ -168,7 +168,7 @@ class StateWatch:
             self._rows.append(row)
 
     def states(self) -> StateTimeline:
-        """What was seen, of a run that has ended.
+        """Return the recorded states, of a run that has ended.
 
         A machine may be looked at beyond its end, while RTL in it is clocked on until it is surely empty.
         """

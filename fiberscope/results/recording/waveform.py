@@ -15,7 +15,7 @@ __all__ = ["Waveform", "files_of", "recording"]
 
 @dataclass(frozen=True)
 class Waveform:
-    """Where to write a waveform, and what of the run goes into it; see ``fiberscope.sim.trace.write_vcd``.
+    """File and contents of a waveform; see ``fiberscope.sim.trace.write_vcd``.
 
     Args:
         path: the file; one that ends in ``.fst`` is written as FST, by ``vcd2fst``.

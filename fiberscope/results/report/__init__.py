@@ -1,1 +1,1 @@
-"""What a run reports: the document, how it is shown, drawn and compared."""
+"""Report of a run: the document, its summary, drawings and comparison."""

@@ -1,4 +1,4 @@
-"""What is shown of a report of the analytical model: a table of energies, and one for each level."""
+"""Summary of a report of the analytical model: a table of energies, and one for each level."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COLUMNS = ("", "tile", "format", "", "algorithmic", "actual", "gated", "skipped
 
 
 def tables(report: Record) -> list[Table]:
-    """Of compute, then of each level from the outermost: accesses a instance, and energy."""
+    """Return tables of compute, then of each level from the outermost: accesses an instance, and energy."""
     if report.analytical is None:
         return []
     all_tables = [_summary(report)]

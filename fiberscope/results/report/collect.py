@@ -25,8 +25,7 @@ __all__ = ["Checked", "Made", "components_of", "memory_of", "report"]
 
 @dataclass(frozen=True)
 class Made:
-    """How a run was made: which of the models ran, with which blocks that a user put into it, and by what;
-    and what its actions and parts cost."""
+    """Model that ran, the blocks that a user replaced, the sources, and the prices of actions and parts."""
 
     fidelity: str
     replaced: Mapping[str, Callable[..., Component]]
@@ -130,7 +129,7 @@ def _product(checked: Checked | None) -> parts.Product | None:
 def memory_of(
     use: MemoryUse | None, traffic: dict[str, parts.TensorTraffic], seconds: float
 ) -> parts.Memory | None:
-    """How the memory was used in a run of so many seconds; None if that is not known."""
+    """Summarise the use of the memory in a run of so many seconds; None if it is not known."""
     if use is None:
         return None
     moved = sum(part.moved_bytes for part in traffic.values())

@@ -20,7 +20,7 @@ Areas: TypeAlias = tuple[Mapping[str, float], Iterable[str]]
 
 
 def prices_of(kind: Accelerator[Any], configured: Configuration) -> Prices | None:
-    """What a machine's actions and parts cost; None of a machine without a ``costs.yaml``.
+    """Return the prices of a machine's actions and parts; None for a machine without a ``costs.yaml``.
 
     Raises:
         ConfigurationError: the file is wrong; one line with its place.
@@ -34,7 +34,7 @@ def counted(
     traffic: Mapping[str, parts.TensorTraffic],
     operations: Mapping[str, int],
 ) -> Counted:
-    """What a run did, by family."""
+    """Count the activity of a run, by family."""
     families: dict[str, list[dict[str, int]]] = {}
     for name, component in components.items():
         counters = {**component.counters, "busy": component.busy, "cycles": component.cycles}

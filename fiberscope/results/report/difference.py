@@ -1,4 +1,4 @@
-"""What changed between two runs, ranked by how much.
+"""Differences between two runs, ranked by size.
 
 Every change has an effect from 0 to 1, so that unlike things can stand in one order: of a count (cycles,
 operations) what it grew or shrank by, over the larger of the two; of a tensor's traffic the bytes more or
@@ -63,7 +63,7 @@ class Difference:
 
 
 def compare(before: Report, after: Report) -> Difference:
-    """What differs between two reports; the host that ran them is left out."""
+    """Compare two reports; the host that ran them is left out."""
     changes = [change for change in _changes(before, after) if change.before != change.after]
     changes.sort(key=lambda change: -change.effect)
     provenance = _differing(_provenance(before), _provenance(after))

@@ -55,11 +55,11 @@ class Report(Record):
         return {**columns, **numbers(self), **leaves(self.config)}
 
     def __dir__(self) -> list[str]:
-        """What is of a report, without the names that every model of Pydantic has."""
+        """Return the names of a report, without those that every model of Pydantic has."""
         return [name for name in super().__dir__() if name.startswith("_") or not hasattr(BaseModel, name)]
 
     def summary(self, width: int = 100) -> str:
-        """What the command line shows of a run, as plain text of so many columns; ``print`` shows it too."""
+        """Return the summary of the command line as plain text in ``width`` columns; ``print`` shows it."""
         from fiberscope.results.report.summary import as_text  # noqa: PLC0415  (rich takes time to load)
 
         return as_text(self, width)

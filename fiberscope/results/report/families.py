@@ -79,7 +79,7 @@ def bottleneck(
     memory_used: float | None,
     explanation: str = "",
 ) -> str:
-    """What limited a run, with the numbers it rests on; empty where there are no components.
+    """Describe what limited a run, with its numbers; empty if there are no components.
 
     Args:
         accelerator: whose run it is.

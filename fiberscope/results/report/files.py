@@ -30,7 +30,7 @@ STANDARD_OUTPUT: Final = Path("-")  # as the name of a file
 
 
 def read_bytes(path: Path) -> bytes:
-    """What is in a file, or in an object of a storage.
+    """Read a file, or an object of a storage.
 
     Raises:
         OSError: a file cannot be read.

@@ -1,4 +1,4 @@
-"""What the reports of all fidelities have in common: the frame around what each has to tell."""
+"""Frame that the reports of all fidelities share."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def workload(operands: Iterable[object]) -> parts.Workload:
 def verification(
     reference: str, comparisons: Sequence[Comparison], tolerance: float = TOLERANCE
 ) -> parts.Verification:
-    """How all came out that was compared with a reference; nothing has neither passed nor failed.
+    """Summarise all comparisons with a reference; without any, the result has neither passed nor failed.
 
     Args:
         reference: what that was.

@@ -1,4 +1,4 @@
-"""What the computer that runs a simulation tells of itself, and what a run was made with besides sources."""
+"""Properties of the computer that runs a simulation, and the environment of a run besides its sources."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def hertz() -> float | None:
 
 
 def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
-    """What the host took for a run of so many cycles; of ticks and multiplications there may be None."""
+    """Measure the host for a run of so many cycles; the numbers of ticks and multiplications may be None."""
     seconds = max(timing.simulation_seconds, 1e-9)
     rate = None if multiplies is None else multiplies / seconds
     frequency = hertz()
@@ -66,7 +66,7 @@ def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | N
 
 @cache
 def environment() -> Environment:
-    """That of this process."""
+    """Return the environment of this process."""
     compiled = mode.compiled()
     return Environment(
         python=f"{platform.python_version()} ({platform.python_implementation()})",

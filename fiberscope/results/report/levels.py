@@ -1,4 +1,4 @@
-"""What the analytical model tells of a machine's levels of storage and of its compute; parts of a report."""
+"""Levels of storage and compute of the analytical model; parts of a report."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class StorageLevel(_Part):
 
 
 class Computes(_Part):
-    """Of all units together; the cycles that these take of themselves."""
+    """Computes of all units together, and their own cycles."""
 
     algorithmic: float
     actual: float

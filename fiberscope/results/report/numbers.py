@@ -11,7 +11,7 @@ __all__ = ["leaves", "numbers"]
 
 
 def numbers(report: Record) -> dict[str, Any]:
-    """What a run came to, as columns of a table have it: cycles, seconds, bytes, shares, pJ, um2."""
+    """Return the numbers of a run as columns of a table: cycles, seconds, bytes, shares, pJ, um2."""
     return {
         "fidelity": report.fidelity,
         "complete": report.complete,

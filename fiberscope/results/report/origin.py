@@ -1,4 +1,4 @@
-"""Where a report comes from: what the run was asked for, how it was sampled, by what, and on which host."""
+"""Origin of a report: the request, the sampling, the sources, and the host."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Part(BaseModel):
 
 
 class Asked(_Part):
-    """What a run was asked for, as it was given, so that it can be asked for again.
+    """Request for a run, as it was given, so that the run can be repeated.
 
     ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
     are factors in their order or tensors by name, null where one was in memory; ``graph`` is the text of a
@@ -51,7 +51,7 @@ class Asked(_Part):
 
 
 class Sampling(_Part):
-    """How a run was sampled; ``note`` says why not, of a run that was simulated in full.
+    """Sampling of a run; ``note`` says why a run was simulated in full.
 
     ``fraction`` is of the cycles; ``half_width`` is that of the cycles' interval, as a fraction of them.
     ``exact``, ``estimated`` and ``unavailable`` name the parts of the report that are so. ``traffic_ratio``
@@ -74,8 +74,8 @@ class Sampling(_Part):
 
 
 class Source(_Part):
-    """What a run was made by: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts
-    and what they import that is no library's.
+    """Sources of a run: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts, and
+    their imports outside of libraries.
 
     ``path`` is the machine's as it was given, null of one that ships; ``commit`` is of the repository that it
     is in, and ``changed`` whether any of the sources differs from that; null where there is none.
@@ -90,7 +90,7 @@ class Source(_Part):
 
 
 class Environment(_Part):
-    """What a run was made with; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
+    """Environment of a run; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
 
     python: str
     numpy: str

@@ -1,4 +1,4 @@
-"""What every run ends in says: what ran, what it did, where the cycles went, whether it is right.
+"""Parts that every report has: what ran, its activity, the use of its cycles, its verification.
 
 Two runs of the same inputs, configuration and version give the same document byte for byte, apart from the
 parts that tell of their circumstances. Everything stands in base
@@ -108,7 +108,7 @@ class Workload(Operand):
 
 
 class Problem(_Part):
-    """What was computed of the operands: the kind, what it takes besides them, and both in a few words."""
+    """Problem on the operands: its kind, its parameters, and both in a few words."""
 
     kind: str
     parameters: dict[str, Any] = {}
@@ -161,7 +161,7 @@ class Component(_Part):
 
 
 class Timeline(_Part):
-    """What was done over time: in every ``interval`` cycles of the first clock; the last may be shorter.
+    """Activity over time: in every ``interval`` cycles of the first clock; the last may be shorter.
 
     A request's bytes count when the memory takes it, so that an interval may hold more than the pins can move
     in it, by what the memory's queues hold. Besides the bytes there is one more key, named as the operation
@@ -196,7 +196,7 @@ class Iteration(_Part):
 
 
 class Occupancy(_Part):
-    """How full the channels of a family were: cycles, over all of them, by the tokens that one held.
+    """Occupancy of the channels of a family: cycles, over all channels, by the tokens in a channel.
 
     From what they held when looked at, at the end of each interval of the timeline or more often;
     ``capacity`` is the largest of them.
@@ -208,7 +208,7 @@ class Occupancy(_Part):
 
 
 class Memory(_Part):
-    """How the memory was used; ``utilization`` is the bandwidth used over the peak."""
+    """Use of the memory; ``utilization`` is the bandwidth used over the peak."""
 
     row_hits: int
     row_misses: int
@@ -220,7 +220,7 @@ class Memory(_Part):
 
 
 class Energy(_Part):
-    """What a run took, in pJ, by family of components and action; and what no cost is known of."""
+    """Energy of a run, in pJ, by family of components and action; and the parts without a known cost."""
 
     total_pj: float
     by_component: dict[str, dict[str, float]]
@@ -251,7 +251,7 @@ class Verification(_Part):
 
 
 class Teaal(_Part):
-    """What the trace model counts by Einsum and component; traffic in bits, times in seconds.
+    """Counts of the trace model by Einsum and component; traffic in bits, times in seconds.
 
     ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
     Einsums that run together, and the ``time`` of all. ``bodies`` has how often the body of each loop ran,
@@ -274,7 +274,7 @@ class Teaal(_Part):
 
 
 class Conversion(_Part):
-    """What converting an operand took: from which format to which, in MINT's cycles, bytes of memory.
+    """Conversion of an operand: its formats, MINT's cycles, and bytes of memory.
 
     ``waits_for`` are the blocks that the converter borrows, so that it cannot work while the machine does.
     """

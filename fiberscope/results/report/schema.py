@@ -1,4 +1,4 @@
-"""What documents in JSON have in common: how they are read and written."""
+"""Reading and writing of documents in JSON."""
 
 from __future__ import annotations
 

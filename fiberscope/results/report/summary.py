@@ -1,4 +1,4 @@
-"""What a person reads in the terminal after a run; everything in it is from the report."""
+"""Summary of a run in the terminal, made from its report."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def _kept(chain: Chain, without: float) -> str:
 
 
 def verified(report: Record) -> str:
-    """How the answer compares with the reference, in a line."""
+    """Describe the comparison of the answer with the reference, in a line."""
     check = report.verification
     if check.passed is None:
         return "not verified, as the run is incomplete" if not report.complete else "not verified"

@@ -1,4 +1,4 @@
-"""How a surrogate is marked wherever its name is shown."""
+"""Marks of a surrogate wherever its name is shown."""
 
 from __future__ import annotations
 

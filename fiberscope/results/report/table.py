@@ -34,7 +34,7 @@ def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None
 
 
 def trimmed(console: Console, *parts: RenderableType) -> str:
-    """What a console would print, one part below the other, without blanks at the ends of lines."""
+    """Print parts one below the other, without blanks at the ends of lines."""
     with console.capture() as captured:
         console.print(*parts, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -62,7 +62,7 @@ Drive: TypeAlias = Callable[[Machine, Sequence[Looker], int | None, Callable[[in
 
 
 class Watch:
-    """What was seen of a running machine.
+    """Recorder of a running machine.
 
     Args:
         machine: with its kernel built.
@@ -108,7 +108,7 @@ class Watch:
             counts[channel.occupancy] = counts.get(channel.occupancy, 0) + cycles
 
     def timeline(self, cycles: int) -> Timeline:
-        """What was done over time, of a run that lasted so many cycles.
+        """Return the activity over time, of a run that lasted so many cycles.
 
         A machine may be looked at beyond these, while RTL in it is clocked on until it is surely empty.
         """
@@ -121,7 +121,7 @@ class Watch:
         return Timeline(interval=interval, read_bytes=read, write_bytes=written, **counts)
 
     def occupancies(self) -> dict[str, Occupancy]:
-        """How full the channels of each family were; empty unless that was asked for."""
+        """Return the occupancies of the channels of each family; empty unless they were requested."""
         families: dict[str, Occupancy] = {}
         for name, counts in self._occupancies.items():
             alike = [channel for family, channel in self._channels if family == name]

@@ -1,4 +1,4 @@
-"""Where a store lies: a folder of this computer, or an address that fsspec knows, as ``s3://bucket/study``."""
+"""Location of a store: a local folder, or an address that fsspec knows, as ``s3://bucket/study``."""
 
 from __future__ import annotations
 

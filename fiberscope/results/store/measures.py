@@ -1,4 +1,4 @@
-"""What a store keeps of a report in columns of its own."""
+"""Columns of a store that it keeps of each report."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Store:
         return self._place.root.resolve().name
 
     def digests(self) -> set[str]:
-        """Of all rows."""
+        """Return the digests of all rows."""
         new = self._new()  # first: one that is gathered meanwhile is in a part
         return set(map(_digest, new)).union(*map(self._digests, self._parts()))
 
@@ -104,7 +104,7 @@ class Store:
             self._place.remove_abandoned()
 
     def table(self, sql: str) -> pa.Table:
-        """What a query gives; the rows are called ``runs``.
+        """Return the result of a query; the rows are called ``runs``.
 
         Raises:
             InputError: the query cannot be run.

@@ -1,4 +1,4 @@
-"""What a chain of products is, as it is written."""
+"""Chains of products, as they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a chain's products are by scipy alone, to which those of a machine are compared in the end.
+"""Products of a chain by scipy alone, the reference for those of a machine.
 
 An error is relative to the sizes of what was added up, |A| |X| |W|, as of a single product; every product of
 a chain may add its own rounding to it.

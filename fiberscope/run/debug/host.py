@@ -44,7 +44,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a machine has stopped, and why.
+    """Cycle in which a machine has stopped, and the cause.
 
     Args:
         cycle: of the first clock; everything before it has ticked, and nothing at it.
@@ -172,7 +172,7 @@ class Host:
         return self._kernel.end if self._ended or self._deadlock else self.cycle * self._period
 
     def stop(self, reason: str, text: str = "", number: int = 0) -> Stop:
-        """Where the machine is."""
+        """Return the stop at which the machine is."""
         return Stop(self.cycle, reason, text, number)
 
     def advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
@@ -284,7 +284,7 @@ class Host:
         Trigger(condition, self._kernel, "condition")
 
     def names(self) -> list[str]:
-        """What can be named: components, and their quantities and ports behind a point."""
+        """Return all names: components, and their quantities and ports behind a point."""
         components = [
             component.name.partition(".")[2] or component.name for component in self._kernel.components
         ]

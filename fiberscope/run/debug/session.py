@@ -310,12 +310,12 @@ class Session:
         return Shown(f"{called} {path}: cycles {self.cycle:,} to {stop.cycle:,}")
 
     def names(self) -> list[str]:
-        """What can be named: components, and their quantities and ports behind a point."""
+        """Return all names: components, and their quantities and ports behind a point."""
         names: list[str] = self._live.ask("names")
         return names
 
     def info(self) -> Shown:
-        """Where the machine is, breakpoints, what is watched, and snapshots."""
+        """Show the cycle, breakpoints, watched quantities, and snapshots."""
         lines = [
             str(stop_shown(self._stop, self._watched())),
             f"breakpoints: {'; '.join(f'{n}: {text}' for n, text in self._breaks.items()) or 'none'}",

@@ -1,4 +1,4 @@
-"""What a debugging session answers, as text for a terminal and as HTML for a notebook."""
+"""Answers of a debugging session, as text for a terminal and as HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _table(*headings: str, right: Sequence[int] = ()) -> Any:  # noqa: ANN401
 
 
 def stop_shown(stop: Stop, watched: Sequence[tuple[str, str]]) -> Shown:
-    """Where the machine stopped and why, and what is watched."""
+    """Show the cycle in which the machine stopped, the cause, and the watched quantities."""
     lines = [STOPS[stop.reason].format(**vars(stop)), *(f"{name}: {value}" for name, value in watched)]
     return Shown("\n".join(lines), data=stop)
 

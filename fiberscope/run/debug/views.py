@@ -1,4 +1,4 @@
-"""What the debugger shows of a machine in one cycle: components, channels, tokens, as data."""
+"""Views of a machine in one cycle for the debugger: components, channels, tokens, as data."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class QueueView:
 
 
 def component_view(kernel: Kernel, component: Component, time: int) -> ComponentView:
-    """What a component is and does at a base tick before which everything has ticked, and nothing at it."""
+    """Describe a component at a base tick before which everything has ticked, and nothing at it."""
     clock = component.clock
     cycle = -(-time // clock.period) if clock else 0
     wiring = kernel.wiring

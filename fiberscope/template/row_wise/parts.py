@@ -1,4 +1,4 @@
-"""What no block of ``fiberscope.hw`` does: sums of a row of Z."""
+"""Parts that no block of ``fiberscope.hw`` provides: sums of a row of Z."""
 
 from __future__ import annotations
 

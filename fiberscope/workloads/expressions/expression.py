@@ -146,7 +146,7 @@ class Call:
 
     @property
     def meaning(self) -> Function:
-        """What its function is, in a graph."""
+        """Return its function in a graph."""
         return FUNCTIONS[self.function]
 
     def of_each(self, change: Callable[[Expression], Expression]) -> Call:

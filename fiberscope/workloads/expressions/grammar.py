@@ -95,7 +95,7 @@ def parse_directive(text: str) -> Directive:
 
 
 def parse_arithmetic(text: str) -> Expression:
-    """What stands in a reference: ``fibercache.size * 8 / 64``, of exact numbers and of parameters."""
+    """Parse a reference: ``fibercache.size * 8 / 64``, of exact numbers and of parameters."""
     arithmetic: Expression = _parse("arithmetic", text)
     return arithmetic
 

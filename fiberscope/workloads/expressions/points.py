@@ -44,7 +44,7 @@ class Points:
         return cls(columns, values, np.concatenate([part.sizes for part in parts]))
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of points."""
         return len(self.values)
 
     def at(self, places: Integers) -> Points:

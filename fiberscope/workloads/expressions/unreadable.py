@@ -57,7 +57,7 @@ def refuse_the_huge(text: str) -> None:
 
 
 def explained(error: UnexpectedInput, text: str) -> UnreadableTextError:
-    """What was found where, and what would do."""
+    """Explain the error: what is wrong, where, and what would be right."""
     if isinstance(error, UnexpectedCharacters):
         column = error.pos_in_stream or 0
         return UnreadableTextError(f"found {text[column]!r}, which means nothing here", column)

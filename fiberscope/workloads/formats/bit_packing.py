@@ -27,7 +27,7 @@ def item_type(width: int) -> np.dtype[Any]:
 
 
 def line_words(bits: int) -> int:
-    """How many words of 64 bits the lines have that ``bits`` take."""
+    """Return the number of words of 64 bits in the lines that ``bits`` take."""
     return -(-bits // LINE_BITS) * (LINE_BITS // WORD)
 
 

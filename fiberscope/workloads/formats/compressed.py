@@ -63,7 +63,7 @@ class Csc(Matrices):
     is_row_major = False
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """That of the transposed matrix in CSR."""
+        """Return the layout of the transposed matrix in CSR."""
         nonzeros = counts["nonzeros"]
         return [
             Span("col_ptr", shape[1] + 1, index_bits(nonzeros + 1)),
@@ -171,7 +171,7 @@ class Bsr(Matrices):
         return by_block[opens], numbers
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """What is not zero, block by block, sorted by rows."""
+        """Return the nonzeros, block by block, sorted by rows."""
         values = encoded["values"]
         places = np.flatnonzero(values)
         number, row, column = coordinates_at((len(values), self.block, self.block), places)

@@ -49,7 +49,7 @@ class Dense(Flat):
         return {"values": values}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """What is not zero."""
+        """Return the nonzeros."""
         values = encoded["values"]
         places = np.flatnonzero(values)
         return coordinates_at(encoded.shape, places), values[places]
@@ -76,7 +76,7 @@ class Zvc(Flat):
         return {"mask": mask, "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Where the mask is one."""
+        """Return the points at which the mask is one."""
         return coordinates_at(encoded.shape, np.flatnonzero(encoded["mask"])), encoded["values"]
 
 
@@ -117,7 +117,7 @@ class Rlc(Flat):
 
     @property
     def step(self) -> int:
-        """How many zeros a continuation stands for."""
+        """Return the number of zeros that a continuation stands for."""
         return self.greatest_run + self.continuation_has_value
 
     @property

@@ -1,4 +1,4 @@
-"""What a format is: the arrays that it lays a tensor out in, each with its width; and a tensor so encoded."""
+"""Formats: the arrays in which a tensor is laid out, each with its width; and encoded tensors."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Format(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What it is called."""
+        """Return the name of the format."""
 
     @property
     def parameter(self) -> int:
@@ -109,11 +109,11 @@ class Format(ABC):
         """The arrays of a tensor, in stored order."""
 
     def count_names(self, shape: Sequence[int]) -> Sequence[str]:
-        """What ``counts`` are called, in the order in which a header has them."""
+        """Return the names of ``counts``, in the order of a header."""
         return ("nonzeros",)
 
     def counts(self, tensor: SparseTensor) -> dict[str, int]:
-        """What the layout depends on, of a tensor without zeros."""
+        """Return the sizes on which the layout depends, for a tensor without zeros."""
         return {"nonzeros": tensor.nonzeros}
 
     def expected_counts(self, shape: Sequence[int], density: float) -> dict[str, float]:

@@ -65,7 +65,7 @@ def to_bytes(encoded: Encoded) -> bytes:
 
 
 def from_bytes(content: bytes, where: str) -> Encoded:
-    """What ``to_bytes`` made.
+    """Decode the result of ``to_bytes``.
 
     Args:
         content: of a file.

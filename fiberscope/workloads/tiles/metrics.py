@@ -1,4 +1,4 @@
-"""What a tile of compressed sparse fibers takes up: in words, in bytes, or in nonzeros.
+"""Size of a tile of compressed sparse fibers: in words, in bytes, or in nonzeros.
 
 A tile with m ranks has at its rank d as many fibers as there are distinct beginnings of d coordinates; one at
 the root. Each rank keeps a coordinate per element and a segment per fiber and one more; the last rank's

@@ -45,12 +45,12 @@ class Tiled:
 
     @property
     def ranks(self) -> int:
-        """How many the tensor has."""
+        """Return the number of ranks."""
         return len(self.shape)
 
     @property
     def grid(self) -> tuple[int, ...]:
-        """How many tiles there are in each rank, empty ones counted."""
+        """Return the number of tiles in each rank, with empty ones."""
         return _grid(self.extents, self.shape)
 
     @property
@@ -59,17 +59,17 @@ class Tiled:
         return math.prod(self.shape)
 
     def __len__(self) -> int:
-        """How many tiles hold something."""
+        """Return the number of nonempty tiles."""
         return len(self.starts) - 1
 
     @cached_property
     def starts(self) -> Integers:
-        """Where the entries of each tile begin, and where the last end."""
+        """Return where the entries of each tile begin, and where the last end."""
         return np.append(np.flatnonzero(first_of_each(self.places // self.volume)), len(self.places))
 
     @cached_property
     def tiles(self) -> Integers:
-        """Of each nonempty tile its place in the grid, the last rank counting fastest."""
+        """Return the place of each nonempty tile in the grid, the last rank counting fastest."""
         return self.places[self.starts[:-1]] // self.volume
 
     @cached_property
@@ -79,7 +79,7 @@ class Tiled:
 
     @cached_property
     def nonzeros(self) -> Integers:
-        """Of each nonempty tile."""
+        """Return the nonzeros of each nonempty tile."""
         return np.diff(self.starts)
 
     @cached_property
@@ -89,15 +89,15 @@ class Tiled:
 
     @property
     def words(self) -> Integers:
-        """Of each nonempty tile as a tree of compressed fibers."""
+        """Return the words of each nonempty tile as a tree of compressed fibers."""
         return self.moved(METRICS["words"])
 
     def moved(self, metric: Metric) -> Integers:
-        """What fetching each nonempty tile moves."""
+        """Return the size of a fetch of each nonempty tile."""
         return metric.moved(self.nonzeros, self._fibers_below, self.ranks)
 
     def held(self, metric: Metric) -> Integers:
-        """What each nonempty tile takes of a buffer."""
+        """Return the space of each nonempty tile in a buffer."""
         return metric.held(self.nonzeros, self._fibers_below, self.ranks)
 
     def inner(self) -> tuple[Integers, ...]:
@@ -105,7 +105,7 @@ class Tiled:
         return coordinates_at(self.shape, self.places % self.volume)
 
     def outer(self) -> Integers:
-        """Of every entry which nonempty tile it is in, counted from 0."""
+        """Return for each entry the number of its nonempty tile, counted from 0."""
         return np.repeat(np.arange(len(self)), self.nonzeros)
 
     def occupancies(self) -> tuple[Integers, Integers]:
@@ -191,7 +191,7 @@ def _places(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]
 
 
 def first_of_each(increasing: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Of numbers in order, whether each differs from the one before; the first does."""
+    """Mark the numbers, in order, that differ from the one before; the first does."""
     different = np.ones(len(increasing), bool)
     np.not_equal(increasing[1:], increasing[:-1], out=different[1:])
     return different
