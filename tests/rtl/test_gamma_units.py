@@ -10,12 +10,13 @@ from gamma_units import (
     Unit,
     UnitStandIn,
     WriterStandIn,
+    crossing_machine,
     inputs_of,
     multiplier_pair,
 )
 from pairs import check_pair
 
-from fiberscope.accelerators.gamma.layout import NO_PARENT, PARTIAL, Z
+from fiberscope.accelerators.gamma.layout import B_POINTERS, NO_PARENT, PARTIAL, Z
 from fiberscope.hw.fibers.tasks_rtl import Element, Tasks, word_of
 from fiberscope.hw.memory.protocol import CONSUME, READ, TENSOR_SHIFT, WRITE, WRITE_UNREAD
 from fiberscope.hw.rtl.kit.interface import Field
@@ -53,6 +54,17 @@ def test_a_prefetcher(seed):
         words = [word_of(tasks.scale, one.scale) for one in inputs_of(unit.machine, task)]
         width = tasks.scale.width
         assert [beside["scales"] >> width * i & (1 << width) - 1 for i in range(len(words))] == words
+
+
+@pytest.mark.parametrize("row_reads", [2, 16])
+@pytest.mark.parametrize("radix", [2, 3, 4, 8])
+def test_a_prefetcher_all_of_whose_inputs_have_pointers_in_two_lines_of_their_own(radix, row_reads):
+    """As many lines of row pointers in a task as there can be: two an input."""
+    unit = Unit("prefetcher", 0, UnitStandIn, (READ,), crossing_machine(radix, row_reads, rows=5))
+    assert check_pair(unit.pair({"tasks": [*unit.numbers[:12], END_OF_WORK]}, ("prefetched",))) > 60
+    asked = [address for label, address, _beside in unit.twin.left if label == "requests"]
+    pointers = [address for address in asked if address >> TENSOR_SHIFT == B_POINTERS]
+    assert len(pointers) == 12 * 2 * radix
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,9 +1,11 @@
 """Every twin: cycle by cycle its component, for many parameters, streams and stalls."""
 
+from dataclasses import replace
+
 import pytest
 from coverage import BINS, empty, reached
 from extremes import by_default, extremes, unreached, unstated
-from halves import FAR, SMALL, Halves
+from halves import DIRECTED, FAR, SMALL, SWIFT, Halves
 from pairs import check_pair, event_side
 from scenarios import ALIKE, LARGE, LARGE_SEEDS, SCENARIOS, scenarios_by_default
 
@@ -31,6 +33,9 @@ def test_the_twin_is_the_component_and_every_counter_passes_its_half(block):
         assert check_pair(noted(halves, scenario, seed, scenario.drawn(seed))) > 60
     if block in SMALL:
         check_pair(noted(halves, SCENARIOS[block], 1, SMALL[block]))
+    if block in DIRECTED:
+        given, inputs = DIRECTED[block]
+        check_pair(noted(halves, replace(SCENARIOS[block], inputs=lambda *_: inputs), SWIFT, given))
     assert halves.unpassed() == FAR.get(block, set())
 
 

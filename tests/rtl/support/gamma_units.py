@@ -20,6 +20,7 @@ from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
 from fiberscope.accelerators.gamma.element import ProcessingElement
 from fiberscope.accelerators.gamma.element_rtl import ElementStandIn, matching, parts
 from fiberscope.accelerators.gamma.layout import NO_PARENT
+from fiberscope.accelerators.gamma.prefetcher_rtl import POINTER_BYTES
 from fiberscope.hw.fibers.arithmetic import Multiplier
 from fiberscope.hw.fibers.arithmetic_rtl import MULTIPLIER, MultiplierParameters
 from fiberscope.hw.fibers.merge_rtl import SCALE
@@ -105,13 +106,42 @@ def machine_for(generator: random.Random, values: str) -> Gamma:
         "scheduler.output": generator.choice(["memory", "cache"]),
         "scheduler.output_page": generator.choice([64, 256]),
     }
-    parameters = load(GammaConfiguration, ACCELERATOR.shipped, name="gamma", settings=settings)
-    machine = Gamma(parameters, _matrix(generator, 14, values), _matrix(generator, 40, values))
+    machine = made_of(_matrix(generator, 14, values), _matrix(generator, 40, values), settings)
     table = machine.table
     for task in range(table.count):
         if table.parents[task] != NO_PARENT:
             _store_partial(machine, task, generator)
     return machine
+
+
+def made_of(a: sparse.csr_array, b: sparse.csr_array, settings: Mapping[str, Any]) -> Gamma:
+    """A machine for a product, with these settings."""
+    return Gamma(load(GammaConfiguration, ACCELERATOR.shipped, name="gamma", settings=settings), a, b)
+
+
+def crossing_machine(radix: int, row_reads: int, rows: int) -> Gamma:
+    """A machine every task of which has as many inputs as there are ways, all of them in lines of their own.
+
+    The row pointers of each input of a task are in two lines, which no other input has.
+
+    Args:
+        radix: ways.
+        row_reads: reads of row pointers in flight.
+        rows: of A, each a task.
+    """
+    settings = {
+        "value": INTEGER,
+        "format.element": 8,
+        "format.dense": "none",
+        "pe.radix": radix,
+        "pe.row_reads": row_reads,
+        "fibercache.line": 32,
+    }
+    pointers = 32 // POINTER_BYTES  # of a line
+    columns = [2 * pointers * way + pointers - 1 for way in range(radix)]
+    a = sparse.csr_array((np.ones(rows * radix), np.tile(columns, rows), np.arange(rows + 1) * radix))
+    b = sparse.csr_array(np.ones((a.shape[1] + 1, 2)) * np.arange(1, 3))
+    return made_of(sparse.csr_array((a.data, a.indices, a.indptr), shape=(rows, b.shape[0])), b, settings)
 
 
 def _matrix(generator: random.Random, columns: int, values: str) -> sparse.csr_array:
@@ -219,14 +249,22 @@ class Unit:
         seed: of all that is drawn.
         served: how the twin is served.
         answered: the requests that memory answers.
+        machine: that it is a unit of; drawn if there is none.
     """
 
     outputs: tuple[str, ...] = ()
 
-    def __init__(self, name: str, seed: int, served: type[UnitStandIn], answered: Sequence[int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        seed: int,
+        served: type[UnitStandIn],
+        answered: Sequence[int],
+        machine: Gamma | None = None,
+    ) -> None:
         self.name, self.seed, self.served, self.answered = name, seed, served, answered
         self.generator = random.Random(seed)
-        self.machine = machine_for(self.generator, VALUES[seed % len(VALUES)])
+        self.machine = machine or machine_for(self.generator, VALUES[seed % len(VALUES)])
         self.given = matching(self.machine, 0)
         self.tasks = [self.generator.randrange(self.machine.table.count) for _ in range(TASKS)]
         self.numbers: list[Token] = [(0, 0, task, 0.0) for task in self.tasks]

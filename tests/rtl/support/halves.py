@@ -7,8 +7,13 @@ from functools import cache
 from typing import Any
 
 import pyrtl
+from fiber_streams import STOP_TOKEN
+from nested import number, stream
 
+from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters
 from fiberscope.hw.lanes.packer_rtl import PackerParameters
+from fiberscope.hw.memory.touched import FIND
+from fiberscope.hw.memory.touched_rtl import TouchedBitmapParameters
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import DataRegister, Twin
 from fiberscope.hw.streams.writers_rtl import CompressedWriterParameters, ValuesWriterParameters
@@ -19,15 +24,39 @@ SMALL = {
     "values_writer": ValuesWriterParameters(entries=100, value_bits=8),
     "compressed_writer": CompressedWriterParameters(fibers=300, elements=100, coordinate_bits=9),
 }
-# By block, the registers whose half no run of seconds comes to, or none at all.
+_LEAPS = [(0, 3, 0, 0.0), (0, 90, 0, 0.0), STOP_TOKEN]  # of the one side, beside 200 of the other
+SWIFT = 18  # a seed of few stalls
+# Parameters and inputs that bring counters to their half that no draw of tokens brings there.
+DIRECTED = {
+    "skip_ahead": (
+        SkipAheadParameters(window=2),  # of fibers since the reset there are 2 to the 14th and more
+        {
+            "a": [STOP_TOKEN] * 16_400 + _LEAPS * 9,
+            "b": [STOP_TOKEN] * 16_400 + [(0, 200, 0, 0.0), STOP_TOKEN] * 9,
+        },
+    ),
+    "touched": (  # 2,048 elements of a round and more
+        TouchedBitmapParameters(64, 32, writers=16, count_bits=12),
+        {
+            **{
+                f"sets[{i}]": [*((0, place % 64, 0, 0.0) for place in range(130)), STOP_TOKEN]
+                for i in range(16)
+            },
+            "scans": [(FIND, 0, 0, 0.0)],
+        },
+    ),
+    "compressed_writer": (  # as many fibers as there is room for
+        CompressedWriterParameters(fibers=3, elements=4, coordinate_bits=9),
+        {"in_crd": stream([[number(1), number(2)], [number(0)], [number(3)]], 1)},
+    ),
+}
+# By block, the registers whose half none comes to.
 FAR = {
-    "skip_ahead": {"fiber_number"},  # fibers since the reset, modulo 2 to the 15th
-    "prefetch": {"next_line", "end_line"},  # numbers of lines, of 51 bits or more
-    "touched": {
-        "count",
-        "given",
-    },  # 2,048 elements of a round or more; a word's last bit, behind which it is new
-    "compressed_writer": {"fibers"},  # 256 of them or more
+    "prefetch": {
+        "next_line",
+        "end_line",
+    },  # as wide as bytes before them would need, of which a line has several
+    "touched": {"given"},  # a word's last bit, behind which the word is new
     "intersector": {"done"},  # with the highest coordinate both fibers have ended
 }
 
