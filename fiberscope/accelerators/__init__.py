@@ -41,14 +41,14 @@ def installed() -> dict[str, str]:
 
 
 def summary(name: str) -> str:
-    """What the accelerator of this name is, in a line; read from its file, as importing it takes long."""
+    """Return the summary of the accelerator of this name; read from its file, as importing it takes long."""
     tree = ast.parse(_origin(name).read_text(encoding="utf-8"))
     words = (word for word in ast.walk(tree) if isinstance(word, ast.keyword) and word.arg == "summary")
     return str(ast.literal_eval(next(words).value))
 
 
 def folder(name: str) -> Path:
-    """Where the files of an accelerator are that is given as to ``find``.
+    """Return the folder of an accelerator that is given as to ``find``.
 
     Raises:
         ConfigurationError: there is none of this name.

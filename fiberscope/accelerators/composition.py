@@ -1,4 +1,4 @@
-"""What machines that are made of blocks share: a kernel, parts to replace, networks and a memory."""
+"""Base of machines that are made of blocks: a kernel, parts to replace, networks and a memory."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class Composition(Generic[AnyParameters]):
 
     @property
     def tensors(self) -> Mapping[str, Sequence[int]]:
-        """What a report calls the tensors, with the numbers that count for each."""
+        """Return the names of the tensors in a report, with the numbers that count for each."""
         return self.TENSORS
 
     def build(self) -> None:
@@ -219,14 +219,14 @@ class Composition(Generic[AnyParameters]):
         raise NotImplementedError(f"{type(self).__name__} does not say what its operations are")
 
     def layouts(self) -> Sequence[Layout]:
-        """Where the arrays of all tensors lie in memory; a run with ``--checked`` holds every request to it.
+        """Return the layouts of all tensors in memory; a run with ``--checked`` checks every request by them.
 
         It is asked before the run and, for what is ``used``, behind it.
         """
         return ()
 
     def traffic_minimum_bytes(self) -> int:
-        """What is used of the arrays of all tensors, each byte once; not of what is there meanwhile."""
+        """Return the used bytes of the arrays of all tensors, each once, without intermediate data."""
         return sum(layout.used_bytes for layout in self.layouts() if layout.role is not Role.WORK)
 
     def traffic(self) -> dict[str, Traffic]:

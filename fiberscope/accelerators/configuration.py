@@ -112,7 +112,7 @@ def layers(
     file: str | Path | None = None,
     settings: Mapping[str, object] | None = None,
 ) -> dict[str, Entry]:
-    """What ``load`` reads, by dotted key, before anything is checked; ``preset`` lies over what is shipped.
+    """Return the layers that ``load`` reads, by dotted key, unchecked; ``preset`` overrides what is shipped.
 
     Raises:
         ConfigurationError: a file that cannot be read.

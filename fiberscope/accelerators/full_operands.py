@@ -14,7 +14,7 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 
 class OperandFormat(Configuration):
-    """How a machine's operands lie in memory; the base of its section ``format``.
+    """Format of a machine's operands in memory; the base of its section ``format``.
 
     ``dense`` says which of them lie as values alone where they have no zero: without coordinates and
     pointers, one fiber behind the other.
@@ -46,7 +46,7 @@ def compressed(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -
 
 
 def full_operand_notes(dense: Mapping[str, bool]) -> tuple[str, ...]:
-    """What a report tells of operands that lie as values alone, by operand."""
+    """Return the notes for a report on operands that are stored as values alone, by operand."""
     names = [name for name, alone in dense.items() if alone]
     if not names:
         return ()

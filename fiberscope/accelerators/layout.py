@@ -1,4 +1,4 @@
-"""Where the arrays of a machine's tensors lie in memory, and what a run may do with each."""
+"""Layout of the arrays of a machine's tensors in memory, and their roles in a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Layout", "Role", "RowPlaces"]
 
 
 class Role(Enum):
-    """What a run does with an array."""
+    """Role of an array in a run."""
 
     OPERAND = "is only read"  # it is there before the run
     STREAM = "is read once"  # the same, bytes in the order of use: what is used again has another address
@@ -52,7 +52,7 @@ class Layout:
 
     @classmethod
     def stream(cls, place: Sequence[int], space: int, moved: int) -> Layout:
-        """What a ``MemoryStream`` has read or written, so many bytes; ``place`` is what it is made with.
+        """Return the layout of a ``MemoryStream`` that moved so many bytes; ``place`` is its argument.
 
         That is the operation, the tensor, and the byte of the tensor's addresses at which it begins.
         """
@@ -83,7 +83,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class RowPlaces:
-    """Where the rows of a compressed matrix lie: one behind the other, or so in each of several stripes.
+    """Places of the rows of a compressed matrix: one behind the other, or so in each of several stripes.
 
     With a stripe in each channel of memory that is the format C2SR (MatRaptor, MICRO 2020).
 
@@ -103,7 +103,7 @@ class RowPlaces:
 
     @cached_property
     def addresses(self) -> npt.NDArray[np.int64]:
-        """Of the first byte of each row."""
+        """Return the address of the first byte of each row."""
         places = np.empty(len(self.lengths), np.int64)
         for i in range(self.stripes):
             sizes = self._sizes(i)

@@ -1,4 +1,4 @@
-"""What every accelerator gives, so that one front door serves them all.
+"""Interface of every accelerator to the rest of the package.
 
 A folder ``accelerators/<name>/`` has a ``config.yaml`` with every parameter and an ``__init__.py`` with the
 machine's descriptor in ``ACCELERATOR``.
@@ -51,7 +51,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """How the memory was used: accesses by the state of their row, and the most bytes it can move.
+    """Use of the memory: accesses by the state of their row, and the most bytes it can move.
 
     ``counters`` are further named events (refreshes, turnarounds).
     """
@@ -101,7 +101,7 @@ class Model(Protocol):
         """Bytes that any machine of this data format has to move: operands once, product once."""
 
     def memory(self) -> MemoryUse | None:
-        """How the memory was used; None if that is not known."""
+        """Return the use of the memory; None if it is not known."""
 
 
 class Machine(Model, Protocol):
@@ -227,7 +227,7 @@ class Accelerator(Generic[AnyConfiguration]):
 
     @property
     def costs_file(self) -> Path:
-        """What its actions and parts cost; there need not be such a file."""
+        """Return the file of costs of its actions and parts; it need not exist."""
         return self.costs or self.folder / "costs.yaml"
 
     @property

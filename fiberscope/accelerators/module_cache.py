@@ -33,18 +33,18 @@ def room() -> Path:
 
 
 def digest(file: Path) -> str:
-    """Of what a file holds."""
+    """Return the digest of a file's contents."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def library() -> str:
-    """What a module was compiled against: the engine's own compiled form, as it lies on this host."""
+    """Identify what a module is compiled against: the engine's own compiled form on this host."""
     kernel = Path(mode.__file__).with_name(f"kernel{SUFFIX}")
     return f"{kernel} {kernel.stat().st_mtime_ns}" if kernel.is_file() else ""
 
 
 def note(file: Path) -> Path:
-    """Where it says what a file was compiled to, and from what."""
+    """Return the file that records the compiled form of a source file, and its sources."""
     return room() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
 
 
@@ -91,7 +91,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def spec(name: str, source: Path) -> ModuleSpec | None:
-    """How a Python file's compiled form is loaded under a name; None where it has none."""
+    """Return the import specification of a Python file's compiled form under a name; None if it has none."""
     module = compiled(source, name)
     if module is None:
         return None

@@ -90,7 +90,7 @@ def _words(part: Expression) -> Iterator[str]:
 
 
 def worked_out(words: Sequence[str], names: Known, complaint: Complaint) -> Fraction:
-    """What such words come to.
+    """Evaluate such words.
 
     Args:
         words: of ``compiled``.

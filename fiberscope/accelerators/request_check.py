@@ -130,7 +130,7 @@ class RequestCheck:
         return f"{user}[{behind}]" if self.machine.numbers_each > 1 else user
 
     def ended(self, *, complete: bool) -> Sequence[str]:
-        """What is wrong with the requests of a run that has ended: a line each, the first of many."""
+        """Describe what is wrong with the requests of a run that has ended, a line each; the first ones"""
         if complete:
             self.finish()
         more = len(self.faults) - MOST_TOLD

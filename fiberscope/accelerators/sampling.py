@@ -33,7 +33,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sample:
-    """How a run is sampled.
+    """Parameters of a sampled run.
 
     Args:
         half_width: of the interval, as a fraction of the cycles; windows are added until it is reached.
@@ -58,7 +58,7 @@ class Estimated:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What a sampled run came to.
+    """Result of a sampled run.
 
     Args:
         cycles: the estimate, with its interval.

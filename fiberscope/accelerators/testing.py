@@ -1,4 +1,4 @@
-"""What must hold for every machine, to be held to in the tests of one's own.
+"""Checks that hold for every machine, for tests of your own machines.
 
     CASE = MachineCase(accelerator="./mine", variants={"tiny": {"pe.count": 2}}, operands=..., planted=...)
     check_laws(CASE, "tiny")

@@ -34,7 +34,7 @@ def file_of(name: str | Path) -> Path:
 
 
 def package_name(folder: Path) -> str:
-    """What the modules of a folder are imported below; two folders of the same name have two."""
+    """Return the package of the modules of a folder; two folders of the same name have two packages."""
     place = folder.resolve()
     return f"fiberscope_machine_{re.sub(r'[^a-zA-Z0-9]', '_', place.name)}_{crc32(bytes(place)):x}"
 

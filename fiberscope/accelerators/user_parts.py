@@ -114,6 +114,6 @@ def _misfit(make: PartFactory, arguments: tuple[Any, ...], options: Mapping[str,
 
 
 def origin(make: PartFactory) -> str:
-    """Where a part is from: its module and name."""
+    """Return the origin of a part: its module and name."""
     name = getattr(make, "__qualname__", type(make).__qualname__)
     return f"{make.__module__}.{name}"

@@ -19,7 +19,7 @@ Path: TypeAlias = tuple[str | int, ...]  # keys and positions in lists, from the
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says.
+    """Contents of a YAML file, with the places of its values.
 
     Args:
         name: what messages call the file.

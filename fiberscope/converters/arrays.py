@@ -1,4 +1,4 @@
-"""How the arrays of a source become streams of items, and how items become the arrays of a target."""
+"""Conversion of the arrays of a source into streams of items, and of items into the arrays of a target."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_ENDS = integers_of(np.zeros(0, np.int64))
 
 
 def shifts_of(shape: Sequence[int]) -> list[int]:
-    """Where each rank's coordinate lies in a word that has all of them, the last lowest."""
+    """Return the shift of each rank's coordinate in a word that has all of them, the last lowest."""
     widths = [index_bits(size) for size in shape]
     return [sum(widths[rank + 1 :]) for rank in range(len(shape))]
 
@@ -202,14 +202,14 @@ class Target:
         return Route(arrays, shifts, widths, self.arrays["values"] if values else None)
 
     def layouts(self) -> list[memory.Layout]:
-        """Where the arrays lie, and what of them is written so far."""
+        """Return the layouts of the arrays, and what of them is written so far."""
         return [
             memory.Layout(region.address, 1 << REGION_SHIFT, memory.Role.PRODUCT, [(0, -(-region.bits // 8))])
             for region in self.regions
         ]
 
     def encoded(self, counts: Mapping[str, int]) -> Encoded:
-        """What has been written."""
+        """Return what has been written."""
         if COPIED in self.arrays:
             return self._copied(counts)
         fields = [Field(span.name, span.width, self._written(span.name)) for span in self.layout]

@@ -16,7 +16,7 @@ COUNTER_BYTES = 4  # a counter is a word on the chip
 
 
 class Lanes(Configuration):
-    """What each block takes in a cycle, and how long it takes."""
+    """Width of each block in a cycle, and its latency."""
 
     words: int = Field(ge=1, le=64)
     chunk: int = Field(ge=1, le=64)
@@ -63,7 +63,7 @@ class MintParameters(CompositionParameters):
 
     @property
     def counters(self) -> int:
-        """How many counters the scratchpad holds."""
+        """Return the number of counters in the scratchpad."""
         return self.scratchpad.size // COUNTER_BYTES
 
     @property

@@ -1,4 +1,4 @@
-"""What a conversion costs, in closed form: cycles and operations of its blocks from shape and nonzeros."""
+"""Costs of a conversion in closed form: cycles and operations of its blocks from shape and nonzeros."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Counters(Line):
         return []
 
     def arguments(self, block: str) -> tuple[object, ...]:
-        """What a block is made with, behind its name."""
+        """Return the arguments of a block, behind its name."""
         job, lanes = self.job, self.job.parameters.lanes
         window, ranges = job.window, job.ranges
         own: Mapping[str, tuple[object, ...]] = {

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What stands around counters in banks: who gives them keys, items and commands, and takes what they tell."""
+"""Blocks around counters in banks: those that send keys, items and commands, and those that read results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a converter is built for, and what follows from that for its blocks."""
+"""Job that a converter is built for, and the parameters of its blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Job", "run_of"]
 
 @dataclass(frozen=True)
 class Job:
-    """What a converter is built for.
+    """Job that a converter is built for.
 
     Args:
         parameters: of MINT.
@@ -37,7 +37,7 @@ class Job:
 
     @property
     def shifts(self) -> list[int]:
-        """Where each rank's coordinate lies in a word."""
+        """Return the shift of each rank's coordinate in a word."""
         return shifts_of(self.shape)
 
     @property
@@ -52,7 +52,7 @@ class Job:
 
     @property
     def key(self) -> tuple[int, int]:
-        """Where in a word the key lies: shift and bits."""
+        """Return the position of the key in a word: shift and bits."""
         return self.shifts[self.key_rank], index_bits(self.shape[self.key_rank])
 
     @property

@@ -144,7 +144,7 @@ class Line:
         return self.job.shape[-turn if kind_of(block) == "divide" else turn]
 
     def arguments(self, block: str) -> tuple[object, ...]:
-        """What a block is made with, behind its name."""
+        """Return the arguments of a block, behind its name."""
         job, kind, lanes = self.job, kind_of(block), self.lanes(block)
         constants = [constant for _block, constant in self.constants]
         if kind == "divide":

@@ -46,7 +46,7 @@ class Conversion(Problem):
 
     @property
     def tensor(self) -> SparseTensor:
-        """What is converted."""
+        """Return the tensor to convert."""
         operand: Any = self.operands["A"]
         return SparseTensor.from_matrix(operand.matrix)
 

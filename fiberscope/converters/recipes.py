@@ -38,7 +38,7 @@ class NoRecipeError(WorkloadError, ConflictError):
 
 @dataclass(frozen=True)
 class Edge:
-    """What a block gives to another: the results of one block, by its port, are what comes in at a port."""
+    """Edge between two blocks: the results of one block, by its port, enter at a port of the other."""
 
     block: str
     output: str
@@ -93,7 +93,7 @@ def family(name: str) -> str:
 
 
 def kind_of(block: str) -> str:
-    """What a block is: ``divide`` of ``divide_2``."""
+    """Return the kind of a block: ``divide`` of ``divide_2``."""
     return family(block).rstrip("_")
 
 

@@ -152,7 +152,7 @@ class BlockDivide(LaneStage):
 
     @property
     def divisions(self) -> int:
-        """Of the row and of the column."""
+        """Return the number of divisions, of the row and of the column."""
         return 2 * self.taken
 
     def __init__(self, name: str, lanes: int, block: int, across: int, shift: int) -> None:

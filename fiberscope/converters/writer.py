@@ -17,7 +17,7 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 
 
 class Region:  # C: final
-    """Where one or more arrays that are packed together lie in memory.
+    """Region of one or more arrays in memory that are packed together.
 
     Args:
         address: of its first byte.
@@ -65,7 +65,7 @@ class TargetArray:  # C: final
         self._items, self._space = larger.data, 2 * self._space
 
     def items(self) -> memoryview:  # C: cpdef
-        """What it holds."""
+        """Return the contents of the region."""
         return self._items[: self.count]
 
 

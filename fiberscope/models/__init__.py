@@ -1,1 +1,1 @@
-"""What is computed of a machine or a graph without its components, or composed from a description."""
+"""Models of machines and graphs without their components, or composed from a description."""

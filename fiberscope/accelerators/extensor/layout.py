@@ -1,4 +1,4 @@
-"""What ExTensor's parts say to one another, and the numbers of its tensors."""
+"""Protocols between ExTensor's parts, and the numbers of its tensors."""
 
 from fiberscope.sim.protocol import Protocol
 

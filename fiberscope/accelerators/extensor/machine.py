@@ -243,7 +243,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         }
 
     def layouts(self) -> Sequence[Layout]:
-        """What is moved lies in the order of use: of PO what is read, and what takes its place."""
+        """Return the layouts in the order of use: of PO what is read, and what replaces it."""
         moved = [count("bytes", stream) for stream in self.streams]
         moved[3] = moved[2]  # what is read of PO takes its place again
         moved[4] = self.product.nonzeros * self.parameters.format.output // 8

@@ -66,7 +66,7 @@ def held_within(  # C: cpdef
     blocks: Integers,  # C: blocks=long[::1]
     size: int,
 ) -> int:
-    """How many of the keys lie within some blocks of so many keys; all are increasing."""
+    """Count the keys within some blocks of so many keys; all are increasing."""
     count = place = 0
     for block in range(len(blocks)):
         first = blocks[block] * size

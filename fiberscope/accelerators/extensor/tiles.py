@@ -189,7 +189,7 @@ def published(a: CsrArray, b: CsrArray) -> tuple[Shape, str] | None:
 
 
 def tile_room(parameters: ExTensorConfiguration) -> TileRoom | None:
-    """What a tile of each operand may take, an equal part of the last-level buffer; None for published tiles.
+    """Return the space of each operand's tile, an equal part of the last-level buffer; None as published.
 
     A word is half an element, as in trees of compressed fibers, where an element takes two.
     """

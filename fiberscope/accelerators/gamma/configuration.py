@@ -78,7 +78,7 @@ class FiberCache(Configuration):
         return self
 
     def specification(self) -> FiberCacheSpecification:
-        """What a bank is built from."""
+        """Return the parameters that a bank is built from."""
         return FiberCacheSpecification(
             banks=self.banks,
             sets=self.sets,

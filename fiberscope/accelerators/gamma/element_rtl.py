@@ -53,7 +53,7 @@ DELAY = channel.LATENCY
 
 @dataclass(frozen=True)
 class ElementParameters(OfLines):
-    """What a processing element is made for, as its configuration has it; bytes, tokens and cycles.
+    """Parameters of a processing element, as its configuration has them; bytes, tokens and cycles.
 
     Args:
         place: of the element among all, by which its ports at the FiberCache's network are known.
@@ -366,7 +366,7 @@ class ElementStandIn(Adapter):
         return super().account(now, moved, blocked)
 
     def counters(self) -> dict[str, int]:
-        """What the machine counts of its units."""
+        """Return the counters of the units."""
         scaled, passed = (self.done[shown] for shown in SHOWN)
         merged = scaled + passed
         return {"multiply": scaled, "merged_elements": merged, "add": merged - self.sums}

@@ -1,4 +1,4 @@
-"""Where Gamma's tensors lie in memory, and what its parts say to one another.
+"""Layout of Gamma's tensors in memory, and the protocols between its parts.
 
 All are stored as compressed rows: a coordinate and a value for each nonzero, and a pointer for each row. An
 operand that has no zero may lie as values alone, row after row.

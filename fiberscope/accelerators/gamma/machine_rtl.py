@@ -90,7 +90,7 @@ def machine_of(kernel: SeatKernel) -> Gamma:
 
 
 def loads(kernel: SeatKernel) -> Iterator[Token]:
-    """What fills the module's memories."""
+    """Return the contents of the module's memories."""
     scheduler = kernel.seats["scheduler"]
     parameters = matching(machine_of(kernel), 0)
     return scheduler_rtl.loads(
@@ -128,7 +128,7 @@ def _lines(
 
 
 def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
-    """What a bench of the module has to know: what fills its memories, what it reads, and its product.
+    """Return the data of a bench of the module: the contents of its memories, its reads, and its product.
 
     Raises:
         ValueError: a value is none of the elements' type.
@@ -266,7 +266,7 @@ class GammaStandIn(ElementStandIn):
         return Adapter.account(self, now, moved, blocked)
 
     def counters(self) -> dict[str, int]:
-        """What the machine counts of all elements."""
+        """Return the counters of all elements."""
         totals = Counter[str]()
         for part in self.parts:
             totals.update(part.counts)

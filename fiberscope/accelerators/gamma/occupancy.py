@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""How much of the FiberCache partial fibers take, and whether one more has room beside them."""
+"""Occupancy of the FiberCache by partial fibers, and whether there is space for another one."""
 
 from __future__ import annotations
 

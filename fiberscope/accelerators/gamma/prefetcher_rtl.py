@@ -32,7 +32,7 @@ WINDOWS = (2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class PrefetcherParameters(OfLines):
-    """What a prefetcher is made for.
+    """Parameters of a prefetcher.
 
     Args:
         radix: fibers that a task may combine, 2 to 64.
@@ -63,17 +63,17 @@ class PrefetcherParameters(OfLines):
 
     @property
     def row_bits(self) -> int:
-        """Of a row's place among those of a line of pointers."""
+        """Return the bits of a row's place among those of a line of pointers."""
         return index_bits(self.line_bytes // POINTER_BYTES)
 
     @property
     def slot_bits(self) -> int:
-        """Of a slot of the window."""
+        """Return the bits of a slot of the window."""
         return index_bits(self.pointer_lines)
 
     @property
     def sent_bits(self) -> int:
-        """Of the count of a task's lines of row pointers: two an input, at the most."""
+        """Return the bits of the count of a task's lines of row pointers: at most two an input."""
         return (2 * self.radix).bit_length()
 
     @property

@@ -1,4 +1,4 @@
-"""What Gamma's software does with A before the machine runs: cut long rows, and put all into a good order."""
+"""Preprocessing of A by Gamma's software: long rows are cut, and all rows are reordered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lines say in the scheduler's twin: those of A as they come, those of Z's row pointers as they go."""
+"""Lines of the scheduler's twin: those of A as they arrive, those of Z's row pointers as they leave."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LinesOfA:
 
 
 class RowsOfZ:
-    """Where rows of Z end, each among the elements of Z that its processing element writes: its row pointer.
+    """Row pointers of Z: where rows end among the elements of Z that the processing element writes.
 
     A row without an element has 0. So of each processing element the rows are told apart by their ends alone.
 

@@ -1,4 +1,4 @@
-"""What fills the memories of the scheduler's twin for a product."""
+"""Contents of the memories of the scheduler's twin for a product."""
 
 from __future__ import annotations
 

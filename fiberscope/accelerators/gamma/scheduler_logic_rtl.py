@@ -1,4 +1,4 @@
-"""What the scheduler's twin does in a cycle: a line of A and completions, then a request, then a task."""
+"""Logic of the scheduler's twin in a cycle: a line of A and completions, then a request, then a task."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _ended(counts: Countdowns, asks: list[tuple[Signal, Signal]]) -> list[tuple[
 
 
 def design(parameters: SchedulerParameters, between: Streams) -> None:
-    """What a cycle's line and completions have done is known to its request and to its task."""
+    """Build the logic: the request and the task of a cycle follow its line and completions."""
     scheduler = _Scheduler(parameters, between)
     scheduler.request()
     scheduler.dispatch()

@@ -20,7 +20,7 @@ FINE = 4  # bits in which a size is told from others, from its highest on
 
 @dataclass(frozen=True)
 class SchedulerParameters(ValueParameters):
-    """What a scheduler is made for; its memories are as large as one product needs.
+    """Parameters of a scheduler; its memories are as large as one product needs.
 
     Args:
         elements: processing elements, 1 to 8.
@@ -74,7 +74,7 @@ class SchedulerParameters(ValueParameters):
 
     @property
     def row_bits(self) -> int:
-        """Of the number of a row among those of a line of Z's row pointers, where these are written."""
+        """Return the bits of a row's number among those of a line of Z's row pointers, if written."""
         return self.offset_bits - POINTER_BITS if self.line_bits else 0
 
     @property
@@ -126,34 +126,34 @@ class SchedulerParameters(ValueParameters):
 
     @property
     def share(self) -> tuple[int, int]:
-        """What part of a line an element is, a fraction; elements in whole lines are its denominator."""
+        """Return the share of a line that an element takes; the denominator counts those of whole lines."""
         common = math.gcd(self.element_bytes, 1 << self.offset_bits)
         return self.element_bytes // common, (1 << self.offset_bits) // common
 
     @property
     def granule_bits(self) -> int:
-        """Of the number of an element among those in whole lines."""
+        """Return the bits of the number of an element among those in whole lines."""
         return self.share[1].bit_length() - 1
 
     @property
     def unit_bits(self) -> int:
-        """Of the number of a place at which a partial fiber may begin."""
+        """Return the bits of the number of a place at which a partial fiber may begin."""
         return INDEX_BITS - self.granule_bits
 
     @property
     def length_bits(self) -> int:
-        """Of a fiber's length."""
+        """Return the bits of a fiber's length."""
         return self.columns.bit_length()
 
     @property
     def total_bits(self) -> int:
-        """Of the lines of all partial fibers."""
+        """Return the bits of the number of lines of all partial fibers."""
         share, of = self.share
         return (self.tasks * -(-self.columns * share // of)).bit_length()
 
     @property
     def sizes(self) -> int:
-        """How many sizes of space there are, as ``PartialStore`` has them."""
+        """Return the number of sizes of space, as in ``PartialStore``."""
         most = (self.columns - 1) >> self.granule_bits
         step = max(0, most.bit_length() - FINE)
         return (most >> step) + (step << FINE - 1) + 1

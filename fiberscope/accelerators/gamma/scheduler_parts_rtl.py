@@ -1,4 +1,4 @@
-"""What the scheduler's twin is made of: counts and queues that several change in a cycle, and a window."""
+"""Parts of the scheduler's twin: counts and queues with several changes in a cycle, and a window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Write = tuple[Signal, Signal, Signal]  # to a memory: enable, address, word
 
 
 class Completion(NamedTuple):
-    """What an element may announce in a cycle: whether it does, of which task, its word and its length."""
+    """Completion of an element in a cycle: whether there is one, of which task, its word and its length."""
 
     flag: Signal
     task: Signal

@@ -102,7 +102,7 @@ class SchedulerStandIn(Adapter):
         fill(self._backend, self.interface, {LOAD: loads(*values, **cast(Any, options))})
 
     def beside(self, stream: Stream, token: Token) -> dict[str, int]:
-        """How long a task's fiber is, of which only those of partial ones count."""
+        """Return the length of a task's fiber; only those of partial fibers count."""
         return {stream.wire(LENGTH): self._table.output_lengths[token.reference]}
 
     def observe(self, moved: Mapping[str, Any]) -> None:
@@ -138,7 +138,7 @@ class SchedulerStandIn(Adapter):
         return self.wait_any_input(completions) if self.status[LEFT] else self.idle()
 
     def counters(self) -> dict[str, int]:
-        """What is not seen at the ports."""
+        """Return the counters that are not visible at the ports."""
         held, lines = self.held_back_cycles, self.most_partial_lines
         return {"held_back_cycles": held, "most_partial_lines": lines}
 
@@ -187,7 +187,7 @@ def loads(
     line_bits: int = 0,
     **limits: int,
 ) -> Iterator[Token]:
-    """What fills the memories of a module with what the component would be made with, scales of some type."""
+    """Return the contents of a module's memories by the component's arguments, with scales of some type."""
     scheduler = matching(table, a, partials, occupancy, port, sizes=sizes, a_sizes=a_sizes, **limits)
     typed, stream = replace(scheduler, values=values, line_bits=line_bits), stream_of(a, table, a_sizes)
     rows, scale = _rows_per_line(sizes), None if line_bits else typed.value_field

@@ -72,7 +72,7 @@ class _Space:
 
 
 class Fibers:
-    """What is known of partial fibers, behind the completions of a cycle.
+    """State of partial fibers, behind the completions of a cycle.
 
     ``lines`` are those that they take of the FiberCache, as ``PartialOccupancy`` counts.
 

@@ -36,7 +36,7 @@ class Loads:
         self._valid, self._table = load.valid, load.fields["table"]
 
     def of(self, table: int) -> Write:
-        """What is written into one of them."""
+        """Return the write port of one of the tables."""
         return self._valid & (self._table == table), self._address, self._word
 
     def memory(self, name: str, table: int, entries: int, bits: int, reads: int = 1) -> Memory:

@@ -35,7 +35,7 @@ LINES_BITS = 16  # of the lines of a fiber that are not acknowledged
 
 @dataclass(frozen=True)
 class FiberWriterParameters(OfLines):
-    """What a writer is made for.
+    """Parameters of a writer.
 
     Args:
         line_bytes, element_bytes: a line has 2 elements at the least.
@@ -64,7 +64,7 @@ class FiberWriterParameters(OfLines):
 
     @property
     def page_lines_bits(self) -> int:
-        """Of a line's place in its page; at least one."""
+        """Return the bits of a line's place in its page; at least one."""
         return index_bits(self.page_bytes // self.line_bytes)
 
 

@@ -1,4 +1,4 @@
-"""What fits on the chip: into how many slices a graph is cut, and how coarse its edge-id table is."""
+"""Capacity of the chip: the number of slices of a graph, and the granularity of its edge-id table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 1 << 16  # slices, and vertices of an entry
 
 @dataclass(frozen=True)
 class Fit:
-    """How a graph is made to fit the eDRAM.
+    """Fit of a graph into the eDRAM.
 
     Args:
         slices: ranges of destinations.

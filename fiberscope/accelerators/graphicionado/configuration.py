@@ -59,7 +59,7 @@ class Compute(Configuration):
 
 
 class Atomic(Configuration):
-    """What an update does whose destination is in flight."""
+    """Behaviour of an update whose destination is in flight."""
 
     mode: Literal["auto", "stall", "forward"]
 
@@ -124,7 +124,7 @@ class GraphicionadoConfiguration(CompositionParameters):
 
     @builtins.property
     def start(self) -> str:
-        """Where it is found where a vertex's edges begin."""
+        """Return where the begin of a vertex's edges is found."""
         own = {"csr_like": "memory", "graphdyns": "frontier"}
         return own.get(self.design, "edram") if self.edge.start == "auto" else self.edge.start
 

@@ -20,7 +20,7 @@ BEGIN, PROCESS, APPLYING, DONE = range(len(PHASES))
 
 @dataclass(frozen=True)
 class Schedule:
-    """What is run.
+    """Schedule of a run.
 
     Args:
         bounds: by slice and stream, the first vertex whose property it has; and those behind the last.

@@ -1,4 +1,4 @@
-"""How a graph is dealt out to streams and slices, and where its arrays lie in memory.
+"""Distribution of a graph over streams and slices, and the layout of its arrays in memory.
 
 Vertex v belongs to stream v mod ``streams``, where its number is v div ``streams``; edges belong to the
 stream of their source, properties and temporary properties to that of the vertex they are of. A slice has the
@@ -61,7 +61,7 @@ class Dealt:
 
 
 def deal(graph: CsrArray, task: GraphTask, stream: int, streams: int, bounds: Integers) -> Dealt:
-    """What a stream has of a graph; slice k has the destinations from ``bounds[k]`` to ``bounds[k + 1]``."""
+    """Return the part of a stream; slice k has the destinations from ``bounds[k]`` to ``bounds[k + 1]``."""
     vertices = np.arange(stream, graph.shape[0], streams)
     degrees = np.diff(graph.indptr)[vertices]
     behind = np.cumsum(degrees)

@@ -287,7 +287,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return (pair + START_BYTES) * done["activations"] + edge * done["edges"] + applied + listed
 
     def iterations(self) -> Sequence[Iteration]:
-        """What was done in each iteration that has ended."""
+        """Return the activity of each iteration that has ended."""
         return self.control.records
 
     def progress(self) -> tuple[int, int]:
@@ -297,7 +297,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         return done, max(done, rounds * self.edge_count)
 
     def chosen(self) -> tuple[str, ...]:
-        """Where edges begin, and how the graph is cut."""
+        """Return where edges begin, and the cut of the graph."""
         fit = self.fit
         if (fit.slices, fit.coarsen) == (1, 1):
             return ()

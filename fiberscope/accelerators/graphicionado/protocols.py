@@ -1,4 +1,4 @@
-"""What the tokens between Graphicionado's own components mean."""
+"""Protocols of the tokens between Graphicionado's own components."""
 
 from fiberscope.sim.protocol import Protocol
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What a stream's memories hold: its vertices, its edges, and who is active."""
+"""Memories of a stream: its vertices, its edges, and the active vertices."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ EDGES_SENT = 2  # by a reader, that the edge pipe has not looked at
 
 @dataclass(frozen=True)
 class Common:
-    """What all streams of a machine share.
+    """State that all streams of a machine share.
 
     Args:
         machine: that they are added to.

@@ -105,7 +105,7 @@ class Nodes(Configuration):
 
 @dataclass(frozen=True)
 class MultiplierSpecification:
-    """What a processing element of the multiply phase is built as.
+    """Specification of a processing element of the multiply phase.
 
     Args:
         block_bytes: of a load and of a store.
@@ -128,7 +128,7 @@ class MultiplierSpecification:
 
 @dataclass(frozen=True)
 class MergerSpecification:
-    """What a processing element of the merge phase is built as.
+    """Specification of a processing element of the merge phase.
 
     Args:
         block_bytes: of a load through the private cache, and of a store.

@@ -1,4 +1,4 @@
-"""What OuterSPACE's parts say to one another, and where its tensors lie in memory."""
+"""Protocols between OuterSPACE's parts, and the layout of its tensors in memory."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SPILLED_HEADS = (T << TENSOR_SHIFT) + (3 << REGION)
 
 @dataclass(frozen=True)
 class OperandLayout:
-    """Where the arrays of an operand begin, one behind the other.
+    """Layout of the arrays of an operand, one behind the other.
 
     Args:
         index_bytes: of a pointer and of a coordinate; 0 of an operand that lies as values alone.
@@ -113,7 +113,7 @@ def operand_layouts(operands: Sequence[OperandLayout], matrices: Sequence[Compre
 
 
 def own_regions(number: int) -> tuple[int, int]:
-    """Where what a merging element writes of Z begins, and where its spilled heads."""
+    """Return where a merging element's region of Z begins, and where its spilled heads."""
     return (Z << TENSOR_SHIFT) + (number << OWN_REGION), SPILLED_HEADS + (number << SPILL_REGION)
 
 

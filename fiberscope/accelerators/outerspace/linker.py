@@ -21,7 +21,7 @@ IN_AREA, TO_SPILL, SPILLING = range(3)
 
 @dataclass(frozen=True)
 class Space:
-    """How the memory of T is given out.
+    """Allocation of the memory of T.
 
     Args:
         base: address of the first area, and of the pointer to the spill area, which has a block of its own.

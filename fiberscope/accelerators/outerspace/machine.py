@@ -377,7 +377,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         )
 
     def explained(self) -> str:
-        """How long the phases were, and what a merging element waited for."""
+        """Describe the length of the phases, and the waits of a merging element."""
         until, since, done = (
             count(name, self.control) for name in ("multiplied_at", "reconfigured_at", "merged_at")
         )

@@ -24,13 +24,13 @@ class FlexDpes(Configuration):
 
 
 class Slices(Configuration):
-    """How the shared rank K is cut."""
+    """Cut of the shared rank K."""
 
     k: int = Field(ge=1, le=LEAVES[1])
 
 
 class Packing(Configuration):
-    """What goes into a fold."""
+    """Contents of a fold."""
 
     by: Literal["nonzeros", "rows"]
     slices: Literal["many", "one"]

@@ -283,7 +283,7 @@ class Sigma(Composition[SigmaConfiguration]):
         }
 
     def layouts(self) -> Sequence[Layout]:
-        """What is moved lies in the order of use: of Z sums that come back, and what is written."""
+        """Return the layouts in the order of use: of Z the sums that come back, and what is written."""
         moved = [count("bytes", stream) for *_place, stream in self.streams]
         if any(moved):  # every sum is written in the end, and before that each time that it is to come back
             moved[3] = moved[2] + self.plan.rows * self.plan.columns * self.parameters.value.sum_bytes
@@ -304,7 +304,7 @@ class Sigma(Composition[SigmaConfiguration]):
         return packed + self.plan.rows * self.plan.columns * value.sum_bytes
 
     def explained(self) -> str:
-        """Where the distributor's cycles went, and how many of the multipliers worked."""
+        """Describe the cycles of the distributor, and how many of the multipliers worked."""
         parameters, distributor = self.parameters, self.distributor
         cycles = max(1, self.kernel.length(self.kernel.clocks[0]))
         parts = {

@@ -1,4 +1,4 @@
-"""How the stationary operand is cut: into slices of K, these into chunks that lie in the multipliers at once.
+"""Packing of the stationary operand: slices of K, cut into chunks that are in the multipliers at once.
 
 The nonzeros that are left of the stationary operand are numbered slice by slice, in a slice by row, then k.
 Nonzero p lies in multiplier p modulo all multipliers: the machine is a ring that is filled round after round,
@@ -99,7 +99,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Chunk:
-    """What is streamed together: parts of slices, in the multipliers from ``position`` of the ring on."""
+    """Parts of slices that are streamed together, in the multipliers from ``position`` of the ring on."""
 
     parts: tuple[Part, ...]
     position: int
@@ -123,7 +123,7 @@ class Chunk:
 
     @cached_property
     def neuron_starts(self) -> npt.NDArray[np.bool_]:
-        """Where virtual neurons begin: at a row, a slice, or a Flex-DPE."""
+        """Return where virtual neurons begin: at a row, a slice, or a Flex-DPE."""
         starts = np.zeros(self.length, dtype=bool)
         place = 0
         for part in self.parts:
@@ -164,7 +164,7 @@ class Chunk:
         return len(np.unique(np.concatenate([part.distinct_rows for part in self.parts])))
 
     def segments(self, first: int, last: int) -> Iterator[tuple[int, int, Part]]:
-        """What of its nonzeros ``first`` to ``last`` - 1 lies in each slice: begin and end, and that part."""
+        """Split its nonzeros ``first`` to ``last`` - 1 by slice: begin and end, and that part."""
         begin = 0
         for part in self.parts:
             end = begin + part.last - part.first

@@ -1,4 +1,4 @@
-"""What is to be done, pass by pass: the tables that the controller makes and the other parts follow."""
+"""Plan of a run, pass by pass: the tables that the controller makes and the other parts follow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_BITS = 32  # of a word of a bitmap
 
 @dataclass(frozen=True)
 class Table:
-    """What the controller knows of a chunk.
+    """Table of the controller for a chunk.
 
     Attributes: ``lines`` are to be loaded, behind a flush if ``flush``; ``bits`` of the bitmaps are scanned
     for it. A column takes ``sending`` cycles at the input and ``serving`` at the accumulators, and the next
@@ -67,7 +67,7 @@ class Pass:
 
     @property
     def columns(self) -> int:
-        """How many there are."""
+        """Return the number of columns."""
         return self.last - self.first
 
 
@@ -147,7 +147,7 @@ class Plan:
         return pass_
 
     def following(self) -> Pass | None:
-        """What ``take`` gives next, None at the end."""
+        """Return what ``take`` gives next, None at the end."""
         return self._next
 
     def share(self, table: Table, dpe: int) -> Share:

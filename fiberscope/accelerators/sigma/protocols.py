@@ -1,4 +1,4 @@
-"""What the parts of SIGMA say to one another."""
+"""Protocols between the parts of SIGMA."""
 
 from fiberscope.sim.protocol import Protocol
 

@@ -1,4 +1,4 @@
-"""What one Flex-DPE has of a chunk, and the arithmetic on it."""
+"""Share of a Flex-DPE in a chunk, and its arithmetic."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Share:
         return router.route(wanted.tolist())
 
     def words(self, column: int) -> list[float]:
-        """What is sent of a column: its elements, or one a multiplier where no network brings them."""
+        """Return the words that are sent of a column: its elements, or one a multiplier without a network."""
         if self.sources is not None:
             return self.segments[0][1].slice.dense[:, column].tolist()  # type: ignore[no-any-return]
         words = np.zeros(len(self.ids))

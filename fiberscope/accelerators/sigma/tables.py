@@ -23,7 +23,7 @@ __all__ = ["Tables"]
 
 @dataclass
 class Found:
-    """What units found of a slice: of each nonzero that is left row, coordinate and place of its value.
+    """Lookups of a slice: of each remaining nonzero the row, coordinate and place of its value.
 
     ``before`` is how many nonzeros of other slices lie before it.
     """

@@ -1,4 +1,4 @@
-"""What crosses the bus in a cycle: elements of A in its format, and the ids that they have in common.
+"""Beats of the bus in a cycle: elements of A in its format, and their common ids.
 
 A word is a value or an id. Source: MINT (IPDPS 2021), Section IV-B and Figure 6.
 """
@@ -45,7 +45,7 @@ def capacity(acf: str, words: int) -> int:
 
 
 def count_beats(acf: str, a: CsrArray, words: int) -> int:
-    """How many beats bring a matrix.
+    """Count the beats that transfer a matrix.
 
     Args:
         acf: its format.

@@ -143,7 +143,7 @@ class WeightStationary:
         return count("passes", self.bus), len(self.passes)
 
     def explained(self) -> str:
-        """How full the bus was."""
+        """Describe the occupancy of the bus."""
         cycles = max(1, self.kernel.length(self.kernel.clocks[0]))
         streamed, loading = (count(name, self.bus) for name in ("streamed", "loading"))
         return f"The bus brought A in {streamed / cycles:.0%} of the cycles and B in {loading / cycles:.0%}."

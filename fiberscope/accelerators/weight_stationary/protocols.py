@@ -1,4 +1,4 @@
-"""What the parts of the array say to one another."""
+"""Protocols between the parts of the array."""
 
 from fiberscope.sim.protocol import Protocol
 

@@ -1,4 +1,4 @@
-"""What computing takes on the weight-stationary array, in expectation: cycles and energy by the two formats.
+"""Expected cycles and energy of the weight-stationary array, by the two formats.
 
 Each PE holds a column of B, or what its buffer has room for; A goes by on a bus to all of them, once for each
 group of columns and, slice by slice of the rank summed over, for all that did not fit. Source: the paper's
@@ -26,7 +26,7 @@ BY_ROWS = ("csr", "csf")  # formats in which a beat has one row, or fiber, and i
 
 @dataclass(frozen=True)
 class Compute:
-    """What computing takes.
+    """Costs of computing.
 
     Args:
         cycles: of it.

@@ -46,7 +46,7 @@ class Runs(Configuration):
 
 
 class Host(Configuration):
-    """What converts in software."""
+    """Host that converts in software."""
 
     bandwidth: BytesPerSecond = Field(gt=0)
     watts: float = Field(ge=0)
@@ -54,7 +54,7 @@ class Host(Configuration):
 
 
 class Energies(Configuration):
-    """Of one action each, pJ."""
+    """Energies of one action each, pJ."""
 
     dram: float = Field(ge=0)
     sram: float = Field(ge=0)

@@ -44,7 +44,7 @@ class Row(_Data):
 
     @property
     def statistics(self) -> Statistics:
-        """What is known of it."""
+        """Return the statistics of the operand."""
         return Statistics(self.name, self.shape, self.nonzeros)
 
     @property

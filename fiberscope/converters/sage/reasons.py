@@ -28,7 +28,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """What one of the formats is worth.
+    """Worth of one of the formats.
 
     Args:
         what: of which operand, and for what.

@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a choice costs: cycles, and energy in pJ.
+    """Predicted costs of a choice: cycles, and energy in pJ.
 
     Args:
         choice: of formats.

@@ -1,4 +1,4 @@
-"""What SAGE knows of an operand: shape and nonzeros, counted or expected, and so its size in every format."""
+"""Statistics of an operand for SAGE: shape and nonzeros, counted or expected, and its size by format."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Statistics:
 
     @property
     def places(self) -> int:
-        """How many values it has, zeros included."""
+        """Return the number of values, zeros included."""
         return math.prod(self.shape)
 
     @property
@@ -57,7 +57,7 @@ class Statistics:
         return self.nonzeros / self.places
 
     def counts(self, form: Format) -> dict[str, float]:
-        """What the layout of a format depends on."""
+        """Return the counts on which the layout of a format depends."""
         if self.tensor is not None:
             return dict(form.counts(self.tensor))
         return {**form.expected_counts(self.shape, self.density), "nonzeros": self.nonzeros}

@@ -49,7 +49,7 @@ class System(_Data):
     published: Published | None = None
 
     def choices(self) -> Iterator[Choice] | None:
-        """What it may choose from; None for everything."""
+        """Return the choices of the system; None for all."""
         if not self.allowed:
             return None
         return (choice for each in self.allowed for choice in _choices(each))

@@ -1,4 +1,4 @@
-"""What is done in the end: accesses and computes, and those that are gated or skipped.
+"""Actions in the end: accesses and computes, and those that are gated or skipped.
 
 Counts are words, or units of metadata, a instance, by mapping.
 """
@@ -55,7 +55,7 @@ class FormatAccess:
         return FormatAccess(*(replace(access) for access in (self.metadata, self.payload)))
 
     def lose_share(self, share: Numbers, skipping: Numbers, ranks: int) -> None:
-        """Of the innermost ranks a share is not done."""
+        """Leave out a share of the innermost ranks."""
         for access in (self.metadata, self.payload):
             removed = np.floor(access.actual * share[:, None])
             removed[:, ranks:] = 0.0
@@ -98,7 +98,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Computes:
-    """Of all units together; ``absent`` are those of which no operand is there."""
+    """Computes of all units together; ``absent`` are those without an operand."""
 
     actual: Numbers
     gated: Numbers

@@ -23,7 +23,7 @@ __all__ = ["analyze", "analyzed", "check", "evaluated", "roots_of"]
 
 
 def analyze(*paths: str | Path, settings: Mapping[str, object] | None = None, exact: bool = False) -> Report:
-    """What a mapping of a problem on a machine costs, by statistics and without running it.
+    """Estimate the cost of a mapping of a problem on a machine, by statistics and without running it.
 
     Args:
         paths: YAML files with the sections ``architecture``, ``problem`` and ``mapping``, and ``ERT`` and
@@ -60,7 +60,7 @@ def analyzed(
 
 
 def roots_of(paths: Sequence[str | Path]) -> Roots:
-    """Where the sources of an analysis begin: of the model, and its files, or the machine and its own.
+    """Return the roots of an analysis' sources: of the model, and its files, or the machine and its own.
 
     Raises:
         ConfigurationError, InputError: there are no such files.

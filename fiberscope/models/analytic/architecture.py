@@ -63,7 +63,7 @@ class Level:
 
     @property
     def instances(self) -> int:
-        """How many there are."""
+        """Return the number of instances."""
         return self.mesh[0] * self.mesh[1]
 
     @property
@@ -85,7 +85,7 @@ class Compute:
 
     @property
     def instances(self) -> int:
-        """How many there are."""
+        """Return the number of instances."""
         return self.mesh[0] * self.mesh[1]
 
 

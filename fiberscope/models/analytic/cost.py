@@ -106,7 +106,7 @@ class LevelCost:
 
     @property
     def total_pj(self) -> Numbers:
-        """Of all instances and tensors."""
+        """Return the energy of all instances and tensors."""
         parts = [energy * self.instances[tensor] for tensor, energy in self.energy_pj.items()]
         return np.asarray(sum(parts, start=self.leak_pj))
 

@@ -38,7 +38,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many tiles have which occupancy; the occupancies increase."""
+    """Number of tiles by occupancy; the occupancies increase."""
 
     occupancies: Counts
     tiles: Counts
@@ -55,7 +55,7 @@ class Histogram:
 
     @property
     def shares(self) -> Numbers:
-        """Of tiles, by occupancy."""
+        """Return the shares of tiles, by occupancy."""
         return np.asarray(self.tiles / self.tiles.sum())
 
 
@@ -65,7 +65,7 @@ def _cut(extents: Counts | Extents, tile: Extents) -> Counts:
 
 
 class Counted(Density):
-    """What all counted densities share: histograms, of all tiles and of those inside certain parents."""
+    """Base of counted densities: histograms, of all tiles and of those inside certain parents."""
 
     def __init__(self, shape: Sequence[int], nonzeros: int) -> None:
         super().__init__(shape, nonzeros / max(prod(shape), 1))
@@ -89,7 +89,7 @@ class Counted(Density):
         return self._families[shapes]
 
     def histogram(self, tile: Tile) -> Histogram:
-        """Of all tiles of a shape."""
+        """Return the histogram of all tiles of a shape."""
         return self.families(self.shape, tile).histogram(self.nonzeros)
 
     def expected(self, tile: Tile) -> Numbers:
@@ -159,15 +159,15 @@ class Families:
         self._empty_parent = int(np.prod(_cut(np.minimum(parent, shape), tile)))
 
     def tiles(self, occupancy: Counts) -> Counts:
-        """How many tiles the parents with an occupancy are cut into, empty ones among them."""
+        """Count the tiles that the parents with an occupancy are cut into, empty ones among them."""
         return self._sum(self._by_parent, self._tiles, occupancy)
 
     def occupied(self, occupancy: Counts) -> Counts:
-        """How many of these have a nonzero."""
+        """Count those of these tiles that have a nonzero."""
         return self._sum(self._parent, np.ones_like(self._parent), occupancy)
 
     def nonzeros(self, occupancy: Counts) -> Counts:
-        """How many nonzeros they have."""
+        """Count the nonzeros of these tiles."""
         return self._sum(self._by_parent, self._by_parent, occupancy)
 
     def histogram(self, occupancy: int) -> Histogram:

@@ -1,4 +1,4 @@
-"""What is known of where a tensor's nonzeros lie: how many of them a tile holds, and how often it holds none.
+"""Densities of tensors: the nonzeros in a tile, and the probability that it holds none.
 
 Source: Sparseloop (MICRO 2022), Section 5.3.2, "statistical density models".
 """
@@ -40,7 +40,7 @@ _FEW = 32  # tiles that are asked of as they are: finding out which are alike wo
 
 
 def elements_of(tile: Tile) -> Counts:
-    """How many elements a tile has."""
+    """Return the number of elements of a tile."""
     elements = np.ones((), np.int64)
     for extent in tile:
         elements = elements * np.asarray(extent, np.int64)
@@ -48,7 +48,7 @@ def elements_of(tile: Tile) -> Counts:
 
 
 def tiles_of(parent: Tile, tile: Tile) -> Counts:
-    """How many tiles a parent is cut into, those at its far edges counted whole."""
+    """Return the number of tiles that a parent is cut into, those at its far edges counted whole."""
     pairs = (
         (np.asarray(parents, np.int64), np.asarray(other, np.int64))
         for parents, other in zip(parent, tile, strict=True)
@@ -118,7 +118,7 @@ class Density(ABC):
 
     @abstractmethod
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
-        """How many tiles of those that a parent tile is cut into have nonzeros, at most."""
+        """Return the largest number of tiles with nonzeros among those that a parent tile is cut into."""
 
     @abstractmethod
     def distribution(self, tile: Sequence[int]) -> tuple[Counts, Numbers]:

@@ -29,7 +29,7 @@ __all__ = ["Design", "Evaluated", "evaluate_many"]
 
 @dataclass(frozen=True)
 class Design:
-    """What mappings have in common: the machine, the problem, what is done about zeros, and energies."""
+    """Design that mappings share: the machine, the problem, its sparse optimizations, and energies."""
 
     architecture: Architecture
     problem: Problem
@@ -83,12 +83,12 @@ class Evaluated:
 
     @property
     def cycles(self) -> Numbers:
-        """Of the whole problem."""
+        """Return the cycles of the whole problem."""
         return self.cost.cycles
 
     @property
     def energy_pj(self) -> Numbers:
-        """Of the whole problem."""
+        """Return the energy of the whole problem."""
         return self.cost.energy_pj
 
     @property

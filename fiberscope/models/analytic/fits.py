@@ -52,7 +52,7 @@ Reason = NDArray[np.int64]
 def misfits(
     problem: Problem, architecture: Architecture, features: SparseFeatures, traffic: Traffic
 ) -> list[tuple[str, NDArray[np.bool_]]]:
-    """What does not fit, in words, and in which mappings."""
+    """Describe what does not fit, and in which mappings."""
     needs = []
     for level, tensor in traffic.dense:
         child = traffic.child(level, tensor)
@@ -136,12 +136,12 @@ class Fault:
     place: tuple[int, int] | None = None
 
     def __str__(self) -> str:
-        """What, and where."""
+        """Describe the fault and its place."""
         return f"{self.at}: {REASONS[self.reason]}" if self.at else REASONS[self.reason]
 
 
 def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
-    """Of each mapping the first of the faults that it has, counted from 1; 0: none."""
+    """Return the first fault of each mapping, counted from 1; 0 means none."""
     numbers = np.zeros(count, np.int64)
     for number, fault in enumerate(faults, start=1):
         numbers = np.where((numbers == 0) & fault.mappings, number, numbers)
@@ -149,7 +149,7 @@ def first_faults(count: int, faults: Sequence[Fault]) -> Reason:
 
 
 def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings) -> list[Fault]:
-    """What can be told of the loops alone."""
+    """Find the faults that follow from the loops alone."""
     covered = (mappings.temporal * mappings.spatial).prod(axis=1)
     faults = [Fault(_LOOPS, "", (covered != np.array(problem.bounds)).any(axis=1))]
     on_y = np.zeros(mappings.spatial.shape, np.bool_) if mappings.on_y is None else mappings.on_y
@@ -168,7 +168,7 @@ def mesh_faults(problem: Problem, architecture: Architecture, mappings: Mappings
 def tile_faults(
     problem: Problem, architecture: Architecture, features: SparseFeatures, mappings: Mappings
 ) -> list[Fault]:
-    """What can be told of tiles that are kept whole, before any nonzeros are looked at."""
+    """Find the faults of tiles that are kept whole, before any nonzeros are evaluated."""
     nest = Nest(mappings)
     faults = []
     for number, level in enumerate(architecture.levels):
@@ -189,7 +189,7 @@ def room_faults(
     traffic: Traffic,
     stored: Mapping[tuple[int, int], Stored],
 ) -> list[Fault]:
-    """What can be told of what is stored."""
+    """Find the faults of stored tiles."""
     misfit = misfits(problem, architecture, features, traffic)
     faults = [Fault(_FORMATS, words, where) for words, where in misfit]
     faults += [

@@ -1,4 +1,4 @@
-"""How tensors are stored: the share of a tile that is there, and the units of metadata that tell which."""
+"""Formats of tensors: the stored share of a tile, and the units of metadata."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class Representation:
         self._ranks = RankAssignment(problem, traffic, features)
 
     def stored(self, level: int, tensor: int) -> Stored:
-        """What is stored of a tensor at a level that keeps it."""
+        """Return the stored part of a tensor at a level that keeps it."""
         problem, density = self._problem, self._problem.densities[tensor]
         extents = problem.extents(tensor, self._traffic.nest.tile(level))
         dense = self._traffic.dense[level, tensor]

@@ -39,7 +39,7 @@ _DESIGNS = Path(__file__).parent / "designs"
 
 @dataclass(frozen=True)
 class Case:
-    """What files describe: a design, the mapping if they have one, and what is to be told about them."""
+    """Contents of input files: a design, the mapping if they have one, and notes about them."""
 
     name: str
     design: Design

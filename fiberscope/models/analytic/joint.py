@@ -1,4 +1,4 @@
-"""What two tensors have in common: how often the tiles that are co-iterated both hold nonzeros.
+"""Joint statistics of two tensors: how often co-iterated tiles both hold nonzeros.
 
 The product of the two shares takes the tensors to be independent, which a graph multiplied by itself is not.
 """
@@ -30,7 +30,7 @@ class Operand:
 
 
 def pairs_nonempty(left: Operand, other: Operand) -> tuple[int, int]:
-    """How many pairs of tiles at one place in the shared ranks both hold nonzeros, and how many there are.
+    """Count the pairs of tiles at one place in the shared ranks that both hold nonzeros, and all pairs.
 
     With tiles of one element the first number is that of the effectual products.
 

@@ -1,4 +1,4 @@
-"""What lanes that are packed with nonzeros lose: the last row of lanes of a tile is seldom full.
+"""Loss of lanes that are packed with nonzeros: the last row of lanes of a tile is seldom full.
 
 A tensor under a bitmask packs the k nonzeros of a tile of n elements on P lanes, which takes ceil(k / P)
 steps where a dense tile takes n / P. Source: Sparseloop (MICRO 2022), Section VI, on the dual-side sparse

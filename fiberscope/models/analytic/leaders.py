@@ -1,4 +1,4 @@
-"""How often reads are left out: the chance that the leader's tile is empty, by where the loops are.
+"""Probability that reads are left out because the leader's tile is empty, by the positions of loops.
 
 Source: Sparseloop (MICRO 2022), Section 5.3.4 and Figure 10. A read of the follower may be left out when the
 part of the leader that it would meet, until the follower's next read, is empty.
@@ -76,7 +76,7 @@ class Leaders:
         self._bounds = np.array(problem.bounds)
 
     def omission(self, level: int, condition: Condition) -> Omission:
-        """What a condition at a level leaves out, at the level that the follower comes from."""
+        """Return what a condition at a level leaves out, at the level that the follower comes from."""
         target = condition.target
         owner = max(at for at in self._traffic.chains[target] if at <= level)
         tiles = [self._met(owner, target, leader) for leader in condition.leaders]

@@ -46,7 +46,7 @@ class Mappings:
     reads_first: Truth | None = None
 
     def __len__(self) -> int:
-        """How many mappings there are."""
+        """Return the number of mappings."""
         return len(self.temporal)
 
     def only(self, rows: Whole | range) -> Mappings:
@@ -95,7 +95,7 @@ class Nest:
         self.box = np.cumprod(steps, axis=1)
 
     def end(self, level: int) -> int:
-        """How many slots are at or inside a level."""
+        """Return the number of slots at or inside a level."""
         return (self.levels - level) * 2 * self.dimensions
 
     def tile(self, level: int) -> Whole:

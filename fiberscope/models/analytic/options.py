@@ -1,4 +1,4 @@
-"""How the analytical model counts: settings that belong to the model and not to the machine."""
+"""Options of the analytical model: settings that belong to the model and not to the machine."""
 
 from __future__ import annotations
 

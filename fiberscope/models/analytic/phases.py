@@ -47,7 +47,7 @@ class _File(Section):
 
 @dataclass(frozen=True)
 class Phases:
-    """What a file says of a run.
+    """Phases of a run, from a file.
 
     Args:
         cases: of its nests by phase, each with its mappings, of which the first counts that can be had; none

@@ -1,4 +1,4 @@
-"""What is computed: the dimensions of a loop nest, and which of them each tensor is indexed with.
+"""Problem: the dimensions of a loop nest, and those that index each tensor.
 
 Source: Timeloop's problem shapes (Parashar et al., ISPASS 2019, Section IV).
 """
@@ -58,7 +58,7 @@ class Problem:
 
     @cached_property
     def coefficients(self) -> list[Whole]:
-        """What a step of each dimension moves each rank by, of each tensor: ranks x dimensions."""
+        """Return the step in each rank for a step of each dimension, of each tensor: ranks x dimensions."""
         tables = []
         for tensor in self.tensors:
             table = np.zeros(
@@ -95,5 +95,5 @@ class Problem:
         return list(np.moveaxis((box - 1) @ table.T + 1, -1, 0))
 
     def size(self, tensor: int, box: Whole) -> Whole:
-        """How many elements the tile of a box has."""
+        """Return the number of elements in the tile of a box."""
         return np.asarray(((box - 1) @ self.coefficients[tensor].T + 1).prod(axis=-1))

@@ -23,7 +23,7 @@ __all__ = ["read_features"]
 def read_features(
     optimizations: Sequence[Given], architecture: Architecture, problem: Problem
 ) -> SparseFeatures:
-    """What a design does about zeros.
+    """Read the sparse optimizations of a design.
 
     Raises:
         ConfigurationError: it names a level or a tensor that there is not, or what cannot be done.

@@ -203,7 +203,7 @@ def _summary(
 
 
 def computes_name(evaluated: Evaluated) -> str:
-    """What the compute unit is called."""
+    """Return the name of the compute unit."""
     return evaluated.design.architecture.compute.name
 
 
@@ -277,7 +277,7 @@ def _traffic(
 
 
 def tiles_in_words(evaluated: Evaluated) -> list[str]:
-    """Of each level its tiles: elements, and in brackets the mean of those that are not zero."""
+    """Describe the tiles of each level: elements, and in brackets the mean of those that are not zero."""
     design, lines = evaluated.design, []
     for number in range(len(design.architecture.levels)):
         said = []
@@ -300,7 +300,7 @@ def limits(evaluated: Evaluated) -> dict[str, float]:
 
 
 def bottleneck(evaluated: Evaluated) -> str:
-    """What sets the cycles, what the next slowest would allow, and which bandwidths were not given."""
+    """Describe the limit of the cycles, the next slowest limit, and the bandwidths that are missing."""
     levels, own = evaluated.design.architecture.levels, limits(evaluated)
     first, second, *_rest = own
     if own[first] <= 0:

@@ -60,7 +60,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Condition:
-    """What is left out when: reads of ``target`` where the tile of one of the ``leaders`` is empty."""
+    """Condition of an omission: reads of ``target`` where the tile of one of the ``leaders`` is empty."""
 
     target: int
     leaders: tuple[int, ...]

@@ -35,7 +35,7 @@ _ALIKE = 0.85  # of names that are probably the same name, one of them misspelt
 
 @dataclass(frozen=True)
 class Place:
-    """Where a section is from, for complaints about what is in it."""
+    """Place of a section in its file, for messages about its contents."""
 
     document: Document
     path: tuple[str | int, ...]

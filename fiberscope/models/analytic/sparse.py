@@ -31,7 +31,7 @@ PRESENT, ZERO, ABSENT = range(3)
 
 @dataclass(frozen=True)
 class Saved:
-    """What is left out at a place: the share of the reads, and where it is skipped (1) or gated (0).
+    """Omission at a place: the share of the reads, and whether it is skipped (1) or gated (0).
 
     ``leaders`` are the tensors whose empty tiles allow it; ``of_all`` is as of an ``Omission``.
     """

@@ -85,7 +85,7 @@ class Nest:
         return prod(loop.bound for loop in self.loops if loop.dimension == dimension)
 
     def bounds_in_words(self) -> str:
-        """Of each dimension."""
+        """Describe the bounds of each dimension."""
         return ", ".join(f"{name}={self.bound(name):,}" for name in self.dimensions)
 
     def inside(self, level: int) -> Sequence[Loop]:
@@ -106,7 +106,7 @@ class Nest:
         )
 
     def format(self, name: str) -> Format:
-        """How a tensor is stored, in memory and so in all levels."""
+        """Return the format of a tensor in memory, which holds for all levels."""
         bound = next(binding for binding in self.einsum.bindings.storage if binding.tensor == name)
         return self.specification.tensors[name].formats[bound.format]
 

@@ -24,7 +24,7 @@ MODELS = {"hypergeometric": Uniform, "fixed_structured": FixedStructured}
 
 @dataclass(frozen=True)
 class Point:
-    """What a mapping costs at a density; without cycles where it cannot be had, as ``fault`` says."""
+    """Cost of a mapping at a density; without cycles if it is invalid, as ``fault`` says."""
 
     density: float
     cycles: int | None

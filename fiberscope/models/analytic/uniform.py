@@ -49,7 +49,7 @@ class Uniform(Density):
         return probability_none(self.elements, self.nonzeros, drawn)
 
     def minimum(self, tile: Tile) -> Counts:
-        """What does not fit outside."""
+        """Return the least occupancy: the nonzeros that do not fit outside."""
         return np.asarray(np.maximum(0, elements_of(tile) + self.nonzeros - self.elements))
 
     def maximum(self, tile: Tile) -> Counts:

@@ -1,4 +1,4 @@
-"""Where what a specification binds lies in memory: an array for the coordinates or payloads of each rank."""
+"""Layout in memory of what a specification binds: an array for the coordinates or payloads of each rank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Rows", "StoredArray", "stored_array"]
 
 @dataclass(frozen=True)
 class Rows:
-    """How entries lie: in rows, each as wide as a line of the store that holds them, and these in requests.
+    """Layout of entries: in rows, each as wide as a line of the store that holds them, cut into requests.
 
     Args:
         entries: of a row; none lies in two.
@@ -31,7 +31,7 @@ class Rows:
     line_bytes: int
 
     def bytes_of(self, rows: int) -> int:
-        """Of the requests in which so many rows lie."""
+        """Return the bytes of the requests that hold so many rows."""
         return -(-rows // self.rows) * self.line_bytes
 
 

@@ -26,7 +26,7 @@ __all__ = ["Cascade", "Made"]
 
 @dataclass(frozen=True)
 class Made:
-    """What a machine has made: by its specification, the outputs that it wrote by name."""
+    """Outputs that a machine has written, by name."""
 
     specification: Specification
     outputs: Mapping[str, FiberTree]
@@ -71,7 +71,7 @@ class Cascade(Problem):
 
     @cached_property
     def outcome(self) -> Outcome:
-        """What the loop nests of the trace give: for what a stage reads of another, and what none writes."""
+        """Run the trace's loop nests, for what a stage reads of another, and what none writes."""
         return run(self._ready.specification, self._ready.trees)
 
     def check(self, answer: Made) -> Comparison:
@@ -101,6 +101,6 @@ class Cascade(Problem):
         return tensor_of(last, answer.specification.tensors[name].ranks)
 
     def outline(self, answer: Made) -> tuple[tuple[int, ...], int] | None:
-        """Of the last output."""
+        """Return the outline of the last output."""
         last: Any = list(answer.outputs.values())[-1]
         return tuple(rank.shape for rank in last.ranks), last.nonzeros

@@ -15,7 +15,7 @@ __all__ = ["Chain", "Chains", "chains_of"]
 
 @dataclass(frozen=True)
 class Chain:
-    """How the coordinates, the payloads or the elements of a rank come from memory.
+    """Path of the coordinates, the payloads or the elements of a rank from memory.
 
     Args:
         format: of the rank.

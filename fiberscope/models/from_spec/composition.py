@@ -1,4 +1,4 @@
-"""What the stages of a mapped machine and its memory are added to: the kernel, its clocks and its parts."""
+"""Composition of a mapped machine: the kernel, its clocks and parts, to which stages and memory are added."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Leaf:
                 self._keep_sums(node, self.called(node))
 
     def called(self, node: Node) -> str:
-        """What a node's block is called."""
+        """Return the name of a node's block."""
         return f"{self.name}{self.memory.graph.names[node.name]}"
 
     def _wait_for_coordinates(self, node: Node) -> None:
@@ -186,7 +186,7 @@ class Leaf:
         self.machine.kernel.connect(*source, *target, capacity=capacity)
 
     def input(self, node: Node, port: str) -> End:
-        """Where a stream into a block goes: to it, or to what makes its references wait for memory."""
+        """Return the end of a stream into a block: its own port, or that of the fetch in front of it."""
         replaced = self._inputs.get((node.name, port))
         end = replaced or (self.blocks[node.name], node.primitive.input_port(node, port))
         for fetch in reversed([*self.memory.before(self.name, node, port, f"{self.called(node)}.{port}")]):
@@ -203,7 +203,7 @@ class Leaf:
         return block, f"{name}[{number}]"
 
     def all_roots(self) -> list[Component]:
-        """What begins: of tensors, and of tasks that are all there is."""
+        """Return the roots of tensors, and of tasks that are all there is."""
         return [*self.roots, *(block for block in self.blocks.values() if isinstance(block, Root))]
 
     def connect(self, streams: Sequence[Stream]) -> None:

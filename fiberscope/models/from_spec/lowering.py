@@ -98,12 +98,12 @@ class Lowered:
 
     @property
     def name(self) -> str:
-        """Of the stage, where there are several."""
+        """Return the name of the stage, if there are several."""
         return self.einsum.name.lower().replace("@", "_")
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Of each node what its block is called."""
+        """Return the name of each node's block."""
         return block_names(self.graph.nodes.values())
 
 

@@ -61,7 +61,7 @@ class MappedMemory:
         self.ports: dict[str, _Port] = {}  # of instances, by name
 
     def rows(self, chain: Chain) -> Rows:
-        """How the entries of a rank lie in requests."""
+        """Return the layout of the entries of a rank in requests."""
         return Rows(max(1, chain.width // chain.bits), max(1, self.line * 8 // chain.width), self.line)
 
     def place(self, tensor: str, size: int, role: Role) -> int:
@@ -73,14 +73,14 @@ class MappedMemory:
         return begin
 
     def laid_out(self, what: Array, size: int, chain: Chain) -> int:
-        """Where an operand's array of so many bytes begins, which all stages have in one place."""
+        """Return the address of an operand's array of so many bytes, the same for all stages."""
         if what not in self.bases:
             self.bases[what] = self.place(what[0], size, Role.OPERAND)
             self.held[chain.shared] += size
         return self.bases[what]
 
     def area(self, what: Array, chain: Chain, number: int, *, again: bool) -> int:
-        """Where an instance begins to write an array of an output: pages of all lie in turn."""
+        """Return where an instance begins to write an array of an output: pages of all are interleaved."""
         if what not in self.bases:
             self.bases[what] = self.place(what[0], WRITTEN, Role.WORK if again else Role.PRODUCT)
             self.held[chain.shared] += self.line

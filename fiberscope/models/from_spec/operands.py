@@ -1,4 +1,4 @@
-"""What the loops of an Einsum read: trees cut and ordered as the trace has them, laid out as levels.
+"""Operands of an Einsum's loops: trees cut and ordered as the trace has them, laid out as levels.
 
 A rank that is visited whole is a dense level; in a loop in front of the cut only where that makes a
 difference: coordinates at which there is nothing to do would each take a cycle, and a sequencer that reads

@@ -1,4 +1,4 @@
-"""What a specification does not say of the machine that is built from it."""
+"""Settings of a machine that its specification does not give."""
 
 from __future__ import annotations
 

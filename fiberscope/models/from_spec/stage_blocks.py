@@ -203,7 +203,7 @@ class BuiltStage:
                 connect(points, f"out_{port}[0]", self.sums, f"in_{port}[{place}]", capacity=waiting)
 
     def operations(self) -> dict[str, int]:
-        """Of the blocks of all its instances."""
+        """Count the operations of the blocks of all its instances."""
         operations = Counter[str]()
         for leaf in (self.outside, *self.leaves):
             for name, block in leaf.blocks.items():
@@ -213,7 +213,7 @@ class BuiltStage:
         return dict(operations)
 
     def output(self) -> FiberTree:
-        """What the instances wrote, put together by the coordinates of their tasks."""
+        """Assemble the output of the instances by the coordinates of their tasks."""
         parts = self._written() if self.sums is None else self._added()
         mapped, specification = self.graph.mapped, self.machine.specification
         ranks = [index.rank for index in mapped.equation.output.indices]

@@ -1,4 +1,4 @@
-"""What the blocks of a stage read and write in memory."""
+"""Memory accesses of the blocks of a stage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["StageMemory"]
 
 
 class StageMemory:
-    """What the blocks of a stage read and write in memory.
+    """Memory accesses of the blocks of a stage.
 
     Args:
         memory: of the machine.
@@ -54,7 +54,7 @@ class StageMemory:
         self.rooms: dict[tuple[str, str], BufferRoom] = {}
 
     def before(self, leaf: str, node: Node, port: str, name: str) -> Iterator[LineFetch]:
-        """What the references into a block wait for: where the fibers that they name begin, or values.
+        """Yield the fetches for the references into a block: where their fibers begin, or values.
 
         In front of a unit that reads the fibers itself, their coordinates too.
 
@@ -114,7 +114,7 @@ class StageMemory:
         return tensor, place
 
     def behind(self, leaf: str, node: Node, name: str) -> LineFetch | None:
-        """What a scanner's coordinates wait for."""
+        """Return the fetch that a scanner's coordinates wait for."""
         if not (node.primitive.scans and node.level.lists):
             return None
         tensor, place, nest = node["tensor"], int(node["mode"]), self.nests[node.name, "crd"]
@@ -200,7 +200,7 @@ class StageMemory:
         return chains
 
     def writers(self, leaf: str, number: int, node: Node, name: str) -> Iterator[LineWriter]:
-        """What takes a writer's stream to memory too: coordinates and where their fibers begin, or values.
+        """Return the blocks that write a writer's stream to memory: coordinates and fiber starts, or values.
 
         Args:
             leaf: the instance, which begins names of its blocks.
@@ -221,12 +221,12 @@ class StageMemory:
         yield from self._writers(leaf, number, above, ("payload",), f"{name}.segments", of_stops=True)
 
     def task_writers(self, leaf: str, number: int, loop: str) -> Iterator[LineWriter]:
-        """What writes the coordinates of tasks."""
+        """Return the blocks that write the coordinates of tasks."""
         name = f"{leaf}tasks.{loop}"
         yield from self._writers(leaf, number, (loop,), ("coord",), name, level=NEVER)
 
     def sum_writers(self, leaf: str, number: int, name: str, *, again: bool) -> Iterator[LineWriter]:
-        """What writes the elements that tasks gave in parts, and reads them back if that is asked for."""
+        """Return the blocks that write partial elements of tasks, and read them back if requested."""
         for kinds in (("coord", "elem"), ("payload",)):
             ranks = self.graph.orders[self.graph.einsum.output][-1:]
             called = f"{name}.{kinds[0]}s"

@@ -1,4 +1,4 @@
-"""What of a specification runs together: Einsums whose loops are cut in the same place."""
+"""Stages of a specification: Einsums whose loops are cut in the same place."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Stage:
 
 
 def refuse(specification: Specification, what: str) -> ConfigurationError:
-    """What is said of a specification that no machine is built of."""
+    """Describe why no machine is built of a specification."""
     return ConfigurationError(f"{PREFIX}{specification.name}: {what}")
 
 

@@ -69,7 +69,7 @@ class TaskBlocks(Blocks):
 
 
 class Written(Result):
-    """What an instance writes; what is empty adds nothing where it is added up."""
+    """Output of an instance; an empty one adds nothing to a sum."""
 
     passes_over = True
 
@@ -80,7 +80,7 @@ class Written(Result):
 
 
 class SummedUp(Written):
-    """What tasks give to the same points is added up behind them: no instance writes."""
+    """Sum of the tasks' results for the same points: no instance writes."""
 
     of_empty = "mark"
 

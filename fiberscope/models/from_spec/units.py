@@ -118,7 +118,7 @@ class VerilogPart:
 
 
 def own_part(node: YamlNode, where: str, folder: Path, part: str, specification: str) -> PartFactory:
-    """What stands in for a component.
+    """Return the part that replaces a component.
 
     Args:
         node: what the file says: ``FILE.py:CLASS``, or a file of Verilog.

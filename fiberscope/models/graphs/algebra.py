@@ -21,7 +21,7 @@ MOST_POINTS = 2**27  # of an intermediate
 def evaluate(
     expression: Expression, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """What an expression gives.
+    """Evaluate an expression.
 
     Args:
         expression: any.

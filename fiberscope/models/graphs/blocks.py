@@ -1,4 +1,4 @@
-"""What the blocks of ``fiberscope.hw.streams`` are made from that the nodes of a graph stand for."""
+"""Build the blocks of ``fiberscope.hw.streams`` from the nodes of a graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CARRIES: Mapping[str, Protocol] = {"crd": CRD, "ref": REF, "val": VAL, "bv": BV}
 
 @dataclass(frozen=True)
 class Context:
-    """What blocks are made from.
+    """Context from which blocks are built.
 
     Args:
         graph: that they are of.
@@ -84,7 +84,7 @@ class Context:
         return self.nests[stream.source, stream.output]
 
     def carried_into(self, node: Node, port: str = "") -> Protocol:
-        """What the stream into a port of a block carries; without one what those do that pass through it."""
+        """Return the protocol of the stream into a port; without a port, of a stream that passes through."""
         into = self.graph.streams_into(node)
         passed = (stream.kind for stream in into if (stream.input == port if port else stream.input != "ref"))
         return CARRIES[next(passed, "ref")]

@@ -1,4 +1,4 @@
-"""Of a graph that has come to a standstill: which paths wait for each other, and how deep channels must be.
+"""Explain a deadlock of a graph: which paths wait for each other, and how deep channels must be.
 
 Two paths fork at a block and meet again at another. If one of them holds its tokens back, as a path through a
 reducer does, the other has to hold as many meanwhile; where its channels cannot, neither moves. The depth
@@ -19,7 +19,7 @@ __all__ = ["advice", "least_depth"]
 def advice(
     stuck: GraphMachine, unbounded: Callable[[], GraphMachine], with_depth: Callable[[int], GraphMachine]
 ) -> str:
-    """What to tell of a standstill.
+    """Return the advice for a deadlock.
 
     Args:
         stuck: the machine as it stands.

@@ -53,7 +53,7 @@ __all__ = ["configured", "prepare", "roots_of", "run"]
 
 @dataclass(frozen=True)
 class Course:
-    """How a graph is run, and by what; the other fields are those of ``run``."""
+    """Options of a graph's run; the other fields are those of ``run``."""
 
     cycle_limit: int | None = None
     waveform: Waveform | None = None
@@ -118,7 +118,7 @@ def run(
 
 
 def roots_of(path: str | None) -> Roots:
-    """Where the sources of a graph's run begin: of the blocks, what joins them, and its file, if any."""
+    """Return the roots of a graph run's sources: of the blocks, what joins them, and its file, if any."""
     return Roots(frozenset({__name__}), () if path is None else (path,), path)
 
 
@@ -146,7 +146,7 @@ def prepare(
     exact: bool = False,
     progress: Progress = nobody,
 ) -> Prepared:
-    """What ``run`` runs, without running it; the arguments are those of ``run``.
+    """Return what ``run`` runs, without running it; the arguments are those of ``run``.
 
     Raises:
         InputError, WorkloadError: as of ``run``.

@@ -1,4 +1,4 @@
-"""What a graph computes, as an expression over index variables: read off its blocks, never its streams."""
+"""Expression of a graph over index variables, read from its blocks, never from its streams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Assignment:
 
 
 def expressions_of(graph: Graph) -> list[Assignment]:
-    """What each tensor that the graph writes is, those of earlier phases first.
+    """Return the expression of each tensor that the graph writes, those of earlier phases first.
 
     A variable that the graph splits stands there whole.
 
@@ -54,7 +54,7 @@ def expressions_of(graph: Graph) -> list[Assignment]:
 
 
 def accesses_in(assignments: Iterable[Assignment]) -> list[Access]:
-    """How tensors are read, each way once, the last first."""
+    """Return the accesses to tensors, each once, the last first."""
     every = [access for assignment in assignments for access in accesses(assignment.expression)]
     return list(dict.fromkeys(reversed(every)))
 
@@ -137,7 +137,7 @@ class Tree:
         self._graph, self._nests = graph, nests
 
     def value(self, stream: Stream) -> Expression:
-        """What a stream of values carries.
+        """Return the expression that a stream of values carries.
 
         Raises:
             Unreadable: this cannot be told.
@@ -146,7 +146,7 @@ class Tree:
         return source.primitive.value(self, source)
 
     def values_into(self, node: Node) -> list[Expression]:
-        """What the streams of values into a block carry, in order."""
+        """Return the expressions of the streams of values into a block, in order."""
         streams = (stream for stream in self._graph.streams_into(node) if stream.kind == "val")
         return [self.value(stream) for stream in sorted(streams, key=lambda stream: stream.input)]
 

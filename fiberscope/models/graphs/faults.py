@@ -15,7 +15,7 @@ class Unreadable(ValueError):  # noqa: N818 - what it says is about the graph, n
 
 
 class Faults:
-    """What is wrong with a graph, each fault with its place in the file where it has one."""
+    """Faults of a graph, each with its place in the file where it has one."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -1,4 +1,4 @@
-"""How tensors are stored: the formats of their levels, and the dimension that each level stores."""
+"""Formats of tensors: the formats of their levels, and the dimension that each level stores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BETWEEN = re.compile(r",(?=\s*(?:[A-Za-z]|$))")
 
 @dataclass(frozen=True)
 class Format:
-    """How a tensor is stored: a letter a level, of those that are known (``levels``).
+    """Format of a tensor: a letter a level, of those that are known (``levels``).
 
     ``order`` is the dimension that each level stores; of a scalar both are empty.
     """
@@ -70,7 +70,7 @@ def format_of(text: str) -> Format:
 
 
 def dense(dimensions: int) -> Format:
-    """What a tensor has of which no format is given."""
+    """Return the default format of a tensor, which is dense."""
     return Format("d" * dimensions, tuple(range(dimensions)))
 
 

@@ -181,7 +181,7 @@ class GraphMachine:
         return 0
 
     def progress(self) -> tuple[int, int]:
-        """How many writers are done, and how many there are."""
+        """Return the number of writers that are done, and of all."""
         writers = [self.blocks[node.name] for node in self.nodes if node.primitive.writes]
         return sum(block.done for block in writers), len(writers)
 
@@ -195,7 +195,7 @@ class GraphMachine:
         return max((self.blocks[node.name].done_cycle for node in ending), default=0)
 
     def result(self) -> dict[str, Written]:
-        """What was written, by tensor."""
+        """Return the written tensors, by name."""
         writers = [node for node in self.graph.writers if node.phase == self.phase]
         tensors = dict.fromkeys(node["tensor"] for node in writers)
         return {name: self._written(name, [n for n in writers if n["tensor"] == name]) for name in tensors}
@@ -228,7 +228,7 @@ class GraphMachine:
 
 
 def segments_of(block: StreamBlock, above: Sequence[Level]) -> Integers:
-    """Where the fibers of a level begin: the levels above tell which of its stops end fibers, which lists.
+    """Return where the fibers of a level begin; the levels above tell which of its stops end fibers.
 
     Where these are not as many, coordinates were dropped above: then no fiber is empty, and the writer knows.
     """

@@ -39,7 +39,7 @@ class Node:
 
     @property
     def primitive(self) -> Primitive:
-        """What its type is."""
+        """Return the primitive of its type."""
         return PRIMITIVES[self.type]
 
     @property
@@ -76,7 +76,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """What it is, in a word or two: ``fiberlookup B0 i``."""
+        """Return a label of a word or two: ``fiberlookup B0 i``."""
         if self.writes_values:
             return f"{self.type} {self['tensor']} vals"
         tensor = self["tensor"] + (self["mode"] if self.primitive.of_level else "")
@@ -202,14 +202,14 @@ class Graph:
         return self.tensor_at(beside) if beside else ""
 
     def arity(self, node: Node) -> int:
-        """How many operands, or ways, a block has at its arrays of ports."""
+        """Return the number of operands, or ways, at a block's arrays of ports."""
         if node["ways"]:
             return int(node["ways"])
         numbers = [int(s.input[:-1].partition("[")[2]) for s in self.streams_into(node) if "[" in s.input]
         return 1 + max(numbers, default=-1)
 
     def format_of(self, tensor: str, levels: Iterable[Node]) -> Format:
-        """How a tensor is stored: as the comment says, else as the scanners or writers of its levels do."""
+        """Return the format of a tensor: by the comment, else by the levels of its scanners or writers."""
         if tensor in self.formats:
             return self.formats[tensor]
         letters = {int(node["mode"]): node.level.letters[0] for node in levels}
@@ -217,7 +217,7 @@ class Graph:
         return Format("".join(letters[dimension] for dimension in order), order)
 
     def counts(self) -> Counter[str]:
-        """How many blocks of each type there are."""
+        """Return the number of blocks of each type."""
         return Counter(node.type for node in self.nodes.values())
 
     @property

@@ -146,13 +146,13 @@ def _assignments(graph: Graph) -> list[Assignment]:
 
 
 def format_of_operand(graph: Graph, name: str) -> Format:
-    """How a graph stores a tensor that it reads."""
+    """Return the format in which a graph stores a tensor that it reads."""
     scanners = (node for node in graph.nodes.values() if node.primitive.scans and node["tensor"] == name)
     return graph.format_of(name, scanners)
 
 
 def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
-    """How tensors are laid out in files: as a graph stores them; one that is cut dimension by dimension."""
+    """Return the layouts of tensors in files: as a graph stores them; a split one dimension by dimension."""
     variables, formats = _variables(graph), {}
     for name in names:
         own = variables.get(name, ((),))[0]

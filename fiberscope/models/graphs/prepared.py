@@ -35,7 +35,7 @@ class Prepared:
 
     @property
     def formats(self) -> dict[str, Format]:
-        """How the tensors that the graph writes and reads are stored, without scalars."""
+        """Return the formats of the tensors that the graph writes and reads, without scalars."""
         writers: dict[str, list[Node]] = {}
         for node in self.graph.nodes.values():
             if node.primitive.writes and not node.writes_values:
@@ -46,7 +46,7 @@ class Prepared:
 
     @property
     def title(self) -> str:
-        """What the graph computes."""
+        """Return what the graph computes."""
         return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
 
     def timed(self, timing: str) -> Prepared:

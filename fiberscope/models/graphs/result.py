@@ -1,4 +1,4 @@
-"""What a graph has written, and whether it is what the graph means.
+"""Results of a graph, and their comparison with the graph's expression.
 
 The reference is worked out from the expression (``expression.py``, ``algebra.py``), not from any stream. A
 result may hold explicit zeros that the reference lacks, as graphs without droppers keep them; a coordinate
@@ -34,7 +34,7 @@ __all__ = ["Written", "carried", "compare", "counted", "ones_at", "reference"]
 
 @dataclass(frozen=True)
 class Written:
-    """What the writers of one tensor hold.
+    """Contents of the writers of one tensor.
 
     Args:
         format: a letter a level.
@@ -76,7 +76,7 @@ def carried(written: Written, values: Values) -> StoredTensor:
 def reference(
     assignment: Assignment, tensors: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """What a result should be; its columns stand in the order of dimensions, for later expressions."""
+    """Return the reference of a result; its columns are in the order of dimensions, for later expressions."""
     points = evaluate(assignment.expression, tensors, sizes)
     columns = {variable: points.columns[variable] for variable in assignment.result.variables}
     return Points(columns, points.values, points.sizes)
@@ -90,7 +90,7 @@ def ones_at(tensor: SparseTensor | Points) -> SparseTensor | Points:
 def counted(
     assignment: Assignment, terms: Mapping[str, SparseTensor | Points], sizes: Mapping[str, int]
 ) -> Points:
-    """Of how many terms each entry of a result is, by those of what it reads."""
+    """Count the terms of each entry of a result, by those of what it reads."""
     points = reference(assignment, terms, sizes)
     return Points(points.columns, points.sizes, points.sizes)
 

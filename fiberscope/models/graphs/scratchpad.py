@@ -38,7 +38,7 @@ class ScratchpadLoop:
         self._arrays = 0
 
     def before(self, node: Node, block: StreamBlock) -> Fetch | None:
-        """What the references into a block wait for: segments, words or values; None if it reads none."""
+        """Return the fetch of the references into a block: segments, words or values; None without reads."""
         if node.primitive.loads:
             return self._fetch(f"{block.name}.values", node, self.parameters.value_bytes)
         fetched = node.level.fetched(block, self.parameters) if node.primitive.scans else None
@@ -48,7 +48,7 @@ class ScratchpadLoop:
         return self._fetch(f"{block.name}.{what}", node, entry_bytes, entries)
 
     def behind(self, node: Node, block: StreamBlock) -> StreamBlock:
-        """What a block's streams come out of: behind a scanner its coordinates are waited for."""
+        """Return the block behind a block's streams: behind a scanner the fetch of its coordinates."""
         if not (node.primitive.scans and node.level.lists):
             return block
         fetch = self._fetch(f"{block.name}.coordinates", node, self.parameters.coordinate_bytes)
@@ -57,7 +57,7 @@ class ScratchpadLoop:
         return fetch
 
     def writers(self, node: Node, block: StreamBlock) -> list[LineWriter]:
-        """What takes the stream of a writer to memory."""
+        """Return the writers that take the stream of a writer to memory."""
         if not node.primitive.writes:
             return []
         values = {"lines": self.parameters.value_bytes}

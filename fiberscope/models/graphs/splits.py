@@ -27,7 +27,7 @@ def parts(variable: str) -> tuple[str, str]:
 
 
 def split_lines(splits: Splits) -> list[str]:
-    """Of each variable a line that says what its parts are."""
+    """Return for each variable a line that describes its parts."""
     return [
         f"Split: {variable} = {chunk} * {parts(variable)[0]} + {parts(variable)[1]}"
         for variable, chunk in splits.items()
@@ -35,7 +35,7 @@ def split_lines(splits: Splits) -> list[str]:
 
 
 def part_sizes(size: int, chunk: int) -> tuple[int, int]:
-    """How many chunks there are, of which the last may be shorter, and how many places in the longest."""
+    """Return the number of chunks, of which the last may be shorter, and the places in the longest."""
     return -(-size // chunk), min(chunk, size)
 
 

@@ -117,7 +117,7 @@ def of_type(value_type: ValueType, tensors: Mapping[str, StoredTensor]) -> dict[
 
 
 def stops_below(levels: Sequence[Level]) -> Flags:
-    """Of each stop in the stream of the level below these whether it ends a fiber, or a list without any."""
+    """Mark for each stop of the level below whether it ends a fiber, or a list without any."""
     fibers = np.ones(1, bool)
     for level in levels:
         counts = np.zeros(len(fibers), np.int64)

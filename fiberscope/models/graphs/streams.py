@@ -33,7 +33,7 @@ class StreamCount:
 
 
 def stream_counts(report: Report) -> Iterator[StreamCount]:
-    """Of every output of every block."""
+    """Yield the counts of every output of every block."""
     for name, component in report.components.items():
         counters = component.counters
         for key in counters:

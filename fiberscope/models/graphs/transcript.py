@@ -1,4 +1,4 @@
-"""What moves in a graph, stream by stream: in the event model's channels and on a module's wires.
+"""Transcript of a graph, stream by stream: in the event model's channels and on a module's wires.
 
 A stream is called as the input that reads it, ``block.port``; what is listed of it is each token that its
 reader takes, as cycle, kind, payload and value. Cycles count from that of the root's reference.

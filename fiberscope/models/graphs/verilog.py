@@ -64,7 +64,7 @@ Loads = Mapping[str, list[Token]]
 
 @dataclass(frozen=True)
 class Sizes:
-    """What twins are made for.
+    """Sizes of twins.
 
     Args:
         payload: bits of all coordinates and references.
@@ -143,7 +143,7 @@ class GraphVerilog:
 
     @property
     def words(self) -> str:
-        """What fills the memories, a line for each word: port, control, address, word."""
+        """Return the contents of the memories, a line for each word: port, control, address, word."""
         return "".join(f"{line}\n" for line in ("port,control,address,word", *self._words()))
 
     def _words(self) -> Iterator[str]:
@@ -332,7 +332,7 @@ def write_verilog(hardware: GraphVerilog, name: str, folder: Path) -> tuple[Path
 
 
 def plain(block: Component, machine: str = GraphMachine.NAME) -> str:
-    """What a block of a machine, or of its part of this name, is called in the module."""
+    """Return the name in the module of a block of a machine, or of its part of this name."""
     return re.sub(r"\W+", "_", block.name.removeprefix(f"{machine}."))
 
 

@@ -109,7 +109,7 @@ def pack_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape, base
 
 
 def dense(metric: Metric, shape: tuple[int, ...]) -> int:
-    """What a dense tile takes of a buffer."""
+    """Return the space of a dense tile in a buffer."""
     nonzeros, fibers = math.prod(shape), sum(math.prod(shape[:rank]) for rank in range(1, len(shape)))
     return int(metric.held(np.asarray(nonzeros), np.asarray(fibers), len(shape)))
 
@@ -157,7 +157,7 @@ class Prediction:
 
     @property
     def total(self) -> float:
-        """Of all tensors."""
+        """Return the total of all tensors."""
         return sum(self.inputs.values()) + self.output
 
     @property

@@ -68,7 +68,7 @@ class Counted:
         self._sides: dict[tuple[str, int, int], _Side] = {}
 
     def fullest(self, shape: Shape) -> int:
-        """What the fullest tile takes of a buffer; exact."""
+        """Return the space of the fullest tile in a buffer; exact."""
         return max(self._side(name, shape).fullest for name in self._kernel.inputs)
 
     def predict(self, shape: Shape) -> Prediction:

@@ -41,7 +41,7 @@ class Fitter:
         self._known: dict[tuple[int, ...], int] = {}
 
     def fullest(self, shape: Shape) -> int:
-        """What the fullest tile of any operand takes of a buffer."""
+        """Return the space of the fullest tile of any operand in a buffer."""
         key = tuple(shape[index] for index in self.kernel.order)
         if key not in self._known:
             held = [self._held(name, shape) for name in self.kernel.inputs]

@@ -121,7 +121,7 @@ def _nonzeros(left: CsrArray, right: CsrArray) -> int:
 
 @dataclass(frozen=True)
 class Written:
-    """What was written of the output: partial tiles (visits), words of 4 bytes, nonzeros."""
+    """Written output: partial tiles (visits), words of 4 bytes, nonzeros."""
 
     visits: int
     words: int
@@ -130,7 +130,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a tiled kernel moved.
+    """Measured traffic of a tiled kernel.
 
     Args:
         inputs: by operand.

@@ -1,4 +1,4 @@
-"""Where the paper leaves a choice, or we go beyond it: the readings, each with its name and its default."""
+"""Options where the paper leaves a choice, or where we go beyond it: readings with name and default."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["DEFAULTS", "Options"]
 
 
 class Options(BaseModel):
-    """How traffic is predicted and tiles are searched for; docs/d2t2_models.md tells of each choice.
+    """Options of the predicted traffic and of the search for tiles; docs/d2t2_models.md explains each.
 
     Args:
         model: the paper's (``printed``); one that counts what A and B share (``counted``); the paper's with

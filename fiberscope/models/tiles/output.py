@@ -1,4 +1,4 @@
-"""What a partial result is expected to hold, and the size of a tile that holds so much."""
+"""Expected nonzeros of a partial result, and the size of a tile with so many."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["expected_nonzeros", "expected_size", "kept_over"]
 
 
 def expected_nonzeros(kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> float:
-    """Of a partial result of one visit; at most as many as its tile has places."""
+    """Return the expected nonzeros of one visit's partial result; at most the places of its tile."""
     places = math.prod(shape[index] for index in kernel.indices[kernel.result])
     return places * _Estimate(kernel, statistics, shape, options).density()
 
 
 def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
-    """What a tile with so many nonzeros, spread evenly, moves.
+    """Return the size of a tile with so many nonzeros, spread evenly.
 
     Args:
         shape: of the tile, in storage order.

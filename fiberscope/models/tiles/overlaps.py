@@ -1,4 +1,4 @@
-"""How often two members of a set lie a distance apart: the counts under Corrs and TileCorrs.
+"""Count the pairs of members of a set by their distance: the counts under Corrs and TileCorrs.
 
 A set of few members is compared member by member. One of many becomes a row of zeros and ones, of which the
 Fourier transform gives all distances at once; rows are added as spectra and turned back together.

@@ -87,7 +87,7 @@ class Plan:
 
     @cached_property
     def measured(self) -> Mapping[str, Measured]:
-        """What the tiles of each method move, DRT's apart."""
+        """Return the measured traffic of each method's tiles, without DRT."""
         return {
             name: self._measured(scheme.shape, scheme.fullest, scheme.packed)
             for name, scheme in self.schemes.items()
@@ -95,16 +95,16 @@ class Plan:
 
     @cached_property
     def measured_candidates(self) -> Sequence[Measured]:
-        """What the tiles of each candidate move."""
+        """Return the measured traffic of each candidate's tiles."""
         return [self._measured(candidate.shape) for candidate in self.chosen.candidates]
 
     def fullest(self, shape: Shape) -> int:
-        """What the fullest tile of a shape takes of a buffer."""
+        """Return the space of the fullest tile of a shape in a buffer."""
         return Fitter(self.kernel, self.tensors, self.capacity, self.metric).fullest(shape)
 
     @property
     def metric(self) -> Metric:
-        """Of the sizes of tiles."""
+        """Return the metric of the sizes of tiles."""
         return metric_called(self.options.metric)
 
     def _measured(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> Measured:

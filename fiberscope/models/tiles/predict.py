@@ -53,7 +53,7 @@ def extents_of(kernel: Kernel, statistics: Known) -> dict[str, int]:
 
 
 def iterations_of(kernel: Kernel, statistics: Known, shape: Shape) -> int:
-    """How many iterations the outer loops have, empty ones counted."""
+    """Return the number of iterations of the outer loops, with empty ones."""
     return math.prod(-(-extent // shape[index]) for index, extent in extents_of(kernel, statistics).items())
 
 

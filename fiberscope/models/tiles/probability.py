@@ -42,12 +42,12 @@ def tile_corrs(statistics: Statistics, index: str, reading: str) -> Numbers:
 
 
 def corrs_sum(statistics: Statistics, index: str, extent: int, reading: str) -> float:
-    """How many coordinates of an extent have what one of them has; no more beyond the base tile's."""
+    """Return how many coordinates of an extent have what one has; no more beyond the base tile's."""
     return float(corrs(statistics, index, reading)[:extent].sum())
 
 
 def partial_sum(terms: Numbers, number: float) -> float:
-    """Of the first ``number`` terms; of a part of a term, that part."""
+    """Return the sum of the first ``number`` terms; of a part of a term, that part."""
     whole = math.floor(number)
     part = float(terms[whole]) if whole < len(terms) else 0.0
     return float(terms[:whole].sum()) + (number - whole) * part
@@ -60,14 +60,14 @@ def _unparted(terms: Numbers) -> Numbers:
 
 
 def union(probabilities: Iterable[float], how: Union) -> float:
-    """That any is: their sum, at most 1, or that of independent ones."""
+    """Return the probability of any: their sum, at most 1, or that of independent ones."""
     if how == "exact":
         return 1.0 - math.prod(1.0 - probability for probability in probabilities)
     return min(1.0, sum(probabilities))
 
 
 def nonzero(expression: Expression, of: Callable[[str], float], how: Union) -> float:
-    """That an expression has something, by what each of its tensors has."""
+    """Return the probability that an expression has a nonzero, by that of each of its tensors."""
     if isinstance(expression, Access):
         return of(expression.tensor)
     assert isinstance(expression, Operation)
@@ -76,7 +76,7 @@ def nonzero(expression: Expression, of: Callable[[str], float], how: Union) -> f
 
 
 def beginning(statistics: Statistics, bound: Collection[str]) -> float:
-    """That a tensor has tiles at given outer coordinates of those of its indices that are bound."""
+    """Return the probability that a tensor has tiles at given outer coordinates of its bound indices."""
     return math.prod(
         share
         for index, share in zip(statistics.indices, statistics.pr_tile_index, strict=True)
@@ -85,7 +85,7 @@ def beginning(statistics: Statistics, bound: Collection[str]) -> float:
 
 
 def rest(expression: Expression, tensor: str, bound: Collection[str], statistics: Known, how: Union) -> float:
-    """That an expression may still have something where one of its tensors has, once ``bound`` are given."""
+    """Return the probability that an expression has a nonzero beside one of its tensors, given ``bound``."""
     if isinstance(expression, Access):
         return 1.0
     assert isinstance(expression, Operation)

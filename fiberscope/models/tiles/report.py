@@ -47,7 +47,7 @@ def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
 
 
 def why(plan: Plan) -> str:
-    """What the chosen tiles have over Conservative's, in a sentence."""
+    """Explain the advantage of the chosen tiles over Conservative's, in a sentence."""
     chosen, candidates = plan.chosen, plan.chosen.candidates
     if not candidates:
         return "An operand has no nonzeros, so that nothing moves: the whole tensors are one tile."

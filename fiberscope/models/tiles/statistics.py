@@ -1,4 +1,4 @@
-"""What D2T2 knows of a tensor: six statistics of its base tiling, kept as JSON that can be given again.
+"""Statistics of a tensor for D2T2: six statistics of its base tiling, kept as JSON that can be reused.
 
 Every reading of the paper's that leaves a choice is collected and has its name: Corrs ``pooled`` and
 ``per_tile``, TileCorrs ``slice`` and ``pooled``. All are those of nonempty tiles; last tiles may be ragged,
@@ -87,7 +87,7 @@ class _Document:
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Of one tensor; ranks are in the order of the loops.
+    """Statistics of one tensor; ranks are in the order of the loops.
 
     Args:
         indices: of its ranks.
@@ -292,7 +292,7 @@ def _normalised(counts: Numbers) -> Numbers:
 
 
 def to_document(statistics: Statistics) -> dict[str, Any]:
-    """What ``to_json`` writes, as plain dictionaries, lists and numbers."""
+    """Return the contents of ``to_json`` as plain dictionaries, lists and numbers."""
     own = statistics
     return {
         "version": VERSION,

@@ -25,7 +25,7 @@ TABLE = 1 << 24  # places of a table that finds children, at the most
 
 @dataclass(frozen=True)
 class Overflow:
-    """What happens to a tile that exceeds its buffer: a part streams, anew at each use, and the rest stays.
+    """Treatment of a tile that exceeds its buffer: a part streams, anew at each use, and the rest stays.
 
     Source: Tailors (Xue et al., MICRO 2023), for the idea; that it is of these words is our reading.
 
@@ -46,7 +46,7 @@ class Overflow:
 
 @dataclass
 class Fetched:
-    """What was fetched of an operand: tiles, words of 4 bytes, nonzeros."""
+    """Fetches of an operand: tiles, words of 4 bytes, nonzeros."""
 
     fetches: int = 0
     words: int = 0
@@ -58,7 +58,7 @@ def walk(
     operands: Mapping[str, tuple[Sequence[str], Tiled | Packed]],
     overflow: Overflow | None = None,
 ) -> tuple[dict[str, Fetched], int]:
-    """What each operand's buffer fetches, and the iterations that reach a tile of every operand.
+    """Walk the tiles: return the fetches of each buffer, and the iterations with a tile of every operand.
 
     A tile is fetched when its last index is bound and an iteration below needs it; it stays while deeper
     indices run, and no longer.

@@ -187,7 +187,7 @@ def prepare(
     exact: bool = False,
     progress: Progress = nobody,
 ) -> Prepared:
-    """What ``model`` runs, without running it; the arguments are those of ``model``.
+    """Return what ``model`` runs, without running it; the arguments are those of ``model``.
 
     Raises:
         ConfigurationError, WorkloadError, InputError: as ``model``.
@@ -222,7 +222,7 @@ def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
 
 
 def roots_of(specification: Found, energies: str | None = None) -> Roots:
-    """Where the sources of a specification's run begin: of model and machine, its file, and the energies."""
+    """Return the roots of a trace's sources: of model and machine, its file, and the energies."""
     modules = of_machine(accelerators.find(specification.machine)) if specification.machine else frozenset()
     files = (str(specification.path), *filter(None, [energies]))
     return Roots(

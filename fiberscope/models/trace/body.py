@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What a loop nest computes in its innermost body: a few operations on the values of its tensors."""
+"""Innermost body of a loop nest: a few operations on the values of its tensors."""
 
 from __future__ import annotations
 

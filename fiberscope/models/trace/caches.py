@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What caches move for the accesses that they are asked for: the best that can be, and one as it is built.
+"""Traffic of caches for given accesses: the best possible, and that of a cache as it is built.
 
 Belady's cache knows the future, and lets by what others would suffer for. The accesses of all bindings are
 listed while the loop nest runs, and replayed at its end, when the next use of every line is known.

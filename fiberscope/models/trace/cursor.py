@@ -286,7 +286,7 @@ class Cursor:  # C: final
 
 
 class NestState:  # C: final
-    """Where a loop nest is.
+    """Position of a loop nest.
 
     Args:
         loops: how many there are.

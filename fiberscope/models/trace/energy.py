@@ -18,7 +18,7 @@ _MEMORIES = ("DRAM", "Buffet", "Cache")
 
 @dataclass(frozen=True)
 class Spent:
-    """What one action of a component took in an Einsum.
+    """Energy of one action of a component in an Einsum.
 
     Args:
         einsum, component: whose it was.
@@ -37,7 +37,7 @@ class Spent:
 
     @property
     def picojoules(self) -> float:
-        """Of all of them; 0 where the table does not say."""
+        """Return the energy of all of them; 0 where the table does not say."""
         return self.count * self.energy.picojoules if self.energy else 0.0
 
 
@@ -61,7 +61,7 @@ class Energy:
 
     @property
     def without(self) -> list[str]:
-        """What it is without, as a report has it."""
+        """Return the parts without a known energy, as a report has them."""
         return [*ENERGY_WITHOUT, *self.unknown]
 
     @property
@@ -83,7 +83,7 @@ class Energy:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What a report has of it besides the energies by component."""
+        """Return the entries of a report besides the energies by component."""
         return {
             "table": self.table,
             "by_tensor": self.by_tensor,

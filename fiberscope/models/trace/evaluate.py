@@ -125,7 +125,7 @@ class IntersectionCounts:
 
 @dataclass(frozen=True)
 class EinsumRun:
-    """What one Einsum did.
+    """Activity of one Einsum.
 
     Args:
         prepared: what ran.

@@ -42,7 +42,7 @@ _DIRECTIVES = {
 
 @dataclass(frozen=True)
 class EinsumMapping:
-    """How one Einsum runs."""
+    """Mapping of one Einsum."""
 
     ranks: tuple[str, ...]
     loop_order: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a specification binds to memory: which of it moves nothing, and how many bits a tensor takes there."""
+"""Entries of a specification in memory: those that move nothing, and the bits of a tensor there."""
 
 from __future__ import annotations
 

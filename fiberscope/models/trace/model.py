@@ -54,7 +54,7 @@ def blocks(einsums: Sequence[Einsum]) -> list[list[str]]:
 
 
 def block_seconds(metrics: Sequence[Mapping[str, Any]]) -> float:
-    """Of the Einsums of a block: what the component takes that takes longest for all of them."""
+    """Return the seconds of a block of Einsums: those of the component that takes longest for all of them."""
     components = dict.fromkeys(name for each in metrics for name in each)
     totals = [sum(each[name]["time"] for each in metrics if name in each) for name in components]
     return max(totals, default=0.0)
@@ -112,7 +112,7 @@ def exchanges(initial: Sequence[str], final: Sequence[str]) -> Iterator[int]:
 
 
 class Model:
-    """What the public TeAAL tool counts of a cascade, and what ``effects`` add to it.
+    """Counts of the public TeAAL tool for a cascade, and the additions of ``effects``.
 
     ``run(specification, tensors, model.observe)`` runs the cascade and tells the model; ``metrics`` then says
     what it was told.

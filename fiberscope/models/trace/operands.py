@@ -100,7 +100,7 @@ def _factors(factors: Sequence[object]) -> dict[str, object]:
 
 
 def inputs_of(problem: Problem) -> dict[str, Given]:
-    """What a cascade for a problem reads.
+    """Return the inputs of a cascade for a problem.
 
     Raises:
         WorkloadError: no cascade is known for it.

@@ -1,4 +1,4 @@
-"""How a cascade's run is counted: settings that belong to the model and not to the machine."""
+"""Options of a cascade's run: settings that belong to the model and not to the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Effects", "Options"]
 
 @dataclass(frozen=True)
 class Effects:
-    """What is counted beside what the public tool counts; each is an option of its own.
+    """Effects that are counted beside those of the public tool; each is an option of its own.
 
     Args:
         replacement: caches have sets and ways, and replace as the machines' do, without knowing the future.
@@ -57,7 +57,7 @@ class Options(BaseModel):
 
     @property
     def effects(self) -> Effects:
-        """What is counted: an option that is not given is on with ``semantics: machine``."""
+        """Return the effects to count: a missing option is on with ``semantics: machine``."""
         machine = self.semantics == "machine"
         options = self.model_dump(exclude={"semantics", "energies"})
         return Effects(**{name: machine if value is None else value for name, value in options.items()})

@@ -1,4 +1,4 @@
-"""How an Einsum is mapped: from which loop the coordinate of a rank comes.
+"""Plan of an Einsum's mapping: the loop from which the coordinate of a rank comes.
 
 The ranks of an Einsum's equation become loops by partitioning and flattening. This page only names things
 and says at which loop they are known; ``prepare`` cuts the trees, ``build`` makes the loops.
@@ -28,7 +28,7 @@ BEFORE = -1  # the depth of what is known before any loop begins
 
 @dataclass(frozen=True)
 class Known:
-    """Where a coordinate is known: from the loop at ``depth`` on, at this place of the nest's point."""
+    """Place from which a coordinate is known: the loop at ``depth``, at this place of the nest's point."""
 
     depth: int
     place: int
@@ -93,7 +93,7 @@ class Mapped:
         return rank
 
     def shape(self, rank: str) -> int:
-        """What the coordinates of a rank, cut or not, are below."""
+        """Return the bound of the coordinates of a rank, cut or not."""
         return self.shapes[self.base(rank)]
 
     def lowest(self, rank: str) -> str:
@@ -114,7 +114,7 @@ class Mapped:
         return lowest if lowest in self.loops else None
 
     def known(self, rank: str) -> Known:
-        """Where the coordinate of a rank is known."""
+        """Return the place from which the coordinate of a rank is known."""
         loop = self.loop_of(rank)
         assert loop is not None, rank
         depth = self.loops.index(loop)

@@ -186,7 +186,7 @@ def _placed(register: int, program: Program) -> int:
 
 
 def condition(expression: Expression, cursor: Presence, everywhere: Callable[[], int]) -> list[int] | None:
-    """Where a loop has to run its body, in the form that ``Coiteration`` takes; None: at every coordinate.
+    """Return where a loop has to run its body, as ``Coiteration`` takes it; None: at every coordinate.
 
     Args:
         expression: of the Einsum.

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What a buffer is told while a loop nest runs, and explicitly managed buffers, which count at once.
+"""Recorders of a buffer's accesses in a loop nest, and explicitly managed buffers, which count at once.
 
 A recorder stands for one binding of a buffer: a tensor's rank, its coordinates, its payloads, or both. The
 loop nest tells it of each access, in the order of the loops.

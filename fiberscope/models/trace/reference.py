@@ -1,4 +1,4 @@
-"""What an Einsum gives, worked out without its mapping: point by point on arrays, or by joining nonzeros.
+"""Reference of an Einsum, without its mapping: point by point on arrays, or by joining nonzeros.
 
 Both know only the equation and the tensors' elements, none of the loops, trees and fibers.
 """
@@ -74,7 +74,7 @@ class Computation:
 
     @property
     def equation(self) -> Equation:
-        """What is computed."""
+        """Return the equation that is computed."""
         return self.einsum.computed
 
     @property

@@ -230,7 +230,7 @@ def _verification(modelled: Modelled) -> parts.Verification:
 
 
 def bottleneck(metrics: Mapping[str, Any]) -> str:
-    """What takes longest in each block, and which part of the time that is."""
+    """Describe the slowest component of each block, and its share of the time."""
     said, einsums = [], _einsums(metrics)
     for block in metrics["blocks"]:
         times: dict[str, float] = {}

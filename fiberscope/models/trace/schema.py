@@ -163,7 +163,7 @@ class LevelSchema(Section):
 
 
 class BindingSchema(Section):
-    """What one unit does or holds; which keys belong together is for its class to say."""
+    """Binding of one unit; its class says which keys belong together."""
 
     tensor: str | None = None
     rank: str | None = None

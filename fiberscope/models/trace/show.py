@@ -1,4 +1,4 @@
-"""What ``fiberscope model --show`` prints of loop nests, of blocks and of traffic."""
+"""Views of ``fiberscope model --show``: loop nests, blocks and traffic."""
 
 from __future__ import annotations
 

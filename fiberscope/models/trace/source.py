@@ -196,7 +196,7 @@ def _entries(node: yaml.Node | None) -> list[tuple[yaml.Node, yaml.Node]]:
 
 
 def place_of(file: str, node: yaml.Node) -> str:
-    """Where something stands: file, line and column."""
+    """Return the place of a value: file, line and column."""
     return f"{file}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
 
 

@@ -1,4 +1,4 @@
-"""Where and when each body of a loop nest runs, by its mapping to space and time, and how evenly."""
+"""Place and time of each body of a loop nest, by its mapping to space and time, and their balance."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Watcher:
         return [Attachment(tensor, innermost, "payload", recorder) for recorder in serials]
 
     def stamps(self) -> list[Stamps]:
-        """What was seen, Einsum by Einsum."""
+        """Return the recorded stamps, Einsum by Einsum."""
         return [_stamps(prepared, serials) for prepared, serials in self.seen]
 
 
@@ -172,7 +172,7 @@ class Imbalance:
 
     @classmethod
     def of(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
-        """What is to watch an Einsum; None where there is nothing side by side, or no body can be seen."""
+        """Return the recorder of an Einsum; None without loops in space, or if no body can be observed."""
         space, innermost = outermost_in_space(prepared), prepared.einsum.loop_order[-1]
         tensor = next((name for name, tree in prepared.trees.items() if innermost in tree.names), None)
         if space is None or tensor is None:

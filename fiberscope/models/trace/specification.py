@@ -1,4 +1,4 @@
-"""What a specification says, checked and complete: the types that lowering, execution and the models read.
+"""Specification, checked and complete: the types that lowering, execution and the models read.
 
 ``fiberscope.models.trace.load`` makes a ``Specification`` of a YAML file. Every default is filled in, every
 symbol is its number, and every name that stands in it is known to exist.
@@ -45,7 +45,7 @@ OPERATORS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
 
 @dataclass(frozen=True)
 class RankFormat:
-    """How the fibers of one rank are stored.
+    """Format of the fibers of one rank.
 
     Args:
         kind: C holds what is there, U the whole shape, B coordinates as a bitmap and payloads as C.
@@ -225,7 +225,7 @@ class SequencerBinding:
 
 @dataclass(frozen=True)
 class Bindings:
-    """What does what for one Einsum, each in the order of the file.
+    """Bindings of one Einsum, each in the order of the file.
 
     ``config`` is the name of the architecture's configuration; empty where nothing is bound.
     """

@@ -55,7 +55,7 @@ class Traffic:
     write: int = 0
 
     def __add__(self, other: Traffic) -> Traffic:
-        """What both are together."""
+        """Return the sum of both."""
         return Traffic(self.read + other.read, self.write + other.write)
 
 
@@ -104,21 +104,21 @@ class Bound:
         return Attachment(what.tensor, what.rank, what.kind, recorder, root, self.placed)
 
     def header_traffic(self) -> Traffic:
-        """What the headers take."""
+        """Return the traffic of the headers."""
         if self.headers is None:
             return Traffic()
         headers, bits = self.headers, self.header_bits
         return Traffic(headers.lines_read * bits, headers.lines_written * bits)
 
     def lines(self) -> tuple[int, int]:
-        """Of a buffet: lines read and written."""
+        """Return the lines of a buffet that are read and written."""
         buffets = [each for each in self.recorders if isinstance(each, Buffet)]
         shared = self.told.lines_shared if isinstance(self.told, Multicast) else 0
         read = sum(each.lines_read for each in buffets) - shared
         return int(read), int(sum(each.lines_written for each in buffets))
 
     def served_traffic(self) -> Traffic:
-        """What compute reads and writes."""
+        """Return the accesses of compute."""
         if self.served is None:
             return Traffic()
         return Traffic(self.served.reads * self.bits, self.served.writes * self.bits)
@@ -153,14 +153,14 @@ class Buffer:
     bound: list[Bound] = field(default_factory=list)
 
     def traffic(self) -> dict[str, Traffic]:
-        """What went between it and what is above it, by tensor; once: caches let go what they were asked."""
+        """Return the traffic with the level above, by tensor; once, as caches then drop their accesses."""
         width, total = self.component.width, dict.fromkeys(self.tensors, Traffic())
         for bound, (read, written) in zip(self.bound, self._lines(), strict=True):
             total[bound.binding.tensor] += Traffic(read * width, written * width) + bound.header_traffic()
         return total
 
     def served(self) -> dict[str, Traffic]:
-        """What it served to compute, by tensor."""
+        """Return the accesses that it served to compute, by tensor."""
         total: dict[str, Traffic] = {}
         for bound in self.bound:
             if bound.served is not None:
@@ -170,7 +170,7 @@ class Buffer:
 
     @property
     def tensors(self) -> list[str]:
-        """What it holds of, each once."""
+        """Return the tensors that it holds, each once."""
         return list(dict.fromkeys(bound.binding.tensor for bound in self.bound))
 
     def _lines(self) -> list[tuple[int, int]]:

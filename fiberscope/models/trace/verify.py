@@ -214,7 +214,7 @@ class _Projection:
 
 @dataclass(frozen=True, kw_only=True)
 class Verification(Comparison):
-    """How the output of an Einsum compares with the reference; what was not compared passes.
+    """Comparison of an Einsum's output with the reference; an output without one passes.
 
     Args:
         einsum: its name.

@@ -44,7 +44,7 @@ class Best:
     metrics: tuple[str, ...]
 
     def report(self) -> Report:
-        """What the mapping costs in full, as ``fiberscope.analyze`` tells it."""
+        """Return the full report of the mapping, as ``fiberscope.analyze`` gives it."""
         began = time.perf_counter()
         case = replace(self.case, mapping=self.best)
         evaluation = evaluated(case)
@@ -57,7 +57,7 @@ class Best:
 
 
 def constraints_of(case: Case) -> Constraints:
-    """What the files of a case demand of mappings."""
+    """Return the constraints on mappings in the files of a case."""
     return read_constraints(case.constraints, case.design.architecture, case.design.problem)
 
 

@@ -1,4 +1,4 @@
-"""What a user demands of mappings: bounds of loops, their order, and what a level keeps."""
+"""Constraints of a user on mappings: bounds of loops, their order, and the tensors that a level keeps."""
 
 from __future__ import annotations
 

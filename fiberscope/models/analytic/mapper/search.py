@@ -38,7 +38,7 @@ _REMEMBERED: list[tuple[Design, tuple[str, ...]]] = []  # of a worker: what all 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was found of some mappings.
+    """Result of some mappings.
 
     Args:
         evaluated: how many were looked at.
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def valid(self) -> int:
-        """How many can be had."""
+        """Return the number of valid mappings."""
         return self.evaluated - self.rejected.total()
 
 
@@ -104,7 +104,7 @@ def _rejected(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a search, beside the end of the mapspace; numbers of mappings.
+    """Limits of a search, beside the end of the mapspace; numbers of mappings.
 
     Args:
         points: looked at.
@@ -119,7 +119,7 @@ class Limits:
 
 @dataclass
 class Found:
-    """What a search has found so far.
+    """Progress of a search: its results so far.
 
     Args:
         best: the best mapping; None while there is none.
@@ -176,7 +176,7 @@ def _past(count: int, limit: int | None) -> bool:
 def judge(
     results: Iterable[Outcome], limits: Limits, progress: Callable[[Found], None] = lambda _found: None
 ) -> Found:
-    """What a search finds, chunk by chunk until a limit is reached; ``told`` is called after each."""
+    """Search chunk by chunk until a limit is reached; ``told`` is called after each."""
     best = Found()
     for outcome in results:
         best.add(outcome)

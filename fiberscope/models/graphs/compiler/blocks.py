@@ -38,7 +38,7 @@ class Blocks:
         return node
 
     def value(self, type: str, *operands: Wire, **attributes: object) -> Wire:
-        """What an ALU makes of values."""
+        """Compute the result of an ALU on values."""
         inputs = {f"val[{number}]": operand for number, operand in enumerate(operands)}
         return Wire(self.add(type, inputs, **attributes), "val")
 

@@ -114,7 +114,7 @@ def candidates_of_text(
 
 
 def candidates_table(results: Sequence[Candidate]) -> Table:
-    """What each order is expected to cost."""
+    """Return a table of the expected cost of each order."""
     table = Table("Orders", ("order", "formats", "tokens", "cycles"))
     for candidate in results:
         formats = ",".join(f"{name}={stored}" for name, stored in candidate.formats.items())

@@ -24,7 +24,7 @@ __all__ = ["Compiled", "compile_expression"]
 
 @dataclass(frozen=True)
 class Compiled:
-    """What was made of a text.
+    """Result of the compilation of a text.
 
     Args:
         order: of all loops, outermost first.

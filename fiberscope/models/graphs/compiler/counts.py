@@ -1,4 +1,4 @@
-"""How many primitives an expression takes, by the rules of the table of the Sparse Abstract Machine.
+"""Number of primitives of an expression, by the rules of the table of the Sparse Abstract Machine.
 
 Source: O. Hsu et al., "The Sparse Abstract Machine", ASPLOS 2023, Table 1, whose rows these rules give.
 Generators of repeat signals, accumulators and holds are not counted; a joiner of three operands is one. The

@@ -232,7 +232,7 @@ def _attributes(term: Function) -> dict[str, object]:
 
 
 def sized(term: Term) -> dict[str, tuple[str, int]]:
-    """Of each variable the first operand that has it, and which of its dimensions."""
+    """Return for each variable the first operand that has it, and the dimension."""
     return {
         variable: next(
             (operand.access.tensor, operand.dimension(variable))

@@ -47,7 +47,7 @@ class TensorPath:
         return tuple(variable for variable in self.scope if variable not in self.access.variables)
 
     def letter(self, variable: str) -> str:
-        """How the level of a variable is stored."""
+        """Return the format of a variable's level."""
         return self.format.letters[self.variables.index(variable)]
 
 
@@ -69,7 +69,7 @@ class Notation:
 
     @property
     def assignment(self) -> Assignment:
-        """What the loops compute."""
+        """Return the assignment that the loops compute."""
         return Assignment(self.result.access, self.expression)
 
     @property

@@ -1,4 +1,4 @@
-"""How a statement's result leaves its loops: what is dropped, summed and sorted, and the writers.
+"""Results of a statement: they are filtered, summed and sorted behind its loops, and written.
 
 1.  A dropper for each pair of loops, one right within the other, with a variable of the result outside and
     an intersection inside, from the innermost on: coordinates without any inner one go. Not where the outer

@@ -1,4 +1,4 @@
-"""What a schedule may ask of the loops, another order and splits of variables; the rest is refused."""
+"""Schedules of loops: another order and splits of variables; anything else is refused."""
 
 from __future__ import annotations
 

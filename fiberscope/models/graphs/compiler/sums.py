@@ -1,4 +1,4 @@
-"""Where the sums of an expression stand: what the left side lacks is summed over, term by term.
+"""Sums of an expression: variables that the left side lacks are summed over, term by term.
 
 Written out, an expression is a sum of products, and each of these is summed over its own variables alone. A
 sum is placed as far out as that allows: around an operand of an addition, around a whole product; within a

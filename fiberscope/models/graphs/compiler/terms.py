@@ -62,7 +62,7 @@ class Operand:
         return variable in self.access.variables
 
     def dimension(self, variable: str) -> int:
-        """That of a variable."""
+        """Return the dimension of a variable."""
         return self.access.variables.index(variable)
 
     def is_dense(self, variable: str) -> bool:
@@ -206,7 +206,7 @@ Iteration: TypeAlias = Scan | Every | Join
 
 
 def iteration_of(term: Term, variable: str) -> Iteration | None:
-    """Where a term can be other than 0 along a variable; None if it lacks it."""
+    """Return where a term can be other than 0 along a variable; None if it lacks it."""
     if isinstance(term, Operand):
         return Scan(term) if term.has(variable) else None
     if isinstance(term, Summed):

@@ -1,4 +1,4 @@
-"""What a graph is expected to cost, before a run: tokens by stream, from statistics of its tensors."""
+"""Expected cost of a graph before a run: tokens by stream, from statistics of its tensors."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Inestimable(ValueError):  # noqa: N818 - what it says is about the graph, 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a graph is expected to do.
+    """Estimate of a graph's run.
 
     Args:
         streams: by node and output.
@@ -37,7 +37,7 @@ class Estimate:
 
     @property
     def tokens(self) -> float:
-        """Of all streams together."""
+        """Return the tokens of all streams together."""
         return sum(stream.tokens for stream in self.streams.values())
 
     @property
@@ -136,7 +136,7 @@ class Walk:
 
 
 def cost_line(graph: Graph, expected: Estimate) -> str:
-    """What is expected in all, and of which block the most."""
+    """Describe the expected total, and the block with the most."""
     return (
         f"Expected: {expected.tokens:,.0f} tokens, about {expected.cycles:,.0f} cycles, most of them of "
         f"{graph.nodes[expected.busiest]} (a guess from statistics, not a run)"
@@ -144,7 +144,7 @@ def cost_line(graph: Graph, expected: Estimate) -> str:
 
 
 def cost_table(graph: Graph, expected: Estimate) -> Table:
-    """Of each stream the tokens that are expected."""
+    """Return a table of the expected tokens of each stream."""
     table = Table("Expected tokens", ("stream", "data", "stops", "empties"))
     for (name, output), stream in expected.streams.items():
         counts = (stream.count, stream.stops, stream.missing)

@@ -1,4 +1,4 @@
-"""What is expected of a stream: how many tokens, and how they spread over the coordinates of its loops.
+"""Expected streams: the number of tokens, and their distribution over the coordinates of the loops.
 
 The points of a stream are taken as if its loops' variables, and different tensors, were independent of each
 other, given how many points lie at each coordinate of each. Of one tensor, walked along as it is stored, the
@@ -158,7 +158,7 @@ def thinned(before: Expected, count: float, spread: Spread, parent: Expected | N
 
 
 def distinct(points: Expected, names: Sequence[str]) -> float:
-    """How many different coordinates, or tuples of them, the points of a stream have.
+    """Return the expected number of different coordinates, or tuples of them, of the points of a stream.
 
     No fiber has a coordinate of its own loop twice: each hits one as often as there are fibers. Over other
     loops the points may lie anywhere.

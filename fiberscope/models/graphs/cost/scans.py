@@ -1,4 +1,4 @@
-"""What is expected of a scanner's streams, from statistics of the tensor that it scans."""
+"""Expected streams of a scanner, from statistics of the tensor that it scans."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class BitLevel:
 
     @property
     def fibers(self) -> int:
-        """How many there are."""
+        """Return the number of fibers."""
         return len(self.words)
 
     @property
@@ -50,7 +50,7 @@ class BitLevel:
 
     @property
     def counts(self) -> Integers:
-        """How many children each fiber has."""
+        """Return the number of children of each fiber."""
         import numpy as np
 
         counts: Integers = np.bitwise_count(self.words).sum(axis=1, dtype=np.int64)
@@ -58,7 +58,7 @@ class BitLevel:
 
     @property
     def children(self) -> int:
-        """How many fibers, or values, are below it."""
+        """Return the number of fibers, or values, below it."""
         return int(self.counts.sum())
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:

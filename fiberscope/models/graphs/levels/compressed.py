@@ -28,19 +28,19 @@ class CompressedLevel:
 
     @property
     def fibers(self) -> int:
-        """How many there are."""
+        """Return the number of fibers."""
         return len(self.segments) - 1
 
     @property
     def counts(self) -> Integers:
-        """How many children each fiber has."""
+        """Return the number of children of each fiber."""
         import numpy as np
 
         return np.diff(self.segments)
 
     @property
     def children(self) -> int:
-        """How many fibers, or values, are below it."""
+        """Return the number of fibers, or values, below it."""
         return len(self.coordinates)
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
@@ -93,7 +93,7 @@ class _Compressed(WrittenFormat, ScannedFormat):
 
 
 def from_zero(counts: Integers) -> Integers:
-    """Where fibers of so many elements begin, and the end of the last."""
+    """Return where fibers of so many elements begin, and the end of the last."""
     import numpy as np
 
     return np.append(0, np.cumsum(counts)).astype(np.int64)

@@ -37,14 +37,14 @@ class DenseLevel:
 
     @property
     def counts(self) -> Integers:
-        """How many children each fiber has."""
+        """Return the number of children of each fiber."""
         import numpy as np
 
         return np.full(self.fibers, self.size)
 
     @property
     def children(self) -> int:
-        """How many fibers, or values, are below it."""
+        """Return the number of fibers, or values, below it."""
         return self.size * self.fibers
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:

@@ -1,4 +1,4 @@
-"""What a format of levels is: how its levels lie in memory, and what reads, writes and estimates them."""
+"""Formats of levels: their layout in memory, and the blocks that read, write and estimate them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Level(Protocol):
 
     @property
     def fibers(self) -> int:
-        """How many there are."""
+        """Return the number of fibers."""
 
     @property
     def coordinates(self) -> Integers:
@@ -27,14 +27,14 @@ class Level(Protocol):
 
     @property
     def counts(self) -> Integers:
-        """How many children each fiber has."""
+        """Return the number of children of each fiber."""
 
     @property
     def children(self) -> int:
-        """How many fibers, or values, are below it."""
+        """Return the number of fibers, or values, below it."""
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """Of all elements below these positions: whose they are, their coordinates and their positions."""
+        """Return the owners, coordinates and positions of all elements below these positions."""
 
 
 class LevelFormat(ABC):
@@ -62,7 +62,7 @@ class LevelFormat(ABC):
         """
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
-        """What is read for a reference into a scanner: what, the bytes of an entry, and the entries.
+        """Return the reads for a reference into a scanner: what, the bytes of an entry, and the entries.
 
         None: nothing.
         """
@@ -82,7 +82,7 @@ class WrittenFormat(LevelFormat):
 
 
 def positions_of(parents: Integers, column: Integers) -> tuple[Integers, Integers]:
-    """Of entries in order those that are the first at their place, and the number of that place of each."""
+    """Return the entries, in order, that are the first at their place, and the number of each one's place."""
     import numpy as np
 
     new = np.append(True, (np.diff(parents) != 0) | (np.diff(column) != 0))[: len(column)]

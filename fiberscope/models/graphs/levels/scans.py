@@ -21,21 +21,21 @@ class ScannedFormat(LevelFormat):
 
     @abstractmethod
     def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        """What goes through a tensor's level.
+        """Build the scanner of a tensor's level.
 
         Raises:
             InputError: the tensor is stored otherwise.
         """
 
     def writer(self, name: str, quirks: int) -> StreamBlock:
-        """What writes a level."""
+        """Build the writer of a level."""
         from fiberscope.hw.streams.writers import CompressedWriter
 
         return CompressedWriter(name, quirks=quirks)
 
     @abstractmethod
     def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        """What is expected of the streams of a scanner: of its coordinates, and of their references."""
+        """Estimate the streams of a scanner: its coordinates, and their references."""
 
 
 def scanned_format(node: Node) -> ScannedFormat:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Joiner(Primitive):
-    """Of several operands, each coordinates and references."""
+    """Joiner of several operands, each coordinates and references."""
 
     of_loop = paired = alike = True
 

@@ -1,4 +1,4 @@
-"""What a type of nodes is, for all who deal with graphs: read, check, run, estimate, rewrite or draw them."""
+"""Types of nodes, for all modules that read, check, run, estimate, rewrite or draw graphs."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def _port(ports: tuple[Port, ...], name: str) -> Port | None:
 
 
 class BlockContext(Protocol):
-    """What a block is made from; ``fiberscope.models.graphs.blocks`` has it."""
+    """Context from which a block is built; ``fiberscope.models.graphs.blocks`` has it."""
 
     @property
     def graph(self) -> Graph:
-        """That the block is of."""
+        """Return the graph of the block."""
 
     @property
     def tensors(self) -> Mapping[str, StoredTensor]:
@@ -118,7 +118,7 @@ class BlockContext(Protocol):
 
 
 class CostWalk(Protocol):
-    """What an estimate of a block may ask, and note; ``fiberscope.models.graphs.cost.estimate`` has it."""
+    """Interface of an estimate to a block; ``fiberscope.models.graphs.cost.estimate`` has it."""
 
     graph: Graph
     statistics: dict[str, TensorStatistics]
@@ -166,7 +166,7 @@ class EdgePorts(Protocol):
 
 
 class WordSizes(Protocol):
-    """What the words of a memory must fit; ``fiberscope.models.graphs.verilog`` has it."""
+    """Sizes that the words of a memory must fit; ``fiberscope.models.graphs.verilog`` has them."""
 
     def whole(self, node: Node, value: float) -> float:
         """Return a value that fits."""
@@ -233,7 +233,7 @@ class Primitive:
 
     @property
     def counted(self) -> str:
-        """What a report calls its operations."""
+        """Return the name of its operations in a report."""
         return self.type
 
     def input(self, port: str) -> Port | None:
@@ -286,11 +286,11 @@ class Primitive:
         return finder.only(node, [port.name for port in self.outputs], edge.kind, "output")
 
     def said_from(self, graph: Graph, node: Node, stream: Stream) -> str:
-        """What public files say of an edge out of it."""
+        """Return the attributes of an edge out of it in public files."""
         return ""
 
     def said_into(self, graph: Graph, node: Node, stream: Stream) -> str:
-        """What public files say of an edge into it."""
+        """Return the attributes of an edge into it in public files."""
         return ""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
@@ -324,7 +324,7 @@ class Primitive:
         return output
 
     def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        """What is expected of its outputs, by port.
+        """Estimate its outputs, by port.
 
         Raises:
             ValueError: nothing can be told of it.
@@ -348,15 +348,15 @@ class Primitive:
         return block
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        """What its unit is made with between its name and its quirks."""
+        """Return the arguments of its unit between its name and its quirks."""
         return ()
 
     def input_port(self, node: Node, port: str) -> str:
-        """What its block calls an input."""
+        """Return the name of an input port of its block."""
         return "in_stream" if port == "in" else f"in_{port}"
 
     def output_port(self, node: Node, port: str) -> str:
-        """What its block calls an output; one of a numbered kind is a port of its own for each."""
+        """Return the name of an output port of its block; numbered ones have a port of their own each."""
         return "out_stream" if port == "out" else f"out_{port.replace('[', '').replace(']', '')}"
 
     def lacks(self, node: Node) -> str:
@@ -364,7 +364,7 @@ class Primitive:
         return f"there is no hardware of {self.type}; fiberscope graph run simulates it"
 
     def words(self, node: Node, block: Component, sizes: WordSizes) -> list[Token]:
-        """What fills the memory of its twin.
+        """Return the contents of the memory of its twin.
 
         Raises:
             InputError: a word does not fit.

@@ -1,4 +1,4 @@
-"""What rewrites do to a graph: lead streams elsewhere, and take out what nobody reads then."""
+"""Changes of a graph by rewrites: redirect streams, and remove blocks that nobody reads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Output: TypeAlias = tuple[str, str]  # a node's name and its output
 
 @dataclass(frozen=True)
 class Way:
-    """What one operand of a joiner brings: its coordinates and its references."""
+    """Way of a joiner's operand: its coordinates and its references."""
 
     crd: Output
     ref: Output

@@ -41,7 +41,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What DRT moves: A's group at each task, B's group once for the tasks in a row that use it.
+    """Traffic of DRT: A's group at each task, B's group once for consecutive tasks that use it.
 
     Args:
         microtile: side of a microtile.

@@ -65,7 +65,7 @@ class Squares:
 
     @property
     def extents(self) -> dict[str, int]:
-        """Of every index."""
+        """Return the extent of every index."""
         return self.kernel.extents({name: tensor.shape for name, tensor in self.tensors.items()})
 
     def held(self, side: int) -> list[Integers]:
