@@ -14,15 +14,16 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress, nobody
 from fiberscope.results.provenance.source_digest import given_settings, named_parts, operand_name
 from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.simulation import Recorders
 from fiberscope.results.recording.waveform import Waveform, files_of
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.parts import Asked
 from fiberscope.results.report.timeline import Drive
-from fiberscope.run.arguments import check_course, check_types, merged_settings
+from fiberscope.run.arguments import check_options, check_types, merged_settings
 from fiberscope.run.chains.chain import Chain
-from fiberscope.run.configure import ResolvedRun, resolve_run, solve_converted
-from fiberscope.run.execute import Course
+from fiberscope.run.configure import ResolvedRun, execute_converted, resolve_run
+from fiberscope.run.execute import RunOptions
 from fiberscope.run.find_machine import find
 from fiberscope.run.sampled import check_sampled, requested_sample
 from fiberscope.sim import Component
@@ -78,40 +79,42 @@ def simulate(
     kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
-    files, replaced = _recordings(waveform, memory_trace, timeline), kind.taking(parts)
-    course = Course(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, *files)
-    course = _sampled(kind, course, sample, chain, drive, ready.formats)
-    operands = _checked(kind, course, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
-    asked = _asked(accelerator, operands, bool(named), entries, config, exact, course, parts, chain)
-    return _solved(ready, a, b, named, replace(course, asked=asked, drive=drive))
+    recorders, replaced = _recorders(waveform, memory_trace, timeline, drive), kind.taking(parts)
+    options = RunOptions(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, recorders)
+    options = _sampled(kind, options, sample, chain, ready.formats)
+    operands = _checked(kind, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
+    asked = _asked(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
+    return _solved(ready, a, b, named, replace(options, asked=asked))
 
 
 def _sampled(
     kind: Accelerator[Any],
-    course: Course,
+    options: RunOptions,
     sample: Sample | float | str | bool | None,
     chain: str | None,
-    drive: Drive | None,
     formats: object,
-) -> Course:
+) -> RunOptions:
     """Add the request for samples, if there is one and nothing else that was asked for rules it out."""
     request = requested_sample(sample)
     if request is None:
-        return course
-    course = replace(course, sample=request)
-    check_sampled(kind, course, {"a chain": chain, "a debugger": drive, "a format of memory": formats})
-    return course
+        return options
+    options = replace(options, sample=request)
+    drive = options.recorders.drive
+    check_sampled(kind, options, {"a chain": chain, "a debugger": drive, "a format of memory": formats})
+    return options
 
 
-def _solved(ready: ResolvedRun, a: object, b: object, named: Mapping[str, object], course: Course) -> Report:
+def _solved(
+    ready: ResolvedRun, a: object, b: object, named: Mapping[str, object], options: RunOptions
+) -> Report:
     """Solve a problem on a machine, or a chain of products."""
-    asked = course.asked
+    asked = options.asked
     assert asked is not None
     if ready.chain is None:
-        return solve_converted(ready, ready.maker.load(a, b, asked.exact, course.tell, named), course)
-    from fiberscope.run.chains.run import solve_chain  # noqa: PLC0415  (most runs are of one product)
+        return execute_converted(ready, ready.maker.load(a, b, asked.exact, options.tell, named), options)
+    from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (most runs are of one product)
 
-    return solve_chain(ready, named, course)
+    return execute_chain(ready, named, options)
 
 
 def _machine(
@@ -146,7 +149,7 @@ def _asked(
     entries: Mapping[str, Any],
     config: str | Path | None,
     exact: bool,
-    course: Course,
+    options: RunOptions,
     parts: Mapping[str, Callable[..., Component]] | None,
     chain: str | None,
 ) -> Asked:
@@ -160,41 +163,42 @@ def _asked(
         settings=given_settings(entries, config),
         exact=exact,
         parts=named_parts(parts or {}),
-        cycle_limit=course.cycle_limit,
-        histograms=course.histograms,
-        checked=course.checked,
+        cycle_limit=options.cycle_limit,
+        histograms=options.histograms,
+        checked=options.checked,
         chain=chain,
-        sample=course.sample,
+        sample=options.sample,
     )
 
 
-def _recordings(
+def _recorders(
     waveform: Waveform | str | Path | None,
     memory_trace: str | Path | None,
     timeline: StateFiles | str | Path | None,
-) -> tuple[Waveform | None, Path | None, StateFiles | None]:
-    """What is to be written of the run, names as what they stand for."""
+    drive: Drive | None,
+) -> Recorders:
+    """Return the files to write of a run, with paths in place of names."""
     recorded = Waveform(Path(waveform)) if isinstance(waveform, str | Path) else waveform
     if recorded is not None:
         check_types(vars(recorded), of="waveform.")
         recorded = replace(recorded, path=Path(recorded.path))
     states = StateFiles(Path(timeline)) if isinstance(timeline, str | Path) else timeline
-    return recorded, None if memory_trace is None else Path(memory_trace), states
+    return Recorders(recorded, None if memory_trace is None else Path(memory_trace), states, drive)
 
 
 def _checked(
-    kind: Accelerator[Any], course: Course, operands: Mapping[str, object], config: str | Path | None
+    kind: Accelerator[Any], options: RunOptions, operands: Mapping[str, object], config: str | Path | None
 ) -> Mapping[str, object]:
     """The operands; refuses what the accelerator has not, and outputs that cannot be or overwrite one."""
-    check_course(kind, course)
+    check_options(kind, options)
     inputs = {
         f"the matrix {name}": file_of(operand) if isinstance(operand, str | Path) else None
         for name, operand in operands.items()
     }
     if list(inputs.values()).count(Path(STANDARD_INPUT)) > 1:
         raise InputError("-: standard input can be A or B, not both")
-    outputs = {"the memory trace": course.memory_trace}
-    outputs |= files_of(course.waveform.path) if course.waveform else {}
-    outputs |= course.states.outputs if course.states else {}
+    outputs = {"the memory trace": options.recorders.memory_trace}
+    outputs |= files_of(options.recorders.waveform.path) if options.recorders.waveform else {}
+    outputs |= options.recorders.states.outputs if options.recorders.states else {}
     check_outputs(outputs, {**inputs, "the config": Path(config) if config else None})
     return operands

@@ -12,10 +12,10 @@ from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.base.errors import InputError
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.waveform import Waveform
-from fiberscope.run.execute import Course
+from fiberscope.run.execute import RunOptions
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["check_course", "check_types", "merged_settings"]
+__all__ = ["check_options", "check_types", "merged_settings"]
 
 
 def check_types(arguments: Mapping[str, object], of: str = "") -> None:
@@ -133,27 +133,27 @@ def merged_settings(
     return merged
 
 
-def check_course(kind: Accelerator[Any], course: Course) -> None:
+def check_options(kind: Accelerator[Any], options: RunOptions) -> None:
     """Refuse what the accelerator has not, or a model of its fidelity.
 
     Raises:
         InputError: naming it.
     """
-    fidelity = course.fidelity
-    for name in course.parts:
+    fidelity = options.fidelity
+    for name in options.parts:
         if name not in kind.parts:
             advice = nearest(name, kind.parts) if kind.parts else "it has none"
             raise InputError(f"{kind.name} has no part {name} to replace; {advice}")
     if fidelity not in kind.models:
         raise InputError(f"{kind.name} has no {fidelity} model; {nearest(fidelity, kind.models)}")
     of_components = {
-        "cycle_limit": course.cycle_limit,
-        "waveform": course.waveform,
-        "memory_trace": course.memory_trace,
-        "timeline": course.states,
-        "histograms": course.histograms,
-        "checked": course.checked,
-        "parts": course.parts,
+        "cycle_limit": options.cycle_limit,
+        "waveform": options.recorders.waveform,
+        "memory_trace": options.recorders.memory_trace,
+        "timeline": options.recorders.states,
+        "histograms": options.histograms,
+        "checked": options.checked,
+        "parts": options.parts,
     }
     for name in (name for name, value in of_components.items() if value and fidelity != EVENT):
         raise InputError(f"{name} is for the {EVENT} model; a {fidelity} one has no components")

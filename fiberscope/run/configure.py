@@ -19,11 +19,11 @@ from fiberscope.results.provenance.source_digest import Roots, of_machine, sourc
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import Conversion, Conversions
 from fiberscope.run.chains.chain import Chain
-from fiberscope.run.execute import Course, solve
-from fiberscope.run.sampled import solve_sampled
+from fiberscope.run.execute import RunOptions, execute
+from fiberscope.run.sampled import execute_sampled
 from fiberscope.workloads import Operand, Problem
 
-__all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "converted", "resolve_run", "solve_converted"]
+__all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "converted", "execute_converted", "resolve_run"]
 
 PREFIX = "memory.format."
 BETWEEN = "between"  # of a chain: the format of all products that a later one uses
@@ -115,25 +115,25 @@ def resolve_run(
     return ResolvedRun(kind, *configure(kind, config, own), formats, chain)
 
 
-def solve_converted(ready: ResolvedRun, problem: Problem, course: Course) -> Report:
+def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions) -> Report:
     """Run a problem on a machine, and before it the conversions of its operands, at the machine's own memory.
 
     Raises:
-        InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``solve``.
+        InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``execute``.
     """
     kind, (formats, configured) = ready.kind, _to_convert(ready, problem)
-    asked, provenance = course.asked, None
+    asked, provenance = options.asked, None
     if asked is not None:
-        provenance = source(ready.roots(asked.machine, course.parts.values()), asked)
-    run = solve if course.sample is None else solve_sampled
-    report = run(kind, configured, problem, course, provenance)
+        provenance = source(ready.roots(asked.machine, options.parts.values()), asked)
+    run = execute if options.sample is None else execute_sampled
+    report = run(kind, configured, problem, options, provenance)
     if not formats or not report.complete:
         return report
     operands = problem.operands
     try:
         operand_conversions = {
             operand: converted(
-                configured, operands.get(operand, operands["A"]), (name, kind.reads[operand]), course
+                configured, operands.get(operand, operands["A"]), (name, kind.reads[operand]), options
             )
             for operand, name in formats.items()
         }
@@ -172,7 +172,7 @@ def converted(
     configured: Any,  # noqa: ANN401 - the parameters of any machine with a memory
     operand: Operand,
     formats: tuple[str, str],
-    course: Course,
+    options: RunOptions,
 ) -> Conversion:
     """Run the conversion of one operand.
 
@@ -180,10 +180,10 @@ def converted(
         configured: of the machine at whose memory it is done.
         operand: that is converted.
         formats: from which, to which.
-        course: of the machine's run, whose fidelity and checks are the conversion's.
+        options: of the machine's run, whose fidelity and checks are the conversion's.
 
     Raises:
-        InputError, VerificationError, DeadlockedRunError: as of ``solve``.
+        InputError, VerificationError, DeadlockedRunError: as of ``execute``.
         KeyboardInterrupt: the conversion was interrupted.
     """
     from fiberscope.converters.mint import MINT  # noqa: PLC0415  (most runs convert nothing)
@@ -192,9 +192,9 @@ def converted(
     source, target = formats
     parameters, maker = configure(MINT, None, {"problem.source": source, "problem.target": target})
     at_machine = parameters.model_copy(update={"memory": configured.memory})
-    asked = maker.load(operand, None, exact=False, progress=course.tell)
-    alone = Course(course.fidelity, None, False, course.checked, {}, course.tell)
-    done = finished(solve(MINT, at_machine, asked, alone))
+    asked = maker.load(operand, None, exact=False, progress=options.tell)
+    alone = RunOptions(options.fidelity, None, False, options.checked, {}, options.tell)
+    done = finished(execute(MINT, at_machine, asked, alone))
     return Conversion(
         source=source,
         target=target,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from pathlib import Path
 from typing import Any, cast
 
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
-from fiberscope.accelerators.request_check import checking
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.user_parts import checked
 from fiberscope.base.errors import InputError
@@ -24,26 +20,24 @@ from fiberscope.results.errors import (
     UnwrittenFileError,
     VerificationError,
 )
-from fiberscope.results.recording.files import StateFiles
-from fiberscope.results.recording.memory_trace import tracing
-from fiberscope.results.recording.waveform import Waveform, recording
-from fiberscope.results.report import collect, timeline
+from fiberscope.results.recording.simulation import NO_RECORDERS, RecordedRun, Recorders, run_recorded
+from fiberscope.results.report import collect
 from fiberscope.results.report.collect import Checked
 from fiberscope.results.report.costs import prices_of
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import Asked, Source
 from fiberscope.results.report.timeline import Watch
-from fiberscope.sim import BuildError, Component, DeadlockError, Kernel, Run, SimulationError
+from fiberscope.sim import BuildError, Component, Run, SimulationError
 from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Course", "solve"]
+__all__ = ["RunOptions", "execute"]
 
 
 @dataclass(frozen=True)
-class Course:
+class RunOptions:
     """Options of a run; the other fields are those of ``fiberscope.simulate``."""
 
     fidelity: str
@@ -52,19 +46,16 @@ class Course:
     checked: bool
     parts: Mapping[str, Callable[..., Component]]
     tell: Progress
-    waveform: Waveform | None = None
-    memory_trace: Path | None = None
-    states: StateFiles | None = None
+    recorders: Recorders = NO_RECORDERS
     asked: Asked | None = None
-    drive: timeline.Drive | None = None
     sample: Sample | None = None
 
 
-def solve(
+def execute(
     kind: Accelerator[Any],
     configured: Configuration,
     problem: Problem,
-    course: Course,
+    options: RunOptions,
     source: Source | None = None,
 ) -> Report:
     """Run a problem on a machine by its sources; one that went wrong is raised with its report.
@@ -75,29 +66,36 @@ def solve(
     """
     start = time.perf_counter()
     prices = prices_of(kind, configured)  # finds a fault before the run, not after
-    model = _build(kind, configured, problem, course)
+    model = _build(kind, configured, problem, options)
     watch, ended, simulation_start = None, None, time.perf_counter()
-    if course.fidelity == EVENT:
+    if options.fidelity == EVENT:
         machine = cast(Machine, model)
-        if course.histograms and isinstance(machine.kernel, StandInKernel):
+        if options.histograms and isinstance(machine.kernel, StandInKernel):
             machine.kernel.stand_ins.clear()  # they leave the channels within them empty
-        watch = Watch(machine, histograms=course.histograms)
-        ended = _run(machine, watch, course)
+        watch = Watch(machine, histograms=options.histograms)
+        ended = run_recorded(
+            machine,
+            watch,
+            options.recorders,
+            options.cycle_limit,
+            options.tell,
+            check_requests=options.checked,
+        )
     run = ended.run if ended else _estimated(cast(Estimate, model))
     simulation_seconds = time.perf_counter() - simulation_start
-    run, answer = _check(problem, model, run, course.tell)
+    run, answer = _check(problem, model, run, options.tell)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     if model.parameters != configured:
         prices = prices_of(kind, model.parameters)
-    inputs = collect.Made(course.fidelity, course.parts, source, prices)
+    inputs = collect.RunInputs(options.fidelity, options.parts, source, prices)
     report = collect.report(kind, problem, model, run, answer, timing, watch, inputs)
     _raise(ended, answer, report, problem)
     return report
 
 
-def _raise(ended: _Ended | None, answer: Checked | None, report: Report, problem: Problem) -> None:
+def _raise(ended: RecordedRun | None, answer: Checked | None, report: Report, problem: Problem) -> None:
     """Raise what went wrong, the worst of it first, and what was wrong with its requests, a line each."""
-    requests = ended.requests if ended is not None else ()
+    requests = ended.misplaced_requests if ended is not None else ()
     if ended is not None and ended.deadlock is not None:
         raise DeadlockedRunError("\n".join([str(ended.deadlock), *requests]), report) from ended.deadlock
     if answer is not None and not answer.comparison.passed:
@@ -108,14 +106,14 @@ def _raise(ended: _Ended | None, answer: Checked | None, report: Report, problem
         raise UnwrittenFileError(ended.unwritten, report)
 
 
-def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, course: Course) -> Model:
+def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions) -> Model:
     """The model, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
-    parts = {"parts": checked(course.parts)} if course.parts else {}
+    parts = {"parts": checked(options.parts)} if options.parts else {}
     try:
         tiled = with_tiles(kind, configured, problem.given())
-        model = kind.models[course.fidelity](tiled, *problem.given(), **parts)
+        model = kind.models[options.fidelity](tiled, *problem.given(), **parts)
         problem.precision = getattr(model, "value_type", None)
-        if course.fidelity == EVENT:
+        if options.fidelity == EVENT:
             _complete(kind, cast(Machine, model))
     except BuildError:
         raise
@@ -134,50 +132,6 @@ def _complete(kind: Accelerator[Any], machine: Machine) -> None:
     if not machine.kernel.built:
         machine.kernel.build()
     kind.check_families(machine)
-
-
-@dataclass(frozen=True)
-class _Ended:
-    """How a simulation ended; ``unwritten`` says why a file that was asked for of it is not there.
-
-    ``requests`` tells of those that are none of their tensor's.
-    """
-
-    run: Run
-    deadlock: DeadlockError | None
-    unwritten: str | None
-    requests: Sequence[str] = ()
-
-
-def _run(machine: Machine, watch: Watch, course: Course) -> _Ended:
-    def progress(cycle: int) -> None:
-        course.tell("simulating", *machine.progress())
-        course.tell("cycles", cycle, course.cycle_limit or 0)
-
-    deadlock = None
-    kernel, unwritten = machine.kernel, None
-    states = course.states.watch(kernel) if course.states else None
-    lookers: list[timeline.Looker] = [watch, *([states] if states else [])]
-    with (
-        recording(kernel, course.waveform) as recorded,
-        tracing(kernel, course.memory_trace) as kept,
-        checking(machine) if course.checked else nullcontext() as check,
-    ):
-        try:
-            drive = course.drive or timeline.run
-            run = drive(machine, lookers, course.cycle_limit, progress)
-        except DeadlockError as error:
-            run, deadlock = _standstill(kernel), error
-        unwritten = kept()
-    if course.states and states:
-        unwritten = unwritten or course.states.write(states)
-    requests = check.ended(complete=run.complete) if check else ()
-    return _Ended(run, deadlock, recorded.fault or unwritten, requests)
-
-
-def _standstill(kernel: Kernel) -> Run:
-    seconds = float(Fraction(kernel.end) / kernel.base_hertz)
-    return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)
 
 
 def _estimated(estimate: Estimate) -> Run:

@@ -19,12 +19,12 @@ from fiberscope.results.report.collect import memory_of
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.frame import framed, verification, workload
 from fiberscope.results.report.host import Timing
-from fiberscope.run.execute import Course, solve
+from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import compare
 
-__all__ = ["check_sampled", "parse_width", "requested_sample", "solve_sampled"]
+__all__ = ["check_sampled", "execute_sampled", "parse_width", "requested_sample"]
 
 REFERENCE = "scipy, in the rows that were simulated"
 UNAVAILABLE = ("product", "components", "timeline", "energy")
@@ -64,11 +64,11 @@ def parse_width(value: object) -> float:
     return width
 
 
-def check_sampled(kind: Accelerator[Any], course: Course, others: Mapping[str, object]) -> None:
+def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[str, object]) -> None:
     """Refuse a machine that cannot be sampled, and what a sampled run cannot write or do.
 
     Args:
-        kind, course: of the run.
+        kind, options: of the run.
         others: further requests that need a whole run, by what a message calls them.
 
     Raises:
@@ -77,27 +77,27 @@ def check_sampled(kind: Accelerator[Any], course: Course, others: Mapping[str, o
     if kind.sampler is None:
         able = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
         raise InputError(f"{kind.name} cannot be sampled; machines that can be: {', '.join(able)}")
-    if course.fidelity != EVENT:
-        raise InputError(f"sample is for the {EVENT} model; a {course.fidelity} one is fast as it is")
+    if options.fidelity != EVENT:
+        raise InputError(f"sample is for the {EVENT} model; a {options.fidelity} one is fast as it is")
     whole = {
-        "a waveform": course.waveform,
-        "a timeline": course.states,
-        "a memory trace": course.memory_trace,
-        "a cycle limit": course.cycle_limit,
-        "histograms": course.histograms,
-        "checked": course.checked,
-        "parts of one's own": course.parts,
+        "a waveform": options.recorders.waveform,
+        "a timeline": options.recorders.states,
+        "a memory trace": options.recorders.memory_trace,
+        "a cycle limit": options.cycle_limit,
+        "histograms": options.histograms,
+        "checked": options.checked,
+        "parts of one's own": options.parts,
         **others,
     }
     for name in (name for name, value in whole.items() if value):
         raise InputError(f"{name} needs a whole run, and a sampled one is of windows; leave one of them out")
 
 
-def solve_sampled(
+def execute_sampled(
     kind: Accelerator[Any],
     configured: Configuration,
     problem: Problem,
-    course: Course,
+    options: RunOptions,
     source: parts.Source | None = None,
 ) -> Report:
     """Estimate a run from windows, or simulate it in full if it is too short.
@@ -107,24 +107,24 @@ def solve_sampled(
         VerificationError: rows that were simulated are wrong.
     """
     assert kind.sampler is not None
-    assert course.sample is not None
+    assert options.sample is not None
     start = time.perf_counter()
     try:
-        sampler = kind.sampler(configured, *problem.given(), course.sample, course.tell)
+        sampler = kind.sampler(configured, *problem.given(), options.sample, options.tell)
         reason = sampler.too_short()
         if reason:
-            note = _sampling(course.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
-            full = solve(kind, configured, problem, course, source)
+            note = _sampling(options.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
+            full = execute(kind, configured, problem, options, source)
             return full.model_copy(update={"sampling": note})
         result: Sampled = sampler.sampled()
     except BuildError:
         raise
     except SimulationError as error:
         raise InputError(f"{kind.name}: {error}") from error
-    course.tell("verifying", 0, 0)
+    options.tell("verifying", 0, 0)
     comparison = compare(*result.operands, result.answer, result.precision)
     seconds = time.perf_counter() - start
-    report = _report(kind, configured, problem, course.sample, result, Timing(seconds, seconds), source)
+    report = _report(kind, configured, problem, options.sample, result, Timing(seconds, seconds), source)
     checked = verification(REFERENCE, [comparison], problem.tolerance)
     report = report.model_copy(update={"verification": checked})
     if not comparison.passed:

@@ -17,10 +17,9 @@ import pytest
 
 from fiberscope import cli
 from fiberscope.base.interrupts import terminations_interrupt
-from fiberscope.models.graphs import execution
 from fiberscope.models.trace import evaluate
+from fiberscope.results.recording import simulation
 from fiberscope.results.report import timeline
-from fiberscope.run import execute as run_execute
 
 ROOT = Path(__file__).parents[2]
 LONG = "uniform:rows=3000,cols=3000,nonzeros=60000,seed=1"  # some seconds
@@ -164,8 +163,8 @@ def test_every_machine_stops_within_a_second_and_leaves_its_report(
     command: str, number: signal.Signals, tmp_path: Path, monkeypatch, capsys
 ) -> None:
     sent: list[float] = []
-    where = evaluate.Nest if command == "model" else timeline  # what ``solve`` and ``execution`` run by
-    assert execution.timeline is run_execute.timeline is timeline
+    where = evaluate.Nest if command == "model" else timeline
+    assert simulation.timeline is timeline  # machines and graphs are run by it
     monkeypatch.setattr(where, "run", ticking(number, where.run, sent))
     out = tmp_path / "out.json"
     code = cli.run([*SIMULATIONS[command].split(), "-q", "--json", str(out)])

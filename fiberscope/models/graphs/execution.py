@@ -21,7 +21,7 @@ from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.operands import load_operands, sizes_of
 from fiberscope.models.graphs.prepared import Prepared
-from fiberscope.models.graphs.report import Ran, report
+from fiberscope.models.graphs.report import GraphRun, report
 from fiberscope.models.graphs.result import (
     Written,
     carried,
@@ -35,14 +35,13 @@ from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.results.errors import DeadlockedRunError, UnwrittenFileError, VerificationError
 from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source
 from fiberscope.results.recording.files import StateFiles
-from fiberscope.results.recording.memory_trace import tracing
-from fiberscope.results.recording.waveform import Waveform, recording
-from fiberscope.results.report import timeline
+from fiberscope.results.recording.simulation import NO_RECORDERS, Recorders, run_recorded
+from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import Asked, Source
 from fiberscope.results.report.timeline import Drive, Watch
-from fiberscope.sim import BuildError, DeadlockError, Kernel, Run, SimulationError
+from fiberscope.sim import BuildError, Kernel, Run, SimulationError
 from fiberscope.workloads.expressions.expression import Split
 from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
@@ -52,17 +51,14 @@ __all__ = ["configured", "prepare", "roots_of", "run"]
 
 
 @dataclass(frozen=True)
-class Course:
+class RunOptions:
     """Options of a graph's run; the other fields are those of ``run``."""
 
     cycle_limit: int | None = None
-    waveform: Waveform | None = None
     histograms: bool = False
     tell: Progress = nobody
-    states: StateFiles | None = None
     source: Source | None = None
-    memory_trace: Path | None = None
-    drive: Drive | None = None
+    recorders: Recorders = NO_RECORDERS
 
 
 def run(
@@ -110,11 +106,10 @@ def run(
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
     provenance = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
-    course = Course(
-        cycle_limit, waveform, histograms, progress or nobody, timeline, provenance, memory_trace, drive
-    )
-    ready = prepare(graph, tensors, exact=exact, progress=course.tell).timed(parameters.timing)
-    return _Runs(ready, parameters, course).report()
+    recorders = Recorders(waveform, memory_trace, timeline, drive)
+    options = RunOptions(cycle_limit, histograms, progress or nobody, provenance, recorders)
+    ready = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
+    return _Runs(ready, parameters, options).report()
 
 
 def roots_of(path: str | None) -> Roots:
@@ -170,7 +165,7 @@ class _Runs:
 
     ready: Prepared
     parameters: GraphParameters
-    course: Course
+    options: RunOptions
     machines: list[GraphMachine] = field(default_factory=list)
     watch: Watch | None = None
     deadlock: str | None = None
@@ -198,41 +193,33 @@ class _Runs:
             simulating += time.perf_counter() - began
             if not ended.complete:
                 break
-            self.course.tell("verifying", 0, 0)
+            self.options.tell("verifying", 0, 0)
             self._take_results(self.machines[-1])
         timing = Timing(time.perf_counter() - start, simulating)
-        ran = Ran(
-            self.machines, ended, self.comparisons, self.results, self.watch, timing, self.course.source
+        ran = GraphRun(
+            self.machines, ended, self.comparisons, self.results, self.watch, timing, self.options.source
         )
         result = report(self.ready, self.parameters, ran)
         self._raise(result)
         return result
 
     def _run_phase(self, phase: int) -> Run:
-        machine = self._built(phase, kernel=Kernel() if self.course.histograms else None)
+        machine = self._built(phase, kernel=Kernel() if self.options.histograms else None)
         self.machines.append(machine)
-        last = phase == self.ready.graph.phases[-1]
-        self.watch = Watch(machine, histograms=self.course.histograms)
-        files = self.course.states
-        states = files.watch(machine.kernel) if files else None
-        lookers: list[timeline.Looker] = [self.watch, *([states] if states else [])]
-        with (
-            recording(machine.kernel, self.course.waveform if last else None) as recorded,
-            tracing(machine.kernel, self.course.memory_trace if last else None) as kept,
-        ):
-            try:
-                drive = (self.course.drive if last else None) or timeline.run
-                ended = drive(machine, lookers, self.course.cycle_limit, self._progress(machine))
-            except DeadlockError as error:
-                self.deadlock = f"{error}\n{advice(machine, self._unbounded(phase), self._deeper(phase))}"
-                ended = Run(False, "deadlock", machine.kernel.cycle, machine.kernel.end, 0.0)
-            except SimulationError as error:
-                raise InputError(f"{self.ready.name}: {error}{_noted(error)}") from error
-            self.unwritten = kept()
-        self.unwritten = recorded.fault or self.unwritten
-        if files and states and (last or not ended.complete):
-            self.unwritten = self.unwritten or files.write(states)
-        return ended
+        self.watch = Watch(machine, histograms=self.options.histograms)
+        recorders = self.options.recorders
+        if phase != self.ready.graph.phases[-1]:
+            recorders = Recorders(states=recorders.states, only_unfinished_states=True)
+        limit, tell = self.options.cycle_limit, self.options.tell
+        try:
+            recorded = run_recorded(machine, self.watch, recorders, limit, tell)
+        except SimulationError as error:
+            raise InputError(f"{self.ready.name}: {error}{_noted(error)}") from error
+        if recorded.deadlock is not None:
+            advised = advice(machine, self._unbounded(phase), self._deeper(phase))
+            self.deadlock = f"{recorded.deadlock}\n{advised}"
+        self.unwritten = recorded.unwritten
+        return recorded.run
 
     def _built(
         self, phase: int, parameters: GraphParameters | None = None, kernel: Kernel | None = None
@@ -256,13 +243,6 @@ class _Runs:
                     f"{self.ready.name}: {name} has zeros whose coordinates were dropped, as the public "
                     f"simulator has it (quirks 15, 16): phase {phase} cannot read it; run timing=machine"
                 )
-
-    def _progress(self, machine: GraphMachine) -> Callable[[int], None]:
-        def tell(cycle: int) -> None:
-            self.course.tell("simulating", *machine.progress())
-            self.course.tell("cycles", cycle, self.course.cycle_limit or 0)
-
-        return tell
 
     def _take_results(self, machine: GraphMachine) -> None:
         """Compare what a phase wrote, and hand it to the phases behind."""

@@ -22,17 +22,17 @@ from fiberscope.workloads.verification import Comparison
 if TYPE_CHECKING:
     from fiberscope.models.graphs.prepared import Prepared
 
-__all__ = ["Ran", "report"]
+__all__ = ["GraphRun", "report"]
 
 REFERENCE = "the graph's expression, by joins of coordinates"
 
 
 @dataclass(frozen=True)
-class Ran:
-    """A graph that has run.
+class GraphRun:
+    """A finished run of a graph.
 
     Args:
-        machines: of its phases, as far as they ran.
+        machines: of its phases, as far as they run.
         ended: how the last one ended.
         comparisons: of what was written with the reference, by tensor.
         results: what was written, by tensor; None where it has no place for each value.
@@ -50,18 +50,18 @@ class Ran:
     source: parts.Source | None = None
 
 
-def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> Report:
+def report(ready: Prepared, parameters: GraphParameters, run: GraphRun) -> Report:
     """The report of a run, whether its result is right or wrong."""
-    cycles = _cycles(ready, ran)
-    operations = _operations(ran)
-    components = _components(ran)
+    cycles = _cycles(ready, run)
+    operations = _operations(run)
+    components = _components(run)
     return framed(
-        ran.timing,
+        run.timing,
         operations.get("multiply"),
-        sum(machine.kernel.ticks for machine in ran.machines),
+        sum(machine.kernel.ticks for machine in run.machines),
         accelerator=ready.name,
-        complete=ran.ended.complete,
-        ending=cast(parts.Ending, ran.ended.reason),
+        complete=run.ended.complete,
+        ending=cast(parts.Ending, run.ended.reason),
         workload=workload(ready.operands.values()),
         formats={name: stored.text for name, stored in ready.formats.items()},
         problem=parts.Problem(kind="graph", title=ready.title),
@@ -71,41 +71,41 @@ def report(ready: Prepared, parameters: GraphParameters, ran: Ran) -> Report:
         seconds=float(cycles / parameters.clock),
         operations=operations,
         traffic={},
-        product=_product(ran),
-        verification=_verification(ready, ran),
+        product=_product(run),
+        verification=_verification(ready, run),
         bottleneck=busiest(components),
         components=components,
-        timeline=ran.watch.timeline(ran.machines[-1].kernel.cycle + 1) if ran.watch else None,
-        occupancies=ran.watch.occupancies() if ran.watch else {},
-        source=ran.source,
-    ).holding(list(ran.results.values())[-1] if ran.ended.complete else None)
+        timeline=run.watch.timeline(run.machines[-1].kernel.cycle + 1) if run.watch else None,
+        occupancies=run.watch.occupancies() if run.watch else {},
+        source=run.source,
+    ).holding(list(run.results.values())[-1] if run.ended.complete else None)
 
 
-def _cycles(ready: Prepared, ran: Ran) -> int:
+def _cycles(ready: Prepared, run: GraphRun) -> int:
     """Cycles of the phases that count; of a run that ended early those so far."""
     counted = ready.graph.counted or ready.graph.phases
-    ended_early = not ran.ended.complete
+    ended_early = not run.ended.complete
     return sum(
-        machine.kernel.cycle if ended_early and machine is ran.machines[-1] else machine.cycles
-        for machine in ran.machines
+        machine.kernel.cycle if ended_early and machine is run.machines[-1] else machine.cycles
+        for machine in run.machines
         if machine.phase in counted
     )
 
 
-def _operations(ran: Ran) -> dict[str, int]:
+def _operations(run: GraphRun) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    for machine in ran.machines:
+    for machine in run.machines:
         counts.update(machine.operations())
     return dict(counts)
 
 
-def _components(ran: Ran) -> dict[str, parts.Component]:
+def _components(run: GraphRun) -> dict[str, parts.Component]:
     """All blocks; of several phases those of each under its number."""
     components = {}
-    for machine in ran.machines:
+    for machine in run.machines:
         for name, component in components_of(machine.kernel).items():
             scope, _, block = name.partition(".")
-            phase = f"phase{machine.phase}." if len(ran.machines) > 1 else ""
+            phase = f"phase{machine.phase}." if len(run.machines) > 1 else ""
             components[f"{scope}.{phase}{block}"] = component
     return components
 
@@ -129,12 +129,12 @@ def busiest(components: Mapping[str, parts.Component]) -> str:
     return f"{name.partition('.')[2]} is the busiest block: {busy}{others}."
 
 
-def _product(ran: Ran) -> parts.Product | None:
-    product = next((result for result in reversed(list(ran.results.values())) if result is not None), None)
+def _product(run: GraphRun) -> parts.Product | None:
+    product = next((result for result in reversed(list(run.results.values())) if result is not None), None)
     return None if product is None else parts.Product(shape=product.shape, nonzeros=product.nonzeros)
 
 
-def _verification(ready: Prepared, ran: Ran) -> parts.Verification:
+def _verification(ready: Prepared, run: GraphRun) -> parts.Verification:
     if not ready.meant:
         return verification(f"none: no expression can be read ({ready.unread})", [])
-    return verification(REFERENCE, [*ran.comparisons.values()] if ran.ended.complete else [])
+    return verification(REFERENCE, [*run.comparisons.values()] if run.ended.complete else [])

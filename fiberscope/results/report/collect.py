@@ -20,11 +20,11 @@ from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Checked", "Made", "components_of", "memory_of", "report"]
+__all__ = ["Checked", "RunInputs", "components_of", "memory_of", "report"]
 
 
 @dataclass(frozen=True)
-class Made:
+class RunInputs:
     """Model that ran, the blocks that a user replaced, the sources, and the prices of actions and parts."""
 
     fidelity: str
@@ -35,7 +35,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Checked:
-    """An answer that was compared with the reference."""
+    """An answer and its comparison with the reference."""
 
     answer: object
     outline: tuple[tuple[int, ...], int] | None
@@ -55,13 +55,16 @@ def report(
     checked: Checked | None,
     timing: Timing,
     watch: Watch | None,
-    inputs: Made,
+    inputs: RunInputs,
 ) -> Report:
     """Return the report of a run, complete or not.
 
     Args:
-        accelerator, problem, model, run, inputs: what ran, and how it ended; ``model`` has the counts.
-        checked, timing, watch: its answer, if it was compared; the host's times; the components over time.
+        accelerator, problem, model, run: the machine, its problem, the model with its counters, and its end.
+        checked: the compared answer; None if no answer could be compared.
+        timing: seconds of the host.
+        watch: samples of the components over time; None of a model without components.
+        inputs: fidelity, replaced parts, sources and prices.
     """
     kernel: Kernel | None = getattr(model, "kernel", None)
     operations, traffic = dict(model.operations()), _traffic(model)
@@ -100,7 +103,7 @@ def report(
 
 
 def _costs(
-    accelerator: Accelerator[Any], model: Model, inputs: Made, did: Counted, seconds: float
+    accelerator: Accelerator[Any], model: Model, inputs: RunInputs, did: Counted, seconds: float
 ) -> dict[str, Any]:
     areas = accelerator.areas(model) if accelerator.areas else None
     return costs.cost_fields(inputs.prices, did, seconds, areas)

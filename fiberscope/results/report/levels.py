@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from fiberscope.results.report.origin import ReportPart
 
 __all__ = ["Accesses", "Analytical", "Computes", "FormatAccesses", "Instances", "LevelTensor", "StorageLevel"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
-
-
-class Accesses(_Part):
+class Accesses(ReportPart):
     """Words a instance: were all data dense, and of these done, idled through and passed over."""
 
     algorithmic: float
@@ -20,7 +16,7 @@ class Accesses(_Part):
     skipped: float
 
 
-class FormatAccesses(_Part):
+class FormatAccesses(ReportPart):
     """Units of a format a instance, by rank from the innermost: metadata and payloads."""
 
     actual: tuple[tuple[float, float], ...]
@@ -28,14 +24,14 @@ class FormatAccesses(_Part):
     skipped: tuple[tuple[float, float], ...]
 
 
-class Instances(_Part):
+class Instances(ReportPart):
     """Instances that are used: at most, and on average, where empty tiles do not come."""
 
     maximal: int
     average: float
 
 
-class LevelTensor(_Part):
+class LevelTensor(ReportPart):
     """One tensor at one level; counts and energies are of one instance, if not said otherwise.
 
     ``format_words`` are the most units by rank from the innermost (metadata, payloads), ``bandwidth`` is in
@@ -65,7 +61,7 @@ class LevelTensor(_Part):
     write_format_share: float
 
 
-class StorageLevel(_Part):
+class StorageLevel(ReportPart):
     """One level: ``throttling`` is the part of its speed that its bandwidth leaves compute; 1: all."""
 
     cycles: int
@@ -75,7 +71,7 @@ class StorageLevel(_Part):
     tensors: dict[str, LevelTensor]
 
 
-class Computes(_Part):
+class Computes(ReportPart):
     """Computes of all units together, and their own cycles."""
 
     algorithmic: float
@@ -87,7 +83,7 @@ class Computes(_Part):
     energy_pj: float
 
 
-class Analytical(_Part):
+class Analytical(ReportPart):
     """The summary of an evaluation.
 
     ``edp`` is in joules times cycles. Energies per compute are in pJ, by level and in all. ``intensity`` is

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.accelerators.sampling import Sample
 
-__all__ = ["PART", "Asked", "Environment", "Host", "Sampling", "Source", "is_empty", "is_none"]
-
-PART: Final = ConfigDict(defer_build=True, extra="forbid", frozen=True)  # of each part of a report
+__all__ = ["Asked", "Environment", "Host", "ReportPart", "Sampling", "Source", "is_empty", "is_none"]
 
 
 def is_none(value: object) -> bool:
@@ -23,11 +21,13 @@ def is_empty(value: object) -> bool:
     return not value
 
 
-class _Part(BaseModel):
-    model_config = PART
+class ReportPart(BaseModel):
+    """Base class of the parts of a report: immutable, without unknown keys."""
+
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
-class Asked(_Part):
+class Asked(ReportPart):
     """Request for a run, as it was given, so that the run can be repeated.
 
     ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
@@ -50,7 +50,7 @@ class Asked(_Part):
     sample: Sample | None = Field(default=None, exclude_if=is_none)
 
 
-class Sampling(_Part):
+class Sampling(ReportPart):
     """Sampling of a run; ``note`` says why a run was simulated in full.
 
     ``fraction`` is of the cycles; ``half_width`` is that of the cycles' interval, as a fraction of them.
@@ -73,7 +73,7 @@ class Sampling(_Part):
     note: str = ""
 
 
-class Source(_Part):
+class Source(ReportPart):
     """Sources of a run: ``digest`` is over all ``modules`` (digests by name) of the machine, its parts, and
     their imports outside of libraries.
 
@@ -89,7 +89,7 @@ class Source(_Part):
     asked: Asked
 
 
-class Environment(_Part):
+class Environment(ReportPart):
     """Environment of a run; ``build`` is the digest of the engine's compiled modules, null uncompiled."""
 
     python: str
@@ -99,7 +99,7 @@ class Environment(_Part):
     build: str | None
 
 
-class Host(_Part):
+class Host(ReportPart):
     """The computer that ran the simulation.
 
     ``seconds`` is wall-clock time from the loaded operands to the verified product, ``simulation_seconds``

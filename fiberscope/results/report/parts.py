@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.origin import (
-    PART,
     Asked,
     Environment,
     Host,
+    ReportPart,
     Sampling,
     Source,
     is_empty,
@@ -59,11 +59,7 @@ Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
 
-class _Part(BaseModel):
-    model_config = PART
-
-
-class Operand(_Part):
+class Operand(ReportPart):
     """One operand: what it is, the file or generator it is from, and what a reader must know of it."""
 
     name: str
@@ -107,7 +103,7 @@ class Workload(Operand):
         return [operand.name for operand in self.operands if operand.source == SURROGATE]
 
 
-class Problem(_Part):
+class Problem(ReportPart):
     """Problem on the operands: its kind, its parameters, and both in a few words."""
 
     kind: str
@@ -115,14 +111,14 @@ class Problem(_Part):
     title: str
 
 
-class Product(_Part):
+class Product(ReportPart):
     """The answer as the machine wrote it, where it is a tensor."""
 
     shape: tuple[int, ...]
     nonzeros: int
 
 
-class TensorTraffic(_Part):
+class TensorTraffic(ReportPart):
     """Bytes of one tensor between the machine and its memory.
 
     Those that are useful are the elements, pointers and headers that the machine asked for, without what came
@@ -147,7 +143,7 @@ class TensorTraffic(_Part):
         return self.useful_read_bytes + self.useful_write_bytes
 
 
-class Component(_Part):
+class Component(ReportPart):
     """The cycles of one component, each counted once, in its own clock; and its event counters."""
 
     cycles: int
@@ -160,7 +156,7 @@ class Component(_Part):
     counters: dict[str, int] = {}
 
 
-class Timeline(_Part):
+class Timeline(ReportPart):
     """Activity over time: in every ``interval`` cycles of the first clock; the last may be shorter.
 
     A request's bytes count when the memory takes it, so that an interval may hold more than the pins can move
@@ -181,7 +177,7 @@ class Timeline(_Part):
         return next(iter(self.__pydantic_extra__.items()))
 
 
-class Iteration(_Part):
+class Iteration(ReportPart):
     """One iteration of an algorithm on a graph: vertices that were active, and those that they reached.
 
     It lasts from cycle ``began`` to ``ended``; from ``applied`` on its edges are processed, and vertices are
@@ -195,7 +191,7 @@ class Iteration(_Part):
     ended: int
 
 
-class Occupancy(_Part):
+class Occupancy(ReportPart):
     """Occupancy of the channels of a family: cycles, over all channels, by the tokens in a channel.
 
     From what they held when looked at, at the end of each interval of the timeline or more often;
@@ -207,7 +203,7 @@ class Occupancy(_Part):
     cycles: dict[int, int]
 
 
-class Memory(_Part):
+class Memory(ReportPart):
     """Use of the memory; ``utilization`` is the bandwidth used over the peak."""
 
     row_hits: int
@@ -219,7 +215,7 @@ class Memory(_Part):
     counters: dict[str, int] = {}
 
 
-class Energy(_Part):
+class Energy(ReportPart):
     """Energy of a run, in pJ, by family of components and action; and the parts without a known cost."""
 
     total_pj: float
@@ -227,14 +223,14 @@ class Energy(_Part):
     without: tuple[str, ...] = ()
 
 
-class Area(_Part):
+class Area(ReportPart):
     """The areas of all components of each family, in um2, and what no area is known of."""
 
     by_component: dict[str, float]
     without: tuple[str, ...] = ()
 
 
-class Verification(_Part):
+class Verification(ReportPart):
     """The comparison with the reference. ``passed`` is null where the run did not come to its end.
 
     ``max_relative_error`` is against |A| |B| entry by entry; null where a value is not finite.
@@ -250,7 +246,7 @@ class Verification(_Part):
     overflows: int = 0
 
 
-class Teaal(_Part):
+class Teaal(ReportPart):
     """Counts of the trace model by Einsum and component; traffic in bits, times in seconds.
 
     ``metrics`` has for each Einsum its components with their counts and ``time``, then ``blocks``, the
@@ -273,7 +269,7 @@ class Teaal(_Part):
         return {name: metrics for name, metrics in self.metrics.items() if isinstance(metrics, dict)}
 
 
-class Conversion(_Part):
+class Conversion(ReportPart):
     """Conversion of an operand: its formats, MINT's cycles, and bytes of memory.
 
     ``waits_for`` are the blocks that the converter borrows, so that it cannot work while the machine does.
@@ -293,7 +289,7 @@ class Conversion(_Part):
         return self.read_bytes + self.write_bytes
 
 
-class Conversions(_Part):
+class Conversions(ReportPart):
     """The operands that were converted before the run, by name, and all of it beside the run without."""
 
     operands: dict[str, Conversion]
@@ -303,7 +299,7 @@ class Conversions(_Part):
     traffic_bytes_without: int
 
 
-class Chain(_Part):
+class Chain(ReportPart):
     """Products one after another: the report of each by what it makes, and what is converted between them.
 
     ``operands`` names those of the report, in its order;
@@ -319,7 +315,7 @@ class Chain(_Part):
     traffic_bytes: int
 
 
-class Record(_Part, Document):
+class Record(ReportPart, Document):
     """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
 
     called = "report"

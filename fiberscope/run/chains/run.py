@@ -16,28 +16,28 @@ from fiberscope.results.provenance.source_digest import source
 from fiberscope.results.report.document import Report
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.chains.expected import compared
-from fiberscope.run.chains.total import Ran, total
-from fiberscope.run.configure import DENSE, ResolvedRun, converted, solve_converted
-from fiberscope.run.execute import Course
+from fiberscope.run.chains.total import ChainRun, total
+from fiberscope.run.configure import DENSE, ResolvedRun, converted, execute_converted
+from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload, WorkloadError, from_scipy
 from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["load_operands", "solve_chain"]
+__all__ = ["execute_chain", "load_operands"]
 
 
-def solve_chain(
+def execute_chain(
     ready: ResolvedRun,
     operands: Mapping[str, object],
-    course: Course,
+    options: RunOptions,
 ) -> Report:
     """Run every product of a chain, compare each with scipy's, and what comes out with the whole chain.
 
     Args:
         ready: the machine with its chain; its formats are those in which the chain's matrices lie in memory.
         operands: by name, as ``fiberscope.simulate`` takes them.
-        course: how each product is run.
+        options: how each product is run.
 
     Raises:
         InputError, ConfigurationError, WorkloadError: operands that are missing, or do not go together.
@@ -46,18 +46,18 @@ def solve_chain(
     chain = ready.chain
     assert chain is not None  # else there is one product
     _check(ready, chain, operands)
-    _check_outputs(course)
+    _check_outputs(options)
     start = time.perf_counter()
-    asked, provenance = course.asked, None
+    asked, provenance = options.asked, None
     if asked is not None:
-        provenance = source(ready.roots(asked.machine, course.parts.values()), asked)
-    loaded = load_operands(chain, operands, asked is not None and asked.exact, course.tell)
-    running = Ran(ready, chain, replace(course, asked=None), dict(loaded))
+        provenance = source(ready.roots(asked.machine, options.parts.values()), asked)
+    loaded = load_operands(chain, operands, asked is not None and asked.exact, options.tell)
+    run = ChainRun(ready, chain, replace(options, asked=None), dict(loaded))
     for number, product in enumerate(chain.products):
-        if not _step(running, number, product):
+        if not _step(run, number, product):
             break
-    comparison = _comparison(running, loaded)
-    report = total(running, loaded, comparison, time.perf_counter() - start, provenance)
+    comparison = _comparison(run, loaded)
+    report = total(run, loaded, comparison, time.perf_counter() - start, provenance)
     if comparison is not None and not comparison.passed:
         raise VerificationError(f"{chain}: what came out is not the product of the operands", report)
     return report
@@ -95,64 +95,69 @@ def _check(ready: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> 
         recipe(kind.reads["A"], ready.formats[name])
 
 
-def _check_outputs(course: Course) -> None:
+def _check_outputs(options: RunOptions) -> None:
     """Refuse what is recorded of one run alone."""
-    recorded = {"waveform": course.waveform, "memory trace": course.memory_trace, "timeline": course.states}
+    recorders = options.recorders
+    recorded = {
+        "waveform": recorders.waveform,
+        "memory trace": recorders.memory_trace,
+        "timeline": recorders.states,
+    }
     for what in (what for what, path in recorded.items() if path is not None):
         raise InputError(
             f"a {what} is of one product; run it by itself, on the product before it (--product)"
         )
 
 
-def _step(running: Ran, number: int, product: Product) -> bool:
+def _step(run: ChainRun, number: int, product: Product) -> bool:
     """Run a product; returns whether it came to its end."""
-    ready, course = running.ready, running.course
-    left, right = running.tensors[product.left], running.tensors[product.right]
-    course.tell(f"{product}", number, len(running.chain.products))
+    ready, options = run.ready, run.options
+    left, right = run.tensors[product.left], run.tensors[product.right]
+    options.tell(f"{product}", number, len(run.chain.products))
     try:
-        problem = ready.maker.load(left, None if right is left else right, exact=False, progress=course.tell)
-        configured = compressed(ready.configured, _as_written(running, product))
-        own = ready._replace(formats=_formats(running, product), configured=configured)
-        report = solve_converted(own, problem, course)
+        problem = ready.maker.load(left, None if right is left else right, exact=False, progress=options.tell)
+        configured = compressed(ready.configured, _as_written(run, product))
+        own = ready._replace(formats=_formats(run, product), configured=configured)
+        report = execute_converted(own, problem, options)
     except FailedRunError as error:
         raise type(error)(f"{product}: {error}", error.report) from error
     except (InputError, WorkloadError) as error:
         raise InputError(f"{product}: {error}") from error
-    running.steps[product.name] = report
+    run.steps[product.name] = report
     if not report.complete:
         return False
-    tensor = running.tensors[product.name] = from_scipy(report.result, product.name)
+    tensor = run.tensors[product.name] = from_scipy(report.result, product.name)
     kept = ready.formats.get(product.name)
     if kept is not None:
         formats = ready.kind.reads["A"], kept
-        running.written[product.name] = converted(ready.configured, tensor, formats, course)
+        run.written[product.name] = converted(ready.configured, tensor, formats, options)
     return True
 
 
-def _formats(running: Ran, product: Product) -> dict[str, str]:
+def _formats(run: ChainRun, product: Product) -> dict[str, str]:
     """The formats that a product's factors are converted from, by the machine's names of them."""
-    kept = running.ready.formats
+    kept = run.ready.formats
     names = {"A": kept.get(product.left), "B": kept.get(product.right)}
     if product.left == product.right:
         del names["B"]
     return {letter: name for letter, name in names.items() if name is not None}
 
 
-def _as_written(running: Ran, product: Product) -> dict[str, CsrArray]:
+def _as_written(run: ChainRun, product: Product) -> dict[str, CsrArray]:
     """The factors that lie with coordinates, be they full, as products of this chain are written so."""
-    kept = running.ready.formats
+    kept = run.ready.formats
     factors = {"A": product.left, "B": product.right}
     return {
-        letter: running.tensors[name].matrix
+        letter: run.tensors[name].matrix
         for letter, name in factors.items()
-        if name in running.steps and kept.get(name, "").lower() != DENSE
+        if name in run.steps and kept.get(name, "").lower() != DENSE
     }
 
 
-def _comparison(running: Ran, operands: Mapping[str, Workload]) -> Comparison | None:
+def _comparison(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison | None:
     """Of what came out with scipy's products of the operands; None if the chain did not come to its end."""
-    if any(name not in running.tensors for name in running.chain.results):
+    if any(name not in run.tensors for name in run.chain.results):
         return None
-    running.course.tell("verifying", 0, 0)
-    results: dict[str, Any] = {name: running.steps[name].result for name in running.chain.results}
-    return compared(running.chain, {name: workload.matrix for name, workload in operands.items()}, results)
+    run.options.tell("verifying", 0, 0)
+    results: dict[str, Any] = {name: run.steps[name].result for name in run.chain.results}
+    return compared(run.chain, {name: workload.matrix for name, workload in operands.items()}, results)

@@ -14,49 +14,49 @@ from fiberscope.results.report.frame import framed, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.configure import ResolvedRun
-from fiberscope.run.execute import Course
+from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Ran", "total"]
+__all__ = ["ChainRun", "total"]
 
 _CYCLES = {"cycles", "busy", "input_stall", "output_stall", "idle"}
 
 
 @dataclass
-class Ran:
-    """A chain that runs or ran: its matrices by name, and the reports of the products that are done."""
+class ChainRun:
+    """The state of a chain's run: matrices by name, and the reports of finished products."""
 
     ready: ResolvedRun
     chain: Chain
-    course: Course
+    options: RunOptions
     tensors: dict[str, Workload]
     steps: dict[str, Report] = field(default_factory=dict)
     written: dict[str, parts.Conversion] = field(default_factory=dict)
 
 
 def total(
-    ran: Ran,
+    run: ChainRun,
     operands: Mapping[str, Workload],
     comparison: Comparison | None,
     seconds: float,
     provenance: parts.Source | None,
 ) -> Report:
-    """Totals of all products that ran, and the report of each.
+    """Return a report with the totals of all finished products and the report of each.
 
     Args:
-        ran: what did.
-        operands: by name.
-        comparison: of what came out with scipy; None of a chain that did not come to its end.
-        seconds: of the host, for all of it.
-        provenance: by what sources.
+        run: the chain with the reports of its finished products.
+        operands: matrices by name.
+        comparison: of the result with scipy; None if the chain did not reach its end.
+        seconds: time of the host for the whole chain.
+        provenance: the sources that were used.
     """
-    steps = list(ran.steps.values())
+    steps = list(run.steps.values())
     last, simulated = steps[-1], sum(step.host.simulation_seconds for step in steps)
     operations = _summed(step.operations for step in steps)
     hosts = [step.host for step in steps]
     ticks = [host.ticks_per_second * host.simulation_seconds for host in hosts if host.ticks_per_second]
-    traffic, length = _traffic(ran), sum(step.seconds for step in steps)
+    traffic, length = _traffic(run), sum(step.seconds for step in steps)
     return framed(
         Timing(seconds, simulated),
         operations.get("multiply"),
@@ -67,9 +67,9 @@ def total(
         complete=comparison is not None,
         ending=last.ending,
         workload=workload(operands.values()),
-        problem=parts.Problem(kind="chain", title=str(ran.chain)),
-        config=ran.ready.configured.model_dump(mode="json"),
-        chosen=tuple(f"{name}: {choice}" for name, report in ran.steps.items() for choice in report.chosen),
+        problem=parts.Problem(kind="chain", title=str(run.chain)),
+        config=run.ready.configured.model_dump(mode="json"),
+        chosen=tuple(f"{name}: {choice}" for name, report in run.steps.items() for choice in report.chosen),
         cycles=sum(step.cycles for step in steps),
         seconds=length,
         operations=operations,
@@ -78,9 +78,9 @@ def total(
         memory=_memory([step.memory for step in steps if step.memory], _moved(traffic.values()), length),
         product=last.product if comparison else None,
         verification=_verification(last, comparison),
-        bottleneck=_longest(ran.steps),
+        bottleneck=_longest(run.steps),
         components=_components(steps),
-        chain=_chain(ran),
+        chain=_chain(run),
         source=provenance,
         **_costs(steps, length),
     ).holding(last.result)
@@ -102,13 +102,13 @@ def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
     return {**costs.energies_together(energies, seconds), **area}
 
 
-def _traffic(ran: Ran) -> dict[str, parts.TensorTraffic]:
+def _traffic(run: ChainRun) -> dict[str, parts.TensorTraffic]:
     """Bytes by the chain's names; what a machine moves besides operands and product under its own name."""
-    first, second = ran.ready.maker.kind.tensors[:2]
+    first, second = run.ready.maker.kind.tensors[:2]
     moved_by_tensor: dict[str, list[parts.TensorTraffic]] = {}
-    for product in (product_ for product_ in ran.chain.products if product_.name in ran.steps):
+    for product in (product_ for product_ in run.chain.products if product_.name in run.steps):
         names = {first: product.left, second: product.right, "Z": product.name}
-        for name, moved in ran.steps[product.name].traffic.items():
+        for name, moved in run.steps[product.name].traffic.items():
             moved_by_tensor.setdefault(names.get(name, name), []).append(moved)
     return {name: _together(moved) for name, moved in moved_by_tensor.items()}
 
@@ -166,35 +166,35 @@ def _longest(steps: Mapping[str, Report]) -> str:
     return f"{name} takes {share:.0%} of the time. {longest.bottleneck}"
 
 
-def _chain(ran: Ran) -> parts.Chain:
-    moved = sum(_moved(step.traffic.values()) for step in ran.steps.values())
-    conversions = [*ran.written.values()]
+def _chain(run: ChainRun) -> parts.Chain:
+    moved = sum(_moved(step.traffic.values()) for step in run.steps.values())
+    conversions = [*run.written.values()]
     conversions += [
         conversion
-        for step in ran.steps.values()
+        for step in run.steps.values()
         if step.conversions
         for conversion in step.conversions.operands.values()
     ]
     return parts.Chain(
-        text=str(ran.chain),
-        operands=ran.chain.operands,
-        steps=dict(ran.steps),
-        written=ran.written,
+        text=str(run.chain),
+        operands=run.chain.operands,
+        steps=dict(run.steps),
+        written=run.written,
         seconds=sum(
-            _with_conversions(ran, product) for product in ran.chain.products if product.name in ran.steps
+            _with_conversions(run, product) for product in run.chain.products if product.name in run.steps
         ),
         traffic_bytes=moved + sum(conversion.moved_bytes for conversion in conversions),
     )
 
 
-def _with_conversions(ran: Ran, product: Product) -> float:
+def _with_conversions(run: ChainRun, product: Product) -> float:
     """Seconds of a product with the conversions at its ends.
 
     That of its left factor, whose rows the machine takes in order, and that of what it writes go on beside
     it, if they borrow none of its units: then all take as long as the longest, and as memory takes to move
     all their bytes. Its right factor is converted before.
     """
-    step, written = ran.steps[product.name], ran.written.get(product.name)
+    step, written = run.steps[product.name], run.written.get(product.name)
     waiting = dict(step.conversions.operands) if step.conversions else {}
     streams = [] if product.left == product.right else [waiting.pop("A", None)]
     ends = [conversion for conversion in (*streams, written) if conversion is not None]

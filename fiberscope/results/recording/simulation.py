@@ -1,0 +1,98 @@
+"""Runs a machine to its end while a report's samples, waveforms, states and memory traces are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from fiberscope.accelerators.machine import Machine
+from fiberscope.accelerators.request_check import checking
+from fiberscope.base.progress import Progress
+from fiberscope.results.recording.files import StateFiles
+from fiberscope.results.recording.memory_trace import tracing
+from fiberscope.results.recording.waveform import Waveform, recording
+from fiberscope.results.report import timeline
+from fiberscope.sim import DeadlockError, Kernel, Run
+
+__all__ = ["NO_RECORDERS", "RecordedRun", "Recorders", "run_recorded"]
+
+
+@dataclass(frozen=True)
+class Recorders:
+    """The files to write of a simulation, and what runs it.
+
+    Args:
+        waveform, memory_trace, states: files to write; None for those that nobody asked for.
+        drive: runs the machine in place of ``timeline.run``, as the debugger does.
+        only_unfinished_states: write states only if the run does not reach its end, as in all phases of a
+            graph but the last.
+    """
+
+    waveform: Waveform | None = None
+    memory_trace: Path | None = None
+    states: StateFiles | None = None
+    drive: timeline.Drive | None = None
+    only_unfinished_states: bool = False
+
+
+NO_RECORDERS = Recorders()
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """The end of a simulation.
+
+    Args:
+        run: cycles, seconds and the reason of the end.
+        deadlock: the error, if the machine was blocked.
+        unwritten: the reason why a file was not written.
+        misplaced_requests: a line for each memory request outside its tensor.
+    """
+
+    run: Run
+    deadlock: DeadlockError | None
+    unwritten: str | None
+    misplaced_requests: Sequence[str] = ()
+
+
+def run_recorded(
+    machine: Machine,
+    watch: timeline.Watch,
+    recorders: Recorders,
+    cycle_limit: int | None,
+    report_progress: Progress,
+    *,
+    check_requests: bool = False,
+) -> RecordedRun:
+    """Run a machine to its end, to a deadlock or to ``cycle_limit`` cycles, and write the recorded files."""
+
+    def progress(cycle: int) -> None:
+        report_progress("simulating", *machine.progress())
+        report_progress("cycles", cycle, cycle_limit or 0)
+
+    deadlock = None
+    kernel, files = machine.kernel, recorders.states
+    states = files.watch(kernel) if files else None
+    lookers: list[timeline.Looker] = [watch, *([states] if states else [])]
+    with (
+        recording(kernel, recorders.waveform) as waveform,
+        tracing(kernel, recorders.memory_trace) as close_trace,
+        checking(machine) if check_requests else nullcontext() as check,
+    ):
+        try:
+            run = (recorders.drive or timeline.run)(machine, lookers, cycle_limit, progress)
+        except DeadlockError as error:
+            run, deadlock = _blocked(kernel), error
+        unwritten = close_trace()
+    if files and states and not (run.complete and recorders.only_unfinished_states):
+        unwritten = unwritten or files.write(states)
+    requests = check.ended(complete=run.complete) if check else ()
+    return RecordedRun(run, deadlock, waveform.fault or unwritten, requests)
+
+
+def _blocked(kernel: Kernel) -> Run:
+    seconds = float(Fraction(kernel.end) / kernel.base_hertz)
+    return Run(False, "deadlock", kernel.length(kernel.clocks[0]), kernel.end, seconds)
