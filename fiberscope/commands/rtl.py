@@ -5,7 +5,7 @@ Imported to answer ``--help``, as the other commands are; what is heavy or an ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -344,17 +344,35 @@ def _said(outcome: Outcome) -> int:
             print(line)
     for key in outcome.untold():
         print(f"NOT compared: {key}, for which the module has no status output")
-    different = outcome.differences()
-    if outcome.parted is None:
-        print(f"identical in all {outcome.entries():,} entries of the report")
-        _show_files({what: path for what, path in outcome.files.items() if what == WAVEFORM})
-        return 0
-    print(f"DIFFERENT in {len(different)} of {outcome.entries():,} entries of the report:")
-    for line in different[:MOST_SHOWN]:
+    different, entries = outcome.differences(), f"{outcome.entries():,} entries of the report"
+    if outcome.violation is not None:
+        print(f"PROTOCOL VIOLATION: {outcome.violation}")
+    if outcome.input is not None:
+        print(f"note: inputs are taken in other cycles; {outcome.input}")
+    if outcome.parted is None and not different:
+        print(f"identical in all {entries}, and at every output in every cycle")
+    elif outcome.parted is None:
+        print(f"note: as inputs are taken in other cycles, {len(different)} of {entries} differ:")
+        _show_differences(different)
+        print("identical at every output in every cycle")
+    else:
+        where = (
+            f"in {len(different)} of {entries}:"
+            if different
+            else "at its ports, though in no entry of the report"
+        )
+        print(f"DIFFERENT {where}")
+        _show_differences(different)
+        print(f"where that begins: {outcome.parted}")
+        _show_files(outcome.files)
+        return MACHINE_WRONG
+    _show_files({what: path for what, path in outcome.files.items() if what == WAVEFORM})
+    return 0
+
+
+def _show_differences(lines: Sequence[str]) -> None:
+    for line in lines[:MOST_SHOWN]:
         print(f"  {line}")
-    print(f"where that begins: {outcome.parted}")
-    _show_files(outcome.files)
-    return MACHINE_WRONG
 
 
 def _show_files(files: Mapping[str, Path]) -> None:

@@ -54,8 +54,6 @@ class Loop:
         lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
             component does, and runs the cycles slept through when it wakes.
         waveform: of the run with RTL, which is in lock-step then.
-        until_parted: whether the component itself runs beside each module, and the run, which is in lock-step
-            then, ends in the first cycle in which the two do not move the same tokens.
     """
 
     blocks: tuple[str, ...]
@@ -69,12 +67,11 @@ class Loop:
     cycle_limit: int | None = None
     lock_step: bool = False
     waveform: Waveform | None = None
-    until_parted: bool = False
 
     @property
-    def accompanied(self) -> bool:
-        """Whether the component runs beside each module."""
-        return self.waveform is not None or self.until_parted
+    def is_in_lock_step(self) -> bool:
+        """Whether no component ever sleeps."""
+        return self.lock_step or self.waveform is not None
 
     @property
     def inputs(self) -> dict[str, Path | None]:
@@ -88,7 +85,7 @@ class Loop:
     def model(self) -> Accelerator[Any]:
         """The accelerator, in lock-step if it is to be: in a kernel in which no component ever sleeps."""
         kind = machine(self.accelerator)
-        if not (self.lock_step or self.accompanied):
+        if not self.is_in_lock_step:
             return kind
         model = kind.models[EVENT]
         if "kernel" not in inspect.signature(model).parameters:

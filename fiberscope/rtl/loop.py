@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
-from fiberscope.hw.rtl.kit.exercise import Exercise
+from fiberscope.hw.rtl.kit.exercise import Exercise, earliest
 from fiberscope.hw.rtl.tools.hdl import AUTO, FILES, SIMULATORS, HdlError, find
 from fiberscope.hw.rtl.tools.hdl import choose as choose_simulator
 from fiberscope.hw.rtl.tools.simulator import check_sources
@@ -25,6 +24,7 @@ from fiberscope.rtl.cosim_request import Loop
 from fiberscope.rtl.reference_process import ReferenceProcess, TooLongError
 from fiberscope.rtl.runs import (
     RESULTS,
+    SAME_OUTPUTS,
     TOP,
     Recorder,
     Run,
@@ -43,7 +43,6 @@ __all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 COSTS = ("energy", "area", "area_um2", "edp")  # which follow from what is counted
 NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ: that a part was replaced, too
-NO_TOKEN = "every token is that of the component, in its cycle; what differs is what is counted"
 
 
 class FailedLoopError(FailedRunError):
@@ -62,8 +61,6 @@ class Outcome:
         component, rtl, exercised: these.
         simulator: what ran the RTL.
         files: what the run with RTL has left, by what it is.
-        parted: the first cycle in which the RTL moves other tokens than the component, as is found where the
-            reports differ or a waveform is recorded.
     """
 
     component: Report
@@ -71,7 +68,27 @@ class Outcome:
     exercised: Mapping[str, Exercise]
     files: Mapping[str, Path]
     simulator: str
-    parted: str | None = None
+
+    @property
+    def violation(self) -> str | None:
+        """The first cycle in which a module breaks the handshake of an output."""
+        return earliest(exercise.violation for exercise in self.exercised.values())
+
+    @property
+    def input(self) -> str | None:
+        """The first cycle in which a module, or its component, takes an input that the other does not."""
+        return earliest(exercise.input for exercise in self.exercised.values())
+
+    @property
+    def parted(self) -> str | None:
+        """How the RTL first differs from the component; None if it does not.
+
+        The outputs decide. Reports differ too where inputs are taken in other cycles, which is no difference;
+        where they are not, the modules count otherwise.
+        """
+        output = earliest(exercise.output for exercise in self.exercised.values())
+        counted = f"{SAME_OUTPUTS}; what differs is what is counted"
+        return output or self.violation or (counted if self.differences() and self.input is None else None)
 
     @property
     def at(self) -> tuple[str, ...]:
@@ -183,7 +200,7 @@ class _Attempt:
     component: ReferenceProcess
 
     def outcome(self, folder: Path, recorder: Recorder | None) -> Outcome:
-        """Both runs; where they differ, a third finds the cycle in which that begins.
+        """Both runs.
 
         Raises:
             FailedLoopError: the accelerator went wrong with RTL in it, and does not without.
@@ -195,14 +212,10 @@ class _Attempt:
             self.component.report()  # what goes wrong without RTL is none of its faults
             everywhere = f"{self.loop.accelerator}.{machine_module.MODULE}"
             at = ", ".join(place.at for place in self.places) or everywhere
-            message = f"with RTL at {at}: {failed}; {self._parted()}"
+            message = f"with RTL at {at}: {failed}"
             raise FailedLoopError(message, failed.report, self._files(folder)) from failed
-        parted = next((exercise.parted for exercise in exercised.values() if exercise.parted), None)
         component, files = finished(self.component.report()), self._files(folder)
-        outcome = Outcome(component, rtl, exercised, files, self.simulator, parted)
-        if outcome.differences() and parted is None:
-            return replace(outcome, parted=self._parted())
-        return outcome
+        return Outcome(component, rtl, exercised, files, self.simulator)
 
     def _run(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
         if not self.places:
@@ -227,19 +240,6 @@ class _Attempt:
             return simulate(loop, self.component.hold)
         except TooLongError:
             return simulate(replace(loop, cycle_limit=self.component.limit), None)
-
-    def _parted(self) -> str:
-        """The first cycle in which the RTL moves other tokens than the component, which runs beside it."""
-        limit = self.component.limit
-        loop = replace(self.loop, waveform=None, until_parted=True, cycle_limit=limit)
-        with tempfile.TemporaryDirectory(prefix="fiberscope-loop-") as folder:
-            try:
-                self._run(loop, Path(folder), None)
-            except FailedRunError:
-                return NO_TOKEN
-            except SimulationError as parted:
-                return str(parted)
-        return NO_TOKEN
 
     def _files(self, folder: Path) -> dict[str, Path]:
         """What shows how the run with RTL went, by what it is."""

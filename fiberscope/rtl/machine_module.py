@@ -35,7 +35,17 @@ from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import write_text
 from fiberscope.rtl.cosim_request import Loop, machine
-from fiberscope.rtl.runs import TOP, Recorder, Run, benched, made_folder, recorded, simulated, written
+from fiberscope.rtl.runs import (
+    TOP,
+    Recorder,
+    Run,
+    benched,
+    made_folder,
+    recorded,
+    simulated,
+    with_exercises,
+    written,
+)
 from fiberscope.rtl.substitution import ALL, makers
 from fiberscope.sim import Kernel
 from fiberscope.workloads import Problem
@@ -205,19 +215,17 @@ def _sources(
 
 def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) -> Run:
     """The accelerator with the module in its place."""
-    whole, adapters = whole_of(loop.accelerator), []
+    whole, adapters = whole_of(loop.accelerator), dict[str, Adapter]()
 
     def make(name: str, kernel: SeatKernel) -> Adapter:
         composition = _composed(whole, kernel)
         adapter = whole.stand_in(name, composition.interface(), backend(composition))
         adapter.given(kernel)
-        if loop.accompanied:
-            adapter.halts, adapter.shadow = loop.until_parted, partial(_parts, loop, name)
-        adapters.append(adapter)
+        adapter.shadow = partial(_parts, loop, name)
+        adapters[name] = adapter
         return adapter
 
-    report = _simulated(loop, make, progress)
-    return report, {adapter.name: adapter.exercise() for adapter in adapters}
+    return with_exercises(lambda: _simulated(loop, make, progress), adapters)
 
 
 def _simulated(loop: Loop, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None) -> Report:
@@ -225,7 +233,7 @@ def _simulated(loop: Loop, make: Callable[[str, SeatKernel], Adapter], progress:
     kind = machine(loop.accelerator)
 
     def model(*arguments: object, **options: object) -> Machine:
-        kernel = SeatKernel(f"{kind.name}.{MODULE}", make, sleep=not (loop.lock_step or loop.accompanied))
+        kernel = SeatKernel(f"{kind.name}.{MODULE}", make, sleep=not loop.is_in_lock_step)
         return cast(Machine, kind.models[EVENT](*arguments, kernel=kernel, **options))
 
     as_module = replace(kind, models={**kind.models, EVENT: model}, workers=MODULE, limits=())

@@ -18,7 +18,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
-from fiberscope.hw.rtl.kit.exercise import Exercise
+from fiberscope.hw.rtl.kit.exercise import Exercise, earliest
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.tools.harness import harness
 from fiberscope.hw.rtl.tools.hdl import Bench, HdlError, read_order, run
@@ -35,6 +35,7 @@ from fiberscope.sim.interrupt import on_interrupt
 
 __all__ = [
     "RESULTS",
+    "SAME_OUTPUTS",
     "TOP",
     "Recorder",
     "Run",
@@ -47,12 +48,14 @@ __all__ = [
     "simulate_in_bench",
     "simulated",
     "verilated",
+    "with_exercises",
     "written",
 ]
 
 TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
 RESULTS = ("report.json", "fault.txt", "exercised.json")  # of a run in an HDL simulator
 PROCESS = "simulator.pid"  # says, while it heeds Ctrl-C, which process it is
+SAME_OUTPUTS = "every output is that of the component, in its cycle"
 OWN_DRAIN = 64  # cycles for which Verilog of one's own may act by itself after its last token
 Run: TypeAlias = "tuple[Report, Mapping[str, Exercise]]"
 Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # of a place, or of a machine as one module
@@ -244,18 +247,38 @@ def _with_rtl(
             adapter = place.unit.stand_in(name, place.interface, backend(place, watched))
             adapter.given(*arguments, **options)
             if loop.sources:
-                adapter.drain = OWN_DRAIN
-            if loop.accompanied:
-                adapter.halts = loop.until_parted
-                adapter.shadow = partial(component, name, *arguments, **options)
+                adapter.drain, adapter.checks_handshake = OWN_DRAIN, True
+            adapter.shadow = partial(component, name, *arguments, **options)
             adapters[name] = adapter
             return adapter
 
         return make
 
     rtl = {place.at: stand_in(place) for place in places}
-    report = simulated(loop, makers(loop.accelerator, loop.blocks, rtl), progress)
-    return report, {place.at: adapters[place.at].exercise() for place in places}
+    parts = makers(loop.accelerator, loop.blocks, rtl)
+    report, exercises = with_exercises(lambda: simulated(loop, parts, progress), adapters)
+    return report, {place.at: exercises[place.at] for place in places}
+
+
+def with_exercises(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -> Run:
+    """Run a machine, and return its report with what was exercised of each module.
+
+    Args:
+        run: the run.
+        adapters: what stands in for the machine's components, by instance name, filled in the run.
+
+    Raises:
+        FailedRunError: the run failed; the message ends with the first wrong output of a module.
+    """
+    try:
+        report = run()
+    except FailedRunError as failed:
+        exercises = [adapter.exercise(OWN_DRAIN) for adapter in adapters.values()]
+        violation = earliest(exercise.violation for exercise in exercises)
+        output = earliest(exercise.output for exercise in exercises) or SAME_OUTPUTS
+        message = "; ".join(filter(None, [str(failed), violation, output]))
+        raise FailedRunError(message, failed.report) from failed
+    return report, {name: adapter.exercise() for name, adapter in adapters.items()}
 
 
 def simulated(

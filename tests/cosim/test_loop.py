@@ -144,17 +144,45 @@ def test_in_lock_step_the_simulators_time_is_that_of_the_machine(simulator, caps
     assert cycles <= float(seconds) < cycles + 1  # in ns, a cycle each, but for the reset
 
 
-def test_verilog_written_by_hand_takes_the_place_and_counts_by_its_ports(simulator, capsys):
-    source = Path(__file__).parents[2] / "docs" / "two_way_merger.v"
-    arguments = [
-        "--set=pe.radix=2",
-        f"--verilog={source}",
-        "--module=two_way_merger",
-        "--at=gamma.pe1.merger",
-    ]
-    assert "pending" not in source.read_text()  # a status output
-    assert loop(simulator, *arguments) == 0
-    assert "identical in all " in capsys.readouterr().out
+TWO_WAYS = (ROOT / "docs" / "two_way_merger.v").read_text()
+DOCUMENTED = "uniform:rows=40,cols=40,nonzeros=200"
+AS_DOCUMENTED = ["--set=pe.count=2", "--set=pe.radix=2", "--module=two_way_merger"]
+VALID = "assign merged_valid      = active & shown_1;"
+TAKES_EARLY = (
+    r"note: inputs are taken in other cycles; gamma.pe0.merger: in cycle \d+, ways\[1\] is taken by the RTL"
+)
+PORTS = r"where that begins: gamma.pe0.merger: in cycle \d+, "
+# What is changed in the merger of the page, the exit code, and what is said of it.
+VERDICTS = {
+    "as documented": ([], 0, TAKES_EARLY, "identical in all "),
+    "swaps ties": (
+        [("ways_1_coordinate < ways_0_coordinate", "ways_1_coordinate <= ways_0_coordinate")],
+        3,
+        r"DIFFERENT in \d+ of ",
+        PORTS
+        + r"merged is control=0 coordinate=(\d+) .* of the component, control=0 coordinate=\1 .* of the RTL",
+    ),
+    "waits for ready": ([(VALID, f"{VALID[:-1]} & merged_ready;")], 0, TAKES_EARLY, "identical in all "),
+}
+
+
+@pytest.mark.parametrize("waveform", [[], ["--vcd=loop.vcd"]], ids=["no waveform", "waveform"])
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_verilog_is_judged_at_its_ports_with_and_without_a_waveform(verdict, waveform, simulator, capsys):
+    changes, code, *lines = VERDICTS[verdict]
+    text = TWO_WAYS
+    assert "pending" not in text  # a status output
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    Path("mine.v").write_text(text)
+    order = ["rtl", "loop", "merger", "gamma", DOCUMENTED, "--verilog=mine.v", f"--sim={simulator}"]
+    assert cli.run([*order, *AS_DOCUMENTED, *waveform]) == code
+    out = capsys.readouterr().out
+    assert "NOT exercised" not in out
+    assert "PROTOCOL" not in out
+    for line in lines:
+        assert re.search(rf"^{line}", out, re.MULTILINE), out
 
 
 def test_planted_verilog_that_drops_the_payload_is_found(simulator, capsys):
@@ -223,3 +251,30 @@ def test_ports_that_do_not_match_are_listed(simulator, capsys):
     )
     assert lines[3] == "found:    " + lines[2][10:].replace("ways_3_ready", "ways_3_rdy")
     assert lines[4:] == []
+
+
+REFUSED = """
+reg refused; always @(posedge clk) refused <= ~rst & outputs_0_valid & ~outputs_0_ready;
+assign outputs_0_valid = (outputs_0_ready | ~refused) & """
+
+
+@pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
+def test_an_offered_token_stays_offered_but_at_an_arbiter_another_may_take_its_place(simulator, capsys):
+    """In a network with one bank, requests overtake one that waits."""
+    settings = [*THRIFTY, "--set=fibercache.banks=1", "--set=pe.radix=2"]
+    assert loop(simulator, *settings, block="crossbar") == 0
+    text = Path("build/loop/crossbar.v").read_text()
+    mine = ["--verilog=mine.v", "--output=own"]
+    Path("mine.v").write_text(text)
+    assert loop(simulator, *settings, *mine, block="crossbar") == 0
+    assert capsys.readouterr().out.count("identical in all ") == 2
+    old = "assign outputs_0_valid = "
+    assert text.count(old) == 1
+    Path("mine.v").write_text(text.replace(old, REFUSED))
+    assert loop(simulator, *settings, *mine, block="crossbar") == 3
+    at = r"gamma.network.pe_requests: in cycle \d+, outputs_0_valid falls before the token is taken"
+    out = capsys.readouterr().out
+    assert re.search(
+        f"\nPROTOCOL VIOLATION: {at}\nDIFFERENT at its ports, though in no entry of the report\n", out
+    )
+    assert re.search(f"\nwhere that begins: {at}\n", out)

@@ -73,7 +73,7 @@ def test_planted_rtl_is_marked_where_it_first_does_otherwise(monkeypatch, capsys
         for name, changes in shown.items()
         for change in set(changes) ^ set(without.get(name, changes))
     )
-    assert time == first > 0  # a token leaves another way: the occupancies differ at once
+    assert time >= first > 0  # a token leaves another way, and then the merger
     save = Path("loop.gtkw").read_text()
     assert re.search(r"^\*\S+ (\d+)", save, re.MULTILINE)[1] == str(time)
 

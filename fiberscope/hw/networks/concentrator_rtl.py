@@ -106,6 +106,7 @@ BLOCK = unit(
     arguments=("first_port",),
     connected=connected,
     counters={"sent": tokens("requests"), "returned": tokens("replies")},
+    arbiters=("requests",),
     awaits=False,
     any_of=("outputs",),
 )

@@ -136,6 +136,7 @@ def show_losers(
 class CrossbarStandIn(Adapter):
     """Stands in for a crossbar with these status outputs."""
 
+    ARBITERS = ("outputs",)
     OBSERVED = ()
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {LOSING: ("conflicts",)}
 

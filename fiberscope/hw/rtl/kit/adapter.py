@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fiberscope.hw.rtl.kit import waves
 from fiberscope.hw.rtl.kit.ends import End, Lane
 from fiberscope.hw.rtl.kit.exercise import Exercise
+from fiberscope.hw.rtl.kit.handshake import HandshakeMonitor
 from fiberscope.hw.rtl.kit.interface import Interface, Stream, Token, Transfer
-from fiberscope.hw.rtl.kit.shadow import PartedError, Shadow
+from fiberscope.hw.rtl.kit.shadow import Shadow
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component, Input, Output, Port, Signal
+from fiberscope.sim.component import Component, Input, Output, Port, Signal, clock_of
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY
 
@@ -43,7 +44,8 @@ class Adapter(Component):
     it is ``pending``; else idle.
 
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
-    special to that: ``QUIET`` ports, whose tokens alone do not keep it busy; ports that are ``SERVED``, with
+    special to that: ``ARBITERS``, outputs at which another token may take the place of one that is offered;
+    ``QUIET`` ports, whose tokens alone do not keep it busy; ports that are ``SERVED``, with
     the payloads that ``beside`` gives; whether it ``AWAITS`` inputs at
     all; whether these are ``FIBERS``, in the midst of which the next token is awaited; whether it is a
     pipeline, where what comes in at the first of ``THROUGH`` leaves at the second, and is busy while
@@ -62,17 +64,18 @@ class Adapter(Component):
         backend: the module in a simulator, freshly reset.
         drain: cycles after the last change at its ports in which the module may still act by itself.
 
-    ``shadow``, set before the machine is built, makes the component itself, for waveforms: it then runs
-    beside the module, and the signal ``differs`` is 1 from the first cycle on in which the two do not move
-    the same tokens. Where it ``halts``, the run ends there.
+    ``shadow``, set before the machine is built, makes the component itself. It then runs beside the module on
+    the same inputs, and its outputs are compared with those of the module. The signal ``differs`` is 1 from
+    the first cycle in which the two send other tokens. With ``checks_handshake`` the handshake of its outputs
+    is checked too.
 
     Raises:
-        PartedError: in the run, where it ``halts``, if the module and the component part.
         SimulationError: when built, if a stream's port is neither connected nor optional, a connected one has
             no stream, or a channel has no capacity for all lanes; in the run, if a token does not fit the
             module's wires, or the module moves one while it should have nothing to do.
     """
 
+    ARBITERS: ClassVar[tuple[str, ...]] = ()
     QUIET: ClassVar[tuple[str, ...]] = ()
     SERVED: ClassVar[tuple[str, ...]] = ()
     AWAITS: ClassVar[bool] = True
@@ -96,8 +99,9 @@ class Adapter(Component):
         self._observes = False  # in every cycle, whether or not one moves there
         self._watched = self._observed  # those whose tokens it or the shadow sees
         self.shadow: Callable[[], Component] | None = None  # C: public
-        self.halts = False  # C: public
+        self.checks_handshake = False  # C: public
         self._shadow: Shadow | None = None
+        self._monitor: HandshakeMonitor | None = None
         self.status: Counter[str] = Counter()  # C: public; what the module does not have reads as 0
         self._status = {name: self._words.place("output", name) for name in interface.status}
         self._outputs = self._words.outputs  # C: unsigned long[::1]
@@ -139,6 +143,8 @@ class Adapter(Component):
             self._observed = set(self._by_label if self.OBSERVED is None else self.OBSERVED)
             self._observes = self.OBSERVED is None
         self._watched = self._observed
+        if self.checks_handshake:
+            self._monitor = HandshakeMonitor(self.name, self.interface, self._words, self.ARBITERS)
         if self.shadow is not None:
             self._watched = set(self._by_label)
             ends = [(end.stream, [lane.channel for lane in end.lanes]) for end in self.ends]
@@ -171,13 +177,13 @@ class Adapter(Component):
             self._sleep_through(now)
         changed = self._update()
         self._backend.cycle()
+        if self._monitor is not None:
+            self._monitor.cycle(now)
         for name, word in self._status.items():
             self.status[name] = self._outputs[word]
         moved = self._moved()
         if self._shadow is not None:
             self._shadow.cycle(now, moved)
-            if self.halts and self._shadow.parted is not None:
-                raise PartedError(self._shadow.parted)
         blocked = self._blocked()
         if self._move():
             self.wake_at(now + 1)
@@ -250,16 +256,23 @@ class Adapter(Component):
         """What has moved at a stream, and whether one can; by ``tasks`` or ``ways[3]``."""
         return self._by_label[label]
 
-    def exercise(self) -> Exercise:
-        """What the module has done so far."""
+    def exercise(self, drain: int = 0) -> Exercise:
+        """Return what the module has done so far.
+
+        Args:
+            drain: cycles for which the component beside it may still act on what it has.
+        """
         stalls = {
             end.stream.label: sum(self._entered[state] for state in end.stalls())
             for end in self.ends
             if not end.stream.lane
         }
-        parted = None if self._shadow is None else self._shadow.parted
         tokens = {end.stream.label: end.tokens for end in self.ends if end.stream.content}
-        return Exercise(tokens, stalls, parted)
+        violation = None if self._monitor is None else self._monitor.violation
+        if self._shadow is None:
+            return Exercise(tokens, stalls, violation=violation)
+        self._shadow.catch_up(clock_of(self).cycle + 1 + drain)
+        return Exercise(tokens, stalls, self._shadow.output, self._shadow.input, violation)
 
     def told(self, counters: dict[str, int]) -> dict[str, int]:  # C: def
         """The counters without those for which the module lacks the status output."""
@@ -290,7 +303,7 @@ class Adapter(Component):
         inner = waves.values(self._backend.signals(), self._backend.sample())
         if self._shadow is None:
             return tuple(inner)
-        return (int(self._shadow.parted is not None), *self._shadow.component.sample(), *inner)
+        return (int(self._shadow.output is not None), *self._shadow.component.sample(), *inner)
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:  # C: def
         """Say what this cycle counts as, as ``tick`` of any component does.
@@ -352,6 +365,8 @@ class Adapter(Component):
     def _sleep_through(self, until: int) -> None:
         """Run cycles in which nothing at the ports has changed, up to one in which the outputs have."""
         self._next += self._backend.idle(until - self._next)
+        if self._monitor is not None:
+            self._monitor.cycle(self._next - 1)
         moved = [end.stream.label for end in self.ends if end.moves()]
         if moved:
             raise SimulationError(

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
-__all__ = ["Exercise"]
+__all__ = ["Event", "Exercise", "earliest"]
+
+Event: TypeAlias = "tuple[int, str]"  # a cycle, and what happens in it
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """What happened at the streams of a module, by their labels.
+    """What happened at the streams of a module, by their labels, and how it compares with its component.
 
     Args:
         tokens: those that moved.
         stalls: how many times it began to wait there, as its accounting has it: for a token at an input, for
             space at an output.
-        parted: the cycle in which it first moved other tokens than the component beside it, with these; None
-            where it did not, or none runs beside it.
+        output: the first cycle in which it sends another token than the component beside it, or sends one in
+            another cycle; None where all outputs are the same, as of ``input`` and ``violation``.
+        input: the first cycle in which it takes an input that the component does not take, or the reverse.
+        violation: the first cycle in which it withdraws or changes a token that has not been taken.
     """
 
     tokens: Mapping[str, int]
     stalls: Mapping[str, int]
-    parted: str | None = None
+    output: Event | None = None
+    input: Event | None = None
+    violation: Event | None = None
+
+
+def earliest(events: Iterable[Event | None]) -> str | None:
+    """Return the text of the event in the first cycle, None if there is no event."""
+    present = [event for event in events if event is not None]
+    return min(present)[1] if present else None

@@ -2,6 +2,9 @@
 
 The component runs in a kernel of its own, between channels of its own. Before each of its cycles they are
 brought to where those of the module are: a clock twice as fast stands half a cycle ahead of the component's.
+
+Outputs are compared token by token, in every cycle. When a token is taken at an input is noted, and is no
+difference: a module may take a stop before or after its component, and send the same.
 """
 
 from __future__ import annotations
@@ -9,23 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from fiberscope.hw.rtl.kit.exercise import Event
 from fiberscope.hw.rtl.kit.interface import Stream, Token, Transfer, tokens_of
+from fiberscope.hw.stream import STOP, STREAM
 from fiberscope.sim import ANY, Component, Input, Kernel, Output
 from fiberscope.sim.assembly import end, put
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.errors import SimulationError
 
-__all__ = ["PartedError", "Shadow"]
-
-HEAD = 2  # capacity of a channel to the component: the head, and one that is popped in this cycle
-
-
-class PartedError(SimulationError):
-    """The module and the component that runs beside it have moved other tokens in a cycle."""
+__all__ = ["Shadow"]
 
 
 class Feeder(Component):
-    """Stands at all ports of the component: pushes heads that are new, pops what is to make room."""
+    """Stands at all ports of the component: pushes tokens that are new, pops what is to make room."""
 
     PORTS = (Output("into", ANY, array=True), Input("out", ANY, array=True))
 
@@ -34,98 +32,147 @@ class Feeder(Component):
 
     def __init__(self) -> None:
         super().__init__("feeder")
-        self.heads: dict[int, Token] = {}
+        self.tokens: list[tuple[int, Token]] = []  # to push, with the input
         self.room: dict[int, int] = {}  # tokens to pop
 
     def tick(self, now: int) -> int:
         """Do so, once."""
-        for i, token in self.heads.items():
+        for i, token in self.tokens:
             self.into[i].push(*token)
         for i, count in self.room.items():
             for _ in range(count):
                 self.out[i].pop()
-        self.heads, self.room = {}, {}
+        self.tokens, self.room = [], {}
         return self.busy(now + 1)
 
 
 class Shadow:
-    """Runs a component for as long as it moves the same tokens in the same cycles as the module.
+    """Runs a component on a module's inputs for as long as both send the same tokens in the same cycles.
+
+    An input shows the component every token in the cycle in which it shows it to the module; each takes it in
+    its own cycle.
 
     Args:
         component: makes it.
         ends: the module's streams and the channels of each, one a lane.
 
-    ``parted`` says in which cycle it first did otherwise, at which port and with which tokens, or is None; it
-    stands still from then on.
+    Attributes:
+        output: the first cycle in which the two send other tokens, and which ones at which port; None if
+            there is none. The component stands still from then on.
+        input: the first cycle in which only one of the two takes a token, and at which port; None if there
+            is none.
     """
 
     def __init__(
         self, component: Callable[[], Component], ends: Sequence[tuple[Stream, Sequence[Channel]]]
     ) -> None:
         self.component = component()
-        self.parted: str | None = None
+        self.output: Event | None = None
+        self.input: Event | None = None
         self._streams = {stream.label: stream for stream, _channels in ends}
-        self._heads = _ports(end for end in ends if end[0].direction == "input")
+        self._sources = _ports(end for end in ends if end[0].direction == "input")
         self._sinks = _ports(end for end in ends if end[0].direction == "output" and not end[0].lane)
+        self._carries_stops = {sink.label for sink in self._sinks if _carries_stops(sink)}
         self._kernel = Kernel()
         self._kernel.clock("core", 10**9)
         self._feeder = self._kernel.add(Feeder(), self._kernel.clock("feeder", 2 * 10**9))
         put(self.component, self._kernel)
-        self._into = [self._connect_input(i, head.label) for i, head in enumerate(self._heads)]
+        self._into = [self._connect_input(i, source.label) for i, source in enumerate(self._sources)]
         self._out = [self._connect_output(i, sink) for i, sink in enumerate(self._sinks)]
+        self._fed = [0] * len(self._into)  # tokens
+        self._pops, self._pushes = [0] * len(self._into), [0] * len(self._out)
+        self._next = 0  # the cycle to run next
         self._kernel.build()
 
     def _connect_input(self, i: int, label: str) -> Channel:
-        return self._kernel.connect(self._feeder, f"into[{i}]", *end(self.component, label), capacity=HEAD)
+        return self._kernel.connect(self._feeder, f"into[{i}]", *end(self.component, label), capacity=None)
 
     def _connect_output(self, i: int, sink: _Port) -> Channel:
+        capacity = sink.channel.capacity if sink.channel.bounded else None
         return self._kernel.connect(
-            *end(self.component, sink.label), self._feeder, f"out[{i}]", capacity=sink.channel.capacity
+            *end(self.component, sink.label), self._feeder, f"out[{i}]", capacity=capacity
         )
 
     def cycle(self, now: int, moved: Mapping[str, Transfer]) -> None:
         """Run cycle ``now``, in which the module moves these tokens, before they leave their channels."""
-        if self.parted is not None:
-            return
-        into, out = [channel.pops for channel in self._into], [channel.pushes for channel in self._out]
-        while self._kernel.time < 2 * now - 2:  # cycles in which nothing at the ports has changed
-            self._kernel.step()
-        self._feed()
-        while self._kernel.time < 2 * now:
-            self._kernel.step()
-        self.parted = _difference(self.component.name, now, self._moved(into, out), self._by_port(moved))
+        self.catch_up(now)
+        if self.output is None:
+            self._feed(now)
+            self._run(now, moved)
 
-    def _feed(self) -> None:
-        for i, head in enumerate(self._heads):
-            if head.channel.can_pop() and not self._into[i].occupancy:
-                self._feeder.heads[i] = Token(*head.channel.token(0))
+    def catch_up(self, until: int) -> None:
+        """Run the cycles before this one, in which the module moves nothing."""
+        while self.output is None and self._next < until:
+            self._run(self._next, {})
+
+    def _feed(self, now: int) -> None:
+        for i, source in enumerate(self._sources):
+            channel = source.channel
+            place = self._fed[i] - channel.pops
+            while place < channel.occupancy and channel.arrival(place) <= now:
+                self._feeder.tokens.append((i, Token(*channel.token(place))))
+                self._fed[i] += 1
+                place += 1
         for i, sink in enumerate(self._sinks):
-            taken = self._out[i].occupancy - (sink.channel.capacity - sink.channel.space())
-            if taken:
-                self._feeder.room[i] = taken
+            held = sink.channel.capacity - sink.channel.free() if sink.channel.bounded else 0
+            if self._out[i].occupancy > held:
+                self._feeder.room[i] = self._out[i].occupancy - held
 
-    def _moved(self, pops: Sequence[int], pushes: Sequence[int]) -> dict[str, _Moved]:
-        """What the component has moved, given the counts of before; at outputs first."""
-        moved: dict[str, _Moved] = {}
-        for sink, channel, before in zip(self._sinks, self._out, pushes, strict=True):
+    def _run(self, cycle: int, moved: Mapping[str, Transfer]) -> None:
+        while self._kernel.time < 2 * cycle:
+            self._kernel.step()
+        self._next = cycle + 1
+        pops, pushes = [channel.pops for channel in self._into], [channel.pushes for channel in self._out]
+        if moved or pushes != self._pushes:
+            self._compare_outputs(cycle, moved)
+        if self.input is None and (moved or pops != self._pops):
+            self._compare_inputs(cycle, moved, pops)
+        self._pops, self._pushes = pops, pushes
+
+    def _compare_outputs(self, cycle: int, moved: Mapping[str, Transfer]) -> None:
+        """Note the first port at which the two send other tokens in a cycle, with these."""
+        component, module = self._sent(), self._by_port(moved)
+        for port in {**component, **module}:
+            theirs, its = component.get(port, _NOTHING), module.get(port, _NOTHING)
+            if theirs.bits != its.bits:
+                tokens = f"{port} is {theirs.text} of the component, {its.text} of the RTL"
+                self.output = cycle, f"{self.component.name}: in cycle {cycle}, {tokens}"
+                return
+
+    def _compare_inputs(self, cycle: int, moved: Mapping[str, Transfer], pops: Sequence[int]) -> None:
+        """Note the first port at which one of the two alone takes a token in a cycle."""
+        taken = {port for label in moved for port in self._streams[label].labels}
+        for source, count, before in zip(self._sources, pops, self._pops, strict=True):
+            if (count > before) != (source.label in taken):
+                who = "component" if count > before else "RTL"
+                event = f"{source.label} is taken by the {who} alone"
+                self.input = cycle, f"{self.component.name}: in cycle {cycle}, {event}"
+                return
+
+    def _sent(self) -> dict[str, _Sent]:
+        """Return what the component has sent in this cycle, by port and lane."""
+        sent: dict[str, _Sent] = {}
+        for sink, channel, before in zip(self._sinks, self._out, self._pushes, strict=True):
             count = channel.pushes - before
             for lane in range(count):
-                name = f"{sink.label}.{lane}" if lane else sink.label
-                token = Token(*channel.token(channel.occupancy - count + lane))
-                moved[name] = _Moved.of(sink.stream, token)
-        return moved | {
-            head.label: _Moved.of(head.stream, Token(*head.channel.token(0)))
-            for head, channel, before in zip(self._heads, self._into, pops, strict=True)
-            if channel.pops > before
-        }
+                port = f"{sink.label}.{lane}" if lane else sink.label
+                sent[port] = self._token(sink.stream, port, channel.token(channel.occupancy - count + lane))
+        return sent
 
-    def _by_port(self, moved: Mapping[str, Transfer]) -> dict[str, _Moved]:
-        """What the module has moved, in the same way."""
+    def _by_port(self, moved: Mapping[str, Transfer]) -> dict[str, _Sent]:
+        """Return what the module has sent, in the same way."""
         return {
-            port: _Moved.of(self._streams[label], token)
+            port: self._token(self._streams[label], port, token)
             for label, transfer in moved.items()
+            if self._streams[label].direction == "output"
             for port, token in zip(self._streams[label].labels, tokens_of(transfer), strict=True)
         }
+
+    def _token(self, stream: Stream, port: str, words: tuple[int, int, int, float]) -> _Sent:
+        token = Token(*words)
+        if token.control == STOP and port.partition(".")[0] in self._carries_stops:
+            token = Token(STOP, 0, 0, 0.0)
+        return _Sent(stream.bits(token), stream.said(token))
 
 
 class _Port(NamedTuple):
@@ -144,28 +191,16 @@ def _ports(ends: Iterable[tuple[Stream, Sequence[Channel]]]) -> list[_Port]:
     ]
 
 
-def _difference(
-    name: str, cycle: int, component: Mapping[str, _Moved], module: Mapping[str, _Moved]
-) -> str | None:
-    """The first port at which the two have moved other tokens, with these; None if there is none."""
-    for port in {**component, **module}:
-        theirs, its = component.get(port, _NOTHING), module.get(port, _NOTHING)
-        if theirs.bits != its.bits:
-            return (
-                f"{name}: in cycle {cycle}, {port} is {theirs.text} of the component, {its.text} of the RTL"
-            )
-    return None
+def _carries_stops(port: _Port) -> bool:
+    """Return whether the fibers at a port end with stops, which carry nothing else."""
+    return port.channel.protocol == STREAM and "control" in port.stream.fields
 
 
-class _Moved(NamedTuple):
+class _Sent(NamedTuple):
     """A token: as the module's wires have it, by those -0.0 is not 0.0; and as text."""
 
     bits: dict[str, int]
     text: str
 
-    @classmethod
-    def of(cls, stream: Stream, token: Token) -> _Moved:
-        return cls(stream.bits(token), stream.said(token))
 
-
-_NOTHING = _Moved({}, "nothing")
+_NOTHING = _Sent({}, "nothing")
