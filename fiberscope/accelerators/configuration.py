@@ -242,6 +242,7 @@ def _refusal(error: ValidationError, entries: Mapping[str, Entry], name: str) ->
     key = ".".join(str(part) for part in fault["loc"])
     message = " ".join(fault["msg"].removeprefix("Value error, ").split())
     message = message.replace("Input should be", "it should be", 1)
+    message = message.replace("a valid integer", "an integer").partition(", unable to parse")[0]
     entry = _entry_of(key, entries)
     if entry is not None:
         return ConfigurationError(f"{entry.origin}: {key} is {_shown(fault['input'])}; {message}")

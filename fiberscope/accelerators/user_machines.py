@@ -48,7 +48,7 @@ def run_file(path: Path) -> ModuleType:
         ConfigurationError: there is none, or it cannot be run.
     """
     if not path.is_file():
-        expected = f"a machine of one's own is a folder with a {MACHINE}, or a Python file"
+        expected = f"a machine of your own is a folder with a {MACHINE}, or a Python file"
         raise ConfigurationError(f"{path}: there is no such file; {expected}")
     try:
         with module_cache.used():

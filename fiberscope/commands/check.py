@@ -95,15 +95,13 @@ def _show_parts(done: Check) -> None:
     small = [cycles for cycles in done.parts.values() if abs(cycles) < least]
     parts = {where: cycles for where, cycles in done.parts.items() if abs(cycles) >= least}
     if small:
-        parts[f"{len(small)} parts of less than {LEAST_SHARE:.1%} each, which --json tells apart"] = sum(
-            small
-        )
+        parts[f"{len(small)} parts of less than {LEAST_SHARE:.1%} each, listed by --json"] = sum(small)
     for where, cycles in parts.items():
         print(f"  {cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}")
 
 
 def _table(title: str, rows: Sequence[Row]) -> Table:
-    table = Table(title, ["", "event", "trace", "may differ, as"])
+    table = Table(title, ["", "event", "trace", "reason for the difference"], notes=1)
     for row in rows:
         reason = row.unless if row.event != row.trace else ""
         table.add(row.name, f"{row.event:,}", f"{row.trace:,}", reason or ("" if row.right else "WRONG"))

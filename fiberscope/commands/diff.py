@@ -64,7 +64,7 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
     if note := footnote([*before.workload.surrogates, *after.workload.surrogates]):
         lay(note)
     if difference.settings:
-        lay("", _settings("What was given", difference.settings, len(difference.settings)))
+        lay("", _settings("Settings", difference.settings, len(difference.settings)))
     if difference.changes:
         lay("", _changes(difference))
     if not difference.settings and not difference.changes:
@@ -107,7 +107,9 @@ def _changes(difference: Difference) -> RichTable:
     for change in shown:
         table.add_row(change.name, *_numbers(change))
     if len(shown) < len(difference.changes):
-        table.caption = f"and {len(difference.changes) - len(shown)} lesser changes; --json FILE has them all"
+        table.caption = (
+            f"and {len(difference.changes) - len(shown)} smaller changes; --json FILE has them all"
+        )
         table.caption_justify = "left"
     return table
 

@@ -217,7 +217,7 @@ def _check_room(where: str, rows: int, cols: int, nonzeros: int, room: int) -> N
 
 def _check_count(where: str, nonzeros: int, room: int) -> None:
     if not 0 <= nonzeros <= room:
-        raise WorkloadError(f"nonzeros={nonzeros}; there is room for 0 to {room}", where=where)
+        raise WorkloadError(f"nonzeros={nonzeros}; it should be from 0 to {room}", where=where)
 
 
 def _power_weights(rng: np.random.Generator, count: int, exponent: float) -> Values:

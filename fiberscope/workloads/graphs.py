@@ -61,7 +61,7 @@ def rmat_graph(
     check_chances(a, b, c, "rmat-graph")
     check_shape(vertices + tail, vertices + tail, edges, "rmat-graph")
     if duplicates == "drop" and edges > vertices * vertices:
-        raise WorkloadError(f"edges={edges}; there is room for {vertices * vertices}", where="rmat-graph")
+        raise WorkloadError(f"edges={edges}; it should be at most {vertices * vertices}", where="rmat-graph")
     drawn = _Edges(vertices, (a, a + b, a + b + c), seed)
     keys = np.sort(drawn.take(edges)) if duplicates == "keep" else _distinct(drawn, edges)
     return _with_tail(keys, vertices, tail, seed)

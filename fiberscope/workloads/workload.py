@@ -139,7 +139,9 @@ def _bare(text: str) -> str:
 def _from_data_path(name: str, duplicates: Duplicates) -> Workload:
     file = cache.find(name)
     if file is None:
-        what = f"{name!r} is no file, no generator, not in the registry and not on FIBERSCOPE_DATA"
+        what = (
+            f"{name!r} is not a file, a generator or a known matrix, and not in a folder of FIBERSCOPE_DATA"
+        )
         raise WorkloadError(what, fix=nearest(name, registry.names()))
     return _read(name, file, file.name, duplicates)
 
@@ -182,7 +184,9 @@ def _stand_in(entry: registry.Entry, exact: bool, error: DownloadError) -> Workl
 
     remedy = f"put {entry.name}.mtx into a folder on FIBERSCOPE_DATA"
     if exact:
-        raise WorkloadError(f"not to be had exactly ({error})", where=entry.name, fix=remedy) from error
+        raise WorkloadError(
+            f"the exact matrix is not available ({error})", where=entry.name, fix=remedy
+        ) from error
     matrix, like = surrogate(entry)
     notice = (
         f"SURROGATE: this is not {entry.name} but a stand-in: {like} ({error}); for the real one {remedy}"

@@ -79,7 +79,7 @@ def test_a_surrogate_is_loud_even_when_quiet(toy: str, capsys: pytest.CaptureFix
 def test_exact_forbids_a_surrogate(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, _out, err = said(capsys, "sim", toy, "LFAT5", "--exact")
     assert code == 2
-    assert err.startswith("fiberscope: LFAT5: not to be had exactly")
+    assert err.startswith("fiberscope: LFAT5: the exact matrix is not available")
 
 
 def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,7 +93,7 @@ def test_a_second_matrix(toy: str, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["sim", "tay", SMALL], "no accelerator is called tay; did you mean toy"),
         (["sim", "toy", "none.mtx"], "none.mtx: "),
-        (["sim", "toy", "wiki-Vot"], "'wiki-Vot' is no file, no generator, not in the registry"),
+        (["sim", "toy", "wiki-Vot"], "'wiki-Vot' is not a file, a generator or a known matrix"),
         (
             ["sim", "toy", SMALL, "--set", "lane.cuont=3"],
             "--set: toy has no parameter lane.cuont; did you mean",

@@ -247,7 +247,7 @@ def test_a_failed_download_is_named_in_the_notice(server, entry):
     found = load("tiny")
     assert found.source == "surrogate"
     assert "the server answers 404" in found.notice
-    with pytest.raises(WorkloadError, match=r"tiny: not to be had exactly \(.*404"):
+    with pytest.raises(WorkloadError, match=r"tiny: the exact matrix is not available \(.*404"):
         load("tiny", exact=True)
 
 

@@ -79,7 +79,7 @@ def test_what_it_is_of_is_found_as_ever_and_its_notice_stays(file, tmp_path, mon
         ("graph:ordr=degree,of=LFAT5", "no key 'ordr'; did you mean order?"),
         ("graph:order=up,of=LFAT5", "order=up: input should be 'given', 'degree' or 'random'"),
         ("graph:of=relat3", "a graph is a square matrix, and this is 8 x 5; give an adjacency matrix"),
-        ("graph:of=LFAT6", "'LFAT6' is no file"),
+        ("graph:of=LFAT6", "'LFAT6' is not a file"),
     ],
 )
 def test_refusals(text, message):

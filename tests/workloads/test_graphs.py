@@ -84,7 +84,7 @@ def test_more_candidates_than_are_drawn_together(monkeypatch):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("vertices=4,edges=17", "edges=17; there is room for 16"),
+        ("vertices=4,edges=17", "edges=17; it should be at most 16"),
         ("vertices=100,edges=9999", "too steep for so many; ask for fewer edges, or duplicates=keep"),
         ("vertices=9,edges=9,a=0.9,b=0.9", "a=0.9, b=0.9, c=0.19 are not chances"),
         ("vertices=5,edges=3,a=0,b=0,c=0", "none has both vertices below 5"),

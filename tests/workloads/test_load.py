@@ -93,18 +93,20 @@ def test_exact_forbids_it():
     with pytest.raises(WorkloadError) as caught:
         load("relat3", exact=True)
     assert str(caught.value) == (
-        "relat3: not to be had exactly (relat3: FIBERSCOPE_OFFLINE forbids downloads); "
+        "relat3: the exact matrix is not available (relat3: FIBERSCOPE_OFFLINE forbids downloads); "
         "put relat3.mtx into a folder on FIBERSCOPE_DATA"
     )
 
 
 def test_no_address():
-    with pytest.raises(WorkloadError, match=r"speech2: not to be had exactly \(speech2: no download address"):
+    with pytest.raises(
+        WorkloadError, match=r"speech2: the exact matrix is not available \(speech2: no download address"
+    ):
         load("speech2", exact=True)
 
 
 def test_unknown_names_and_tensors():
-    with pytest.raises(WorkloadError, match=r"'relat4' is no file, .*; did you mean relat3"):
+    with pytest.raises(WorkloadError, match=r"'relat4' is not a file, .*; did you mean relat3"):
         load("relat4")
     with pytest.raises(WorkloadError, match="uber: a tensor of rank 4; a matrix is needed"):
         load("uber")

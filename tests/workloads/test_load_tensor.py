@@ -175,7 +175,7 @@ def test_a_drawn_tensor_has_as_many_nonzeros_as_asked_for():
     assert found.tensor.values.min() > 0.5
     assert not found.tensor.equals(load_tensor("tensor:shape=5x6x7,nonzeros=40,seed=4").tensor)
     assert load("tensor:shape=5x6,nonzeros=9").matrix.nnz == 9
-    with pytest.raises(WorkloadError, match="nonzeros=211; there is room for 0 to 210"):
+    with pytest.raises(WorkloadError, match="nonzeros=211; it should be from 0 to 210"):
         load_tensor("tensor:shape=5x6x7,nonzeros=211")
     with pytest.raises(WorkloadError, match=r"2 ranks are asked for, and .* is 5 x 6 x 7"):
         load("tensor:shape=5x6x7,nonzeros=40")

@@ -67,9 +67,10 @@ class FiberCache(Configuration):
         if self.size % step:
             below = self.size // step * step
             size_text, *near = (SIZE.short(size) for size in (self.size, below, below + step) if size)
+            banks = f"{self.banks} banks of {self.ways} ways of {self.line}-byte lines"
             raise ValueError(
-                f"fibercache.size is {size_text}, which {self.banks} banks of {self.ways} ways of "
-                f"{self.line}-byte lines do not divide; {' or '.join(near)} would do"
+                f"fibercache.size is {size_text}; it should be a multiple of {SIZE.short(step)} ({banks}), "
+                f"such as {' or '.join(near)}"
             )
         if self.index == HASHED and self.sets & (self.sets - 1):
             raise ValueError(

@@ -64,8 +64,8 @@ def check_instances(specification: Specification, most: int) -> None:
     """
     for stage in stages_of(specification):
         if stage.instances > most:
-            there = f"{stage.level} is there {stage.instances:,} times"
-            raise refuse(specification, f"{there}; timing.most is {most:,}")
+            instances = f"it has {stage.instances:,} instances of {stage.level}"
+            raise refuse(specification, f"{instances}; timing.most is {most:,}")
 
 
 def stages_of(specification: Specification) -> list[Stage]:
@@ -75,7 +75,9 @@ def stages_of(specification: Specification) -> list[Stage]:
         ConfigurationError: no machine is built of it, for the reason that the message names.
     """
     if specification.iteration is not None:
-        raise refuse(specification, "its cascade runs again and again, and a machine of it runs once")
+        raise refuse(
+            specification, "its cascade repeats, and a machine from a specification runs a cascade once"
+        )
     for einsum in specification.einsums:
         _check(specification, einsum)
     by_name = {einsum.name: einsum for einsum in specification.einsums}

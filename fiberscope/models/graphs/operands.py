@@ -261,7 +261,7 @@ def _agreed(
                 if size != size_before and sized and loaded[other].sized and not quietly:
                     raise InputError(
                         f"{variable} has {size_before} coordinates in {other} and {size} in {name}; "
-                        "they must be as many"
+                        "the two must be equal"
                     )
                 if size > size_before:
                     sizes[variable] = (size, name)

@@ -20,18 +20,18 @@ from fiberscope.accelerators.gamma import ACCELERATOR
         ({"pe.radix": 512}, "settings: pe.radix is 512; it should be less than or equal to 256"),
         (
             {"fibercache.size": "1 MB"},
-            "gamma: fibercache.size is 1MB, which 48 banks of 16 ways of 64-byte lines do not "
-            "divide; 960KiB or 1008KiB would do",
+            "gamma: fibercache.size is 1MB; it should be a multiple of 48KiB (48 banks of 16 ways of "
+            "64-byte lines), such as 960KiB or 1008KiB",
         ),
         (
             {"fibercache.size": "1MiB"},
-            "gamma: fibercache.size is 1MiB, which 48 banks of 16 ways of 64-byte lines do not "
-            "divide; 1008KiB or 1056KiB would do",
+            "gamma: fibercache.size is 1MiB; it should be a multiple of 48KiB (48 banks of 16 ways of "
+            "64-byte lines), such as 1008KiB or 1056KiB",
         ),
         (
             {"fibercache.size": 64},
-            "gamma: fibercache.size is 64B, which 48 banks of 16 ways of 64-byte lines do not divide; "
-            "48KiB would do",
+            "gamma: fibercache.size is 64B; it should be a multiple of 48KiB (48 banks of 16 ways of "
+            "64-byte lines), such as 48KiB",
         ),
         ({"fibercache.line": 48}, "gamma: fibercache.line is 48 bytes; it should be a power of two"),
         ({"network.queue": 1}, "settings: network.queue is 1; it should be greater than or equal to 2"),

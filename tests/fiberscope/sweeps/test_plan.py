@@ -117,7 +117,7 @@ def test_the_same_point_twice_is_run_once() -> None:
         (("sim", "gamma", SMALL, {"pe.cuont": 3}), "settings: gamma has no parameter pe.cuont; did you mean"),
         (("sim", "gamma", SMALL, {"pe.count": 0}), "settings: pe.count is 0; it should be greater than or"),
         (("sim", "gama", SMALL, {}), "no accelerator is called gama; did you mean gamma or"),
-        (("sim", "gamma", "wiki-Vot", {}), "'wiki-Vot' is no file, no generator, not in the registry"),
+        (("sim", "gamma", "wiki-Vot", {}), "'wiki-Vot' is not a file, a generator or a known matrix"),
         (
             ("sim", "gamma", "unifrom:rows=3", {}),
             "unifrom:rows=3: no generator 'unifrom'; did you mean uniform?",

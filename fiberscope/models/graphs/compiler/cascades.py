@@ -67,7 +67,7 @@ class _Reader:
     def __init__(self, specification: Specification) -> None:
         self._specification = specification
         if specification.iteration is not None:
-            raise InputError("the cascade runs again and again, and a graph runs once")
+            raise InputError("the cascade repeats, and a graph runs a cascade once")
 
     def order(self, einsum: Einsum) -> tuple[str, ...]:
         """The loops of an Einsum in one level: of each cut rank the innermost piece."""

@@ -113,7 +113,7 @@ def test_a_matrix_that_only_fits_transposed_is_told_of() -> None:
 
 
 def test_sizes_that_differ_are_refused() -> None:
-    with pytest.raises(InputError, match="k has 3 coordinates in B and 2 in C; they must be as many"):
+    with pytest.raises(InputError, match="k has 3 coordinates in B and 2 in C; the two must be equal"):
         run(EXAMPLES / "fig12_ijk.gv", {"B": B, "C": np.ones((2, 2))})
 
 

@@ -233,8 +233,8 @@ def test_a_machine_is_drawn(tmp_path):
     ("name", "said"),
     [
         ("spec:sigma", "Z has ranks flattened into one (MK0)"),
-        ("spec:graphicionado", "its cascade runs again and again"),
-        ("spec:outerspace", "pe is there 4,112 times; timing.most is 1,024"),
+        ("spec:graphicionado", "its cascade repeats"),
+        ("spec:outerspace", "it has 4,112 instances of pe; timing.most is 1,024"),
         ("spec:gama", "no specification, and no YAML file, is called gama; did you mean gamma or sigma"),
     ],
 )

@@ -68,7 +68,7 @@ def test_an_empty_matrix_has_an_empty_product():
     ("name", "reason"),
     [
         ("sigma", "ranks flattened into one"),
-        ("graphicionado", "the cascade runs again and again"),
+        ("graphicionado", "the cascade repeats"),
         ("gamma-figure", "nothing"),
     ],
 )
