@@ -180,7 +180,7 @@ class _Lowering:
     def _loop(self, term: Term, variable: str, loops: Sequence[Loop]) -> Loop:
         iteration = iteration_of(term, variable)
         if iteration is None:
-            raise self._refusal(f"no tensor on the right has {variable}: nothing says where it goes")
+            raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
         return go_through(self._blocks, term, iteration, variable, loops[-1].coordinates if loops else None)
 
     def _refusal(self, what: str) -> Exception:
@@ -278,7 +278,7 @@ class _Lowering:
             selected = selected.terms[-1]
         if len(having) != 1 or selected is not having[0] or having[0].access.variables[-1] != lower:
             raise self._refusal(
-                f"{self._stage.einsums[0].output} is merged, and is no take of one tensor's fibers of {lower}"
+                f"{self._stage.einsums[0].output} is merged, but is no take of one tensor's fibers of {lower}"
             )
         return having[0], {operand.access.tensor: operand for operand in operands if operand is not having[0]}
 
@@ -296,7 +296,7 @@ class _Lowering:
                 continue
             before = others.get(base_name(name))
             if before is None or set(before.access.variables) != set(operand.access.variables):
-                raise self._refusal(f"{name} is read behind a merger, and was not met in front of it")
+                raise self._refusal(f"{name} is read behind a merger, but not before it")
             operands.setdefault(before.access.tensor, []).append(operand)
         return operands
 
@@ -305,7 +305,9 @@ class _Lowering:
         assert merger is not None
         radix = merger.radix if merger.inputs is not None else self._most_lists(chosen, lower)
         if radix is None:
-            raise self._refusal(f"{merger.name} compares heads without a bound, and takes so many lists")
+            raise self._refusal(
+                f"{merger.name} has no bound on its inputs, and the number of fibers is not known"
+            )
         inputs: dict[str, Wire | None] = {"crd": loop.coordinates, "ref": chosen.references}
         inputs |= {f"carried[{place}]": scan.references for place, scan in enumerate(carried)}
         return self._blocks.add(
@@ -328,16 +330,16 @@ class _Lowering:
         most = int(level.counts.max(initial=0))
         least, limit = RADIX
         if most > limit:
-            raise self._refusal(
-                f"a task has {most:,} lists, and a merger of any number has up to {limit} ways"
-            )
+            raise self._refusal(f"a task has {most:,} fibers to merge, and a merger has at most {limit} ways")
         return max(least, most)
 
     def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
         """Runs of equal coordinates are added up, and written."""
         mapped = self._writing.mapped
         if [loop for loop in self._kept() if loop not in self._stage.outer] != [lower]:
-            raise self._refusal(f"behind a merger the output should have {lower}, and no other rank of these")
+            raise self._refusal(
+                f"behind a merger, the output should have {lower} and no other rank of the inner loops"
+            )
         node = self._blocks.add("runsum", {"crd": crd, "val": value})
         tensor = mapped.einsum.output
         crd, value = Wire(node, "crd"), Wire(node, "val")

@@ -65,7 +65,7 @@ def walked(
         InputError: tensors do not fit the specification.
     """
     for rank in _cut_as(einsum, handed):
-        what = f"{rank} is cut where {handed} is, which is made while the loops run"
+        what = f"{rank} is partitioned as {handed}, which a merger computes while the loops run"
         raise refuse(specification, f"{einsum.name}: {what}")
     mapped = Mapped(einsum, rank_shapes(specification, einsum, trees))
     operands = [operand_of(specification, access, trees) for access in accesses(mapped.equation.expression)]
@@ -76,7 +76,9 @@ def walked(
     for operand in operands:
         name = operand.name + "'" * sum(tensor.partition("'")[0] == operand.name for tensor in tensors)
         if operand.followed and (skipped.intersection(operand.followed) or not _multiplies(mapped)):
-            what = f"{operand.name} is cut while the loops run, where another tensor is, and no block cuts"
+            what = (
+                f"{operand.name} is partitioned as another tensor while the loops run, and no block does that"
+            )
             raise refuse(specification, f"{einsum.name}: {what}")
         read.append(Access.at(name, operand.ordered.names))
         passed_over = [rank for rank in outer if _is_alone(mapped, operands, operand, rank)]
@@ -131,7 +133,7 @@ def _letter(specification: Specification, mapped: Mapped, operand: Operand, rank
     if base not in operand.uncompressed:
         return "d" if uncut and _is_led(specification, mapped, operand, rank) else "s"
     if not uncut:
-        what = f"{base} of {operand.name} is visited whole, and cut into pieces"
+        what = f"{base} of {operand.name} is both uncompressed and partitioned"
         raise refuse(specification, f"{mapped.einsum.name}: {what}")
     return "d"
 

@@ -107,17 +107,19 @@ def _check(specification: Specification, einsum: Einsum) -> None:
     """Refuse an Einsum that has what no machine is built of."""
     name = einsum.name
     if not isinstance(einsum.equation, Equation):
-        raise refuse(
-            specification, f"{einsum.equation.text} is another name for a tensor, which no block has"
-        )
+        raise refuse(specification, f"{einsum.equation.text} only renames a tensor, and no block does that")
     for part in einsum.partitioning:
         if isinstance(part, Flatten):
             raise refuse(specification, f"{name} has ranks flattened into one ({part.name})")
         if isinstance(part, Follow):
-            raise refuse(specification, f"{name} has a rank that follows the pieces of another ({part.rank})")
+            raise refuse(
+                specification, f"{name} has a rank whose partition follows another rank ({part.rank})"
+            )
     summed = [rank for rank in einsum.ranks if rank not in einsum.equation.output.ranks]
     if summed and not accumulates(einsum):
-        raise refuse(specification, f"{name} copies the same for every {summed[0]}, and no block keeps one")
+        raise refuse(
+            specification, f"{name} copies a value for every {summed[0]}, and no block keeps only one"
+        )
     for operator, meaning in einsum.operators.items():
         if OPERATORS[operator] != meaning:
             raise refuse(specification, f"{name}: {operator} means {meaning}, and no block computes that")
@@ -126,7 +128,7 @@ def _check(specification: Specification, einsum: Einsum) -> None:
             way = f"give the windows of an image as a tensor (windows:size=3x3,of={access.tensor}.npy)"
             raise refuse(specification, f"{name}: {access.tensor} has indices that are computed; {way}")
         if len(set(access.ranks)) < len(access.indices):
-            raise refuse(specification, f"{name}: {access.tensor} has two indices that are one")
+            raise refuse(specification, f"{name}: {access.tensor} has the same index twice")
 
 
 def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Stage:

@@ -271,7 +271,7 @@ def _memory(memory: Memory) -> RenderableType:
         rows = "; rows: {:.0%} hits, {:.0%} misses, {:.0%} conflicts".format(*shares)
     used, peak = memory.bytes_per_second / 2**30, memory.peak_bytes_per_second / 2**30
     text = f"{used:,.1f} of {peak:,.1f} GiB/s used ({memory.utilization:.0%}){rows}"
-    said = "a channel is busy while it holds a request, moving data or not" if accesses else ""
+    said = "a busy channel holds a request, whether or not data is moving" if accesses else ""
     return _lines(("Memory", text), ("", said))
 
 
@@ -280,7 +280,7 @@ def _costs(report: Record) -> dict[str, str]:
     if report.energy is None:
         return {}
     energy = _scaled(report.energy.total_pj, ("pJ", "nJ", "uJ", "mJ", "J"), 1000)
-    edp = "" if report.edp is None else f", times the time {report.edp:.3g} J s"
+    edp = "" if report.edp is None else f", EDP {report.edp:.3g} J s"
     area = f"{report.area_um2 / 1e6:,.3f} mm2" if report.area_um2 else ""
     lines = {"Energy": f"{energy}{edp}{_lacking(report.energy.without)}"}
     return lines | ({"Area": f"{area}{_lacking(report.area.without)}"} if area and report.area else {})
@@ -288,7 +288,7 @@ def _costs(report: Record) -> dict[str, str]:
 
 def _lacking(without: tuple[str, ...]) -> str:
     first, more = ", ".join(without[:3]), len(without) - 3
-    return f"; without {first}" + (f" and {more} more" if more > 0 else "") if without else ""
+    return f"; excludes {first}" + (f" and {more} more" if more > 0 else "") if without else ""
 
 
 def _converted(report: Record) -> str:

@@ -250,7 +250,7 @@ def test_what_cannot_be_built_is_refused_in_a_line(name, said):
 def test_only_a_factor_is_cut_as_another_and_no_unit_skips_in_it(before, after, tmp_path):
     path = tmp_path / "own.yaml"
     path.write_text(LED.replace(before, after))
-    with pytest.raises(ConfigurationError, match="y: x is cut while the loops run, where another tensor is"):
+    with pytest.raises(ConfigurationError, match="y: x is partitioned as another tensor while the loops run"):
         fiberscope.simulate(str(path), A=SMALL, x="uniform:rows=40,cols=1,nonzeros=20")
 
 

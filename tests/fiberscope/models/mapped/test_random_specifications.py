@@ -19,7 +19,11 @@ from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.specification import Split, UniformOccupancy
 from fiberscope.sim import Kernel
 
-REFUSED = ("visited whole, and cut", "is cut while the loops run", "copies the same for every")
+REFUSED = (
+    "both uncompressed and partitioned",
+    "as another tensor while the loops run",
+    "copies a value for every",
+)
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
 
 
@@ -101,7 +105,9 @@ def test_what_a_merger_hands_over_cuts_nothing():
     first, second = specification.einsums
     led = (Split("K", ("K1", "K0"), (UniformOccupancy("T", 2),)),)
     changed = replace(specification, einsums=(first, replace(second, partitioning=led)))
-    with pytest.raises(ConfigurationError, match="Z: K is cut where T is, which is made while the loops run"):
+    with pytest.raises(
+        ConfigurationError, match="Z: K is partitioned as T, which a merger computes while the loops run"
+    ):
         ran((changed, trees))
 
 
