@@ -32,5 +32,5 @@ def put(component: Component, kernel: Kernel) -> None:
 
 
 def end(component: Component, port: str) -> tuple[Component, str]:
-    """What is to be connected for a port of a component, of an assembly the component within."""
+    """Return the end of a port of a component, of an assembly the component within."""
     return component.end(port) if isinstance(component, Assembly) else (component, port)

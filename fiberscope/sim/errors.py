@@ -1,4 +1,4 @@
-"""What can go wrong in a simulation, each with a message that names the thing."""
+"""Errors of a simulation, each with a message that names the component or channel."""
 
 from __future__ import annotations
 

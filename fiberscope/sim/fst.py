@@ -14,7 +14,7 @@ CONVERTER = "vcd2fst"
 
 
 def converter(path: Path) -> str:
-    """Where the converter is that will write this file.
+    """Return the path of the converter that will write this file.
 
     Raises:
         SimulationError: if there is none.

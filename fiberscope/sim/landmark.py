@@ -1,4 +1,4 @@
-"""Where whoever opens a waveform is to look first: the first mark in it, or else the first stall."""
+"""Landmark at which a waveform opens: the first mark in it, or else the first stall."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def numbered(name: str, count: int) -> list[str]:
 
 
 def family_name(component: str) -> str:
-    """What all that are alike are called: ``pe.merger`` for ``gamma.pe00.merger``.
+    """Return the name of a family of like components: ``pe.merger`` for ``gamma.pe00.merger``.
 
     The instance name without the machine's own scope, and without the numbers that end its parts.
     """

@@ -1,4 +1,4 @@
-"""What the tokens of a port mean: the name of a protocol, and of what each word of a token carries."""
+"""Protocols of the tokens at a port: a name, and the meaning of each word of a token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WORDS = ("control", "coordinate", "reference", "value")  # of a token, in their 
 
 @dataclass(frozen=True)
 class Protocol:
-    """What two ports agree on, as in ``Protocol("tile pair", coordinate="a", reference="b")``.
+    """Protocol of two ports, as in ``Protocol("tile pair", coordinate="a", reference="b")``.
 
     A word that is not named is not carried, and can be left out of a push if no named one is behind it. That
     is a matter of the declaration alone: a token costs the same whatever its protocol.
@@ -32,7 +32,7 @@ class Protocol:
 
     @property
     def fields(self) -> dict[str, str]:
-        """What is carried, by the word that carries it, in the order of the words."""
+        """Return what is carried, by the word that carries it, in the order of the words."""
         return {word: field for word in WORDS if (field := getattr(self, word))}
 
     def describe(self) -> str:

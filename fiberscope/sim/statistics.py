@@ -1,4 +1,4 @@
-"""What a run reports: how it ended, where every component's cycles went, and what it waits for now."""
+"""Statistics of a run: how it ended, the cycles of every component, and what it waits for now."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fiberscope.sim.wiring import Wiring
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended.
+    """End of a run, and its statistics.
 
     ``reason`` is ``"done"``, ``"cycle limit"``, ``"interrupted"``; ``cycles`` its length in cycles of
     the first clock, ``time`` in base ticks, ``seconds`` in simulated time.

@@ -116,7 +116,7 @@ def head(channel: Channel) -> Token:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a bench saw: how the run ended, (cycle, token) by output port, and the cycle accounting."""
+    """Outcome of a bench: how the run ended, (cycle, token) by output port, and the cycle accounting."""
 
     run: Run
     received: dict[str, list[tuple[int, Token]]]

@@ -82,7 +82,7 @@ def write_vcd(
 
 
 class Start:
-    """Where a waveform begins and ends, in base ticks: a window's, or from when a trigger holds.
+    """Begin and end of a waveform, in base ticks: a window's, or from when a trigger holds.
 
     Args:
         kernel: the machine, built.

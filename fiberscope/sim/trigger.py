@@ -55,7 +55,7 @@ _TOKEN = re.compile(r"\s*([<>]=?|[=!]=|(?:[^\s<>=!]|!(?!=))+)")
 
 
 class Quantity(NamedTuple):
-    """What is compared.
+    """Quantity that is compared.
 
     Args:
         values: its numbers at a base tick before which everything has ticked and at which nothing has.
@@ -177,7 +177,7 @@ class Trigger:
 def quantities_of(
     kernel: Kernel, words: Sequence[str], fault: Callable[[str, bool], SimulationError]
 ) -> list[Quantity]:
-    """What is compared: ``cycle``, or of each component that a pattern means the quantity of a name.
+    """Return the quantities that are compared: ``cycle``, or those of a name in the matching components.
 
     Raises:
         SimulationError: as ``fault`` words it.
@@ -210,7 +210,7 @@ def names_of(component: Component, wiring: Wiring) -> list[str]:
 
 
 def state_names(component: Component, wiring: Wiring) -> tuple[str, ...]:
-    """What each of a component's states is called, in the order of their numbers."""
+    """Return the names of a component's states, in the order of their numbers."""
     stalls = wiring.stalls(component)
     waits = [f"{'wait' if stall.direction == 'input' else 'full'}:{stall.label}" for stall in stalls]
     return ("busy", "idle", *waits)

@@ -1,4 +1,4 @@
-"""What a waveform shows of a machine: the signals of its components and the occupancies of their channels."""
+"""Contents of a waveform: the signals of components and the occupancies of their channels."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ Direction = Literal["input", "output"]
 
 
 class Stall(NamedTuple):
-    """What a stall state of a component means: it waits at a port, or at any of an array of them.
+    """Meaning of a component's stall state: it waits at a port, or at any of an array of them.
 
     ``label`` is the port's, ``name`` or ``name[i]``, or the array's name alone for any of it.
     """
@@ -188,7 +188,7 @@ class Wiring:
         return FIRST_STALL + len(stalls) - 1
 
     def stalls(self, component: Component) -> list[Stall]:
-        """What each stall state of a component means, from ``FIRST_STALL`` on."""
+        """Return the meaning of each stall state of a component, from ``FIRST_STALL`` on."""
         return self._stalls.get(id(component), [])
 
     def links(self, component: Component) -> list[Stall]:

@@ -20,10 +20,17 @@ def faults(text):
 
 # First words that leave the reader to guess what the thing is or does.
 REFUSED = {"What", "Of", "How", "Where", "That"}
-# Rooms whose docstrings were written before this rule. The list may only become shorter.
+# Rooms whose compiled modules were written before this rule. The list may only become shorter.
 NOT_YET = ("hw", "sim")
 PACKAGE = HERE / "fiberscope"
-FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in NOT_YET]
+
+
+def is_waiting(path):
+    compiled = path.with_suffix(".pxd").exists() or path.read_text(encoding="utf-8").startswith("# cython:")
+    return compiled and path.relative_to(PACKAGE).parts[0] in NOT_YET
+
+
+FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if not is_waiting(path)]
 
 
 def refused_first_words(node, place=""):

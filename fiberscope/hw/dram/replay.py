@@ -21,7 +21,7 @@ from fiberscope.sim.statistics import ComponentStatistics
 
 @dataclass(frozen=True)
 class ReplayResult:
-    """What a channel made of a trace; cycles are of the memory clock.
+    """Result of replaying a trace on a channel; cycles are of the memory clock.
 
     ``last_completion_cycle`` is that of the last WR or of the last reply, whichever is later;
     ``bytes_per_second`` counts reads and writes until then. ``completions`` has (tag, cycle) of every

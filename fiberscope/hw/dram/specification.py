@@ -1,4 +1,4 @@
-"""What a DRAM channel is built from."""
+"""Specification of a DRAM channel."""
 
 from __future__ import annotations
 

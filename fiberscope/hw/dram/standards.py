@@ -20,7 +20,7 @@ class _Row(BaseModel):
 
 
 class Organisation(_Row):
-    """What one channel holds: ``width`` in bits, ``columns`` of that width in a row, ``banks`` in a group."""
+    """Organisation of a channel: ``width`` in bits, ``columns`` of it in a row, ``banks`` in a group."""
 
     width: int = Count
     prefetch: int = Count

@@ -25,7 +25,7 @@ MOST = 1 << ADDRESS_BITS
 
 @dataclass(frozen=True)
 class BumpAllocatorParameters(Parameters):
-    """What an allocator is made for.
+    """Parameters of an allocator.
 
     Args:
         begin: the first address that is given out.
@@ -85,7 +85,7 @@ class BumpAllocatorStandIn(Adapter):
         self._granted = self._units = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
-        """Of each request and its grant."""
+        """Observe each request and its grant."""
         (request,), (grant,) = (tokens_of(moved[port]) for port in self.OBSERVED)
         if grant.control == GRANTED:
             self._granted += 1
@@ -99,7 +99,7 @@ class BumpAllocatorStandIn(Adapter):
 
 @dataclass(frozen=True)
 class NodeWriterParameters(Parameters):
-    """What a writer of nodes is made for; widths in bits.
+    """Parameters of a writer of nodes; widths in bits.
 
     Args:
         rows: lists, 1 to 4,096.

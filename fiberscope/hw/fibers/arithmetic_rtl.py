@@ -24,7 +24,7 @@ PASSES = "passes"  # or passes without
 
 @dataclass(frozen=True)
 class MultiplierParameters(ValueParameters):
-    """What a multiplier is made for, with the channel behind it; widths in bits.
+    """Parameters of a multiplier, with the channel behind it; widths in bits.
 
     Args:
         coordinate_bits: 1 to 62.
@@ -76,7 +76,7 @@ def multiplier(parameters: MultiplierParameters, between: Streams) -> None:
 
 @dataclass(frozen=True)
 class AccumulatorParameters(SummingParameters):
-    """What an accumulator is made for; widths in bits.
+    """Parameters of an accumulator; widths in bits.
 
     Args:
         coordinate_bits: 1 to 62.

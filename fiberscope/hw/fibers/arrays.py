@@ -29,7 +29,7 @@ def values_of(numbers: npt.ArrayLike) -> memoryview[float]:
 
 
 def arithmetic(value_type: ValueType) -> tuple[np.ufunc, np.ufunc]:
-    """What multiplies and what adds arrays of a type, element by element; of doubles numpy's own."""
+    """Return the functions that multiply and add arrays of a type by element; of doubles numpy's own."""
     if not value_type.floats:
         return np.multiply, np.add
     return np.frompyfunc(value_type.multiply, 2, 1), np.frompyfunc(value_type.add, 2, 1)

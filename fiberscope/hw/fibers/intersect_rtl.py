@@ -29,7 +29,7 @@ NUMBER_BITS = (FIBER_NUMBERS - 1).bit_length()
 
 @dataclass(frozen=True)
 class TwoFingerParameters(Parameters):
-    """What a two-finger intersector is made for; widths in bits.
+    """Parameters of a two-finger intersector; widths in bits.
 
     Args:
         coordinate_bits: 1 to ``COORDINATE_BITS``, as in the component.
@@ -47,7 +47,7 @@ class TwoFingerParameters(Parameters):
 
 @dataclass(frozen=True)
 class SkipAheadParameters(TwoFingerParameters):
-    """What a skip-ahead intersector is made for.
+    """Parameters of a skip-ahead intersector.
 
     Args:
         window: tokens that each side's window holds, 1 to 32; the other parameters are those of two fingers.
@@ -66,7 +66,7 @@ def skip_ahead_carried(parameters: SkipAheadParameters) -> Carried:
 
 
 def skip_ahead_status(parameters: SkipAheadParameters) -> Mapping[str, int]:
-    """What the windows do.
+    """Return the status of the windows.
 
     ``step`` and ``continued`` are high in the cycles that the counters count, ``pending`` while tokens leave
     windows; ``dropped`` is how many of these leave for no match, ``shown_a`` whether the window of a holds

@@ -19,7 +19,7 @@ WORDS = (1, 32)  # of the component's, those up to which a module is tried
 
 @dataclass(frozen=True)
 class MaskIntersectorParameters(Parameters):
-    """What an intersector of masks is made for.
+    """Parameters of an intersector of masks.
 
     Args:
         words: of a mask, 1 to 32.
@@ -36,7 +36,7 @@ class MaskIntersectorParameters(Parameters):
 
     @property
     def bits(self) -> int:
-        """Of a mask."""
+        """Return the bits of a mask."""
         return self.words * self.width
 
 

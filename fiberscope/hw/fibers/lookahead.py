@@ -1,4 +1,4 @@
-"""How ways and nodes of a merger that is worked out ahead of the clock lie in memory, a record each.
+"""Layout in memory of the ways and nodes of a merger that is computed ahead of the clock, a record each.
 
 The records of the ways come first, then those of the nodes; each is a line of the host's cache.
 """

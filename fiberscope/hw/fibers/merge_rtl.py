@@ -26,7 +26,7 @@ STAGES = (WAYS[1] - 1).bit_length()
 
 @dataclass(frozen=True)
 class MergerParameters(Parameters):
-    """What a merger is made for; widths in bits.
+    """Parameters of a merger; widths in bits.
 
     Args:
         radix: number of ways, as ``WAYS`` says: 2 to 64.

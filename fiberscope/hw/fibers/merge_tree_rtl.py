@@ -19,7 +19,7 @@ TREE_WAYS = (2, 16)  # of each of its mergers
 
 @dataclass(frozen=True)
 class MergeTreeParameters(Parameters):
-    """What a merge tree is made for; widths in bits.
+    """Parameters of a merge tree; widths in bits.
 
     Args:
         radix: number of ways of each leaf, 2 to 16.

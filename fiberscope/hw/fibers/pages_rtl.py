@@ -20,7 +20,7 @@ PAGE_BITS = 8, 32
 
 @dataclass(frozen=True)
 class PageAllocatorParameters(Parameters):
-    """What an allocator of pages is made for.
+    """Parameters of an allocator of pages.
 
     Args:
         askers: who may ask, 1 to 128.

@@ -63,7 +63,7 @@ TOKENS = "of_last", "of_others"  # that a line brings, with a stop: the last of 
 
 @dataclass(frozen=True)
 class FiberReaderParameters(OfLines):
-    """What a reader is made for.
+    """Parameters of a reader.
 
     Args:
         radix: ways, 2 to 64.
@@ -95,7 +95,7 @@ class FiberReaderParameters(OfLines):
 
     @property
     def row_bits(self) -> int:
-        """Of a row of a way's buffer.
+        """Return the bits of a row of a way's buffer.
 
         Only at a fiber's begin does a line have one element, behind which there is another line or a stop: so
         no two lines have less than three tokens.

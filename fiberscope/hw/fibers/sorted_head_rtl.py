@@ -36,7 +36,7 @@ Entry: TypeAlias = Mapping[str, Signal]  # a head: column, list, and value
 
 @dataclass(frozen=True)
 class SortedHeadParameters(Parameters):
-    """What a merge core is made for; widths in bits.
+    """Parameters of a merge core; widths in bits.
 
     Args:
         form: ``"systolic"`` or ``"sequential"``.

@@ -45,7 +45,7 @@ INPUT = ("sources", "firsts", "ends", SCALES)  # the fields with a word for each
 
 
 class TaskInput(NamedTuple):
-    """What a task knows of a fiber that it combines.
+    """Input of a task: its data on a fiber that it combines.
 
     ``source`` is as in ``TaskInputs``. A fiber that has been found is elements ``first`` to ``end``; of a row
     that has not, ``first`` is its number. ``scale`` is a value, of a partial fiber any.
@@ -71,7 +71,7 @@ class Tasks:
 
     @property
     def widths(self) -> Mapping[str, int]:
-        """Of an input's words."""
+        """Return the widths of an input's words."""
         return dict.fromkeys(INPUT, INDEX_BITS) | {SCALES: self.scale.width}
 
     @property
@@ -142,7 +142,7 @@ class Elements:
 
     @property
     def bits(self) -> int:
-        """That tell the elements of a line apart."""
+        """Return the bits that distinguish the elements of a line."""
         return (self.count - 1).bit_length()
 
     def lanes(self, line: Signal) -> list[tuple[Signal, Signal]]:
@@ -191,6 +191,6 @@ class OfLines(ValueParameters):
 
 
 def line_offset(number: Signal, line_bytes: int) -> Signal:
-    """Where the line of a number lies within its tensor: the lower part of an address."""
+    """Return the offset of a line within its tensor: the lower part of an address."""
     offset = pyrtl.concat(number, pyrtl.Const(0, line_bytes.bit_length() - 1))
     return offset.zero_extended(max(len(offset), TENSOR_SHIFT))[:TENSOR_SHIFT]

@@ -13,7 +13,7 @@ __all__ = ["Comparisons", "Window", "order_of"]
 
 
 def order_of(fields: Mapping[str, Signal]) -> Signal:
-    """What a token is compared by: its coordinate, and behind all of those the stop."""
+    """Return the sort key of a token: its coordinate; the stop is behind all coordinates."""
     stop = fields["control"]
     return pyrtl.concat(stop, unless(stop, fields["coordinate"]))
 
@@ -74,7 +74,7 @@ class Window:
         return chosen(self._leave, [self.held == count + k for k in range(len(self._leave))])
 
     def moved(self, wires: Sequence[Signal], entering: Signal) -> list[Signal]:
-        """What goes with the tokens behind the shift: a wire a place, and one for the token that comes in."""
+        """Return the wires of the tokens behind the shift: one a place, and one for the new token."""
         after = [chosen(self._leave[: len(wires) - i], wires[i:]) for i in range(len(wires))]
         return [pyrtl.select(comes, entering, wire) for comes, wire in zip(self._comes, after, strict=True)]
 

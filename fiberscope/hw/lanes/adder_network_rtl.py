@@ -26,7 +26,7 @@ OPERAND_BITS = 32
 
 @dataclass(frozen=True)
 class AdderNetworkParameters(Parameters):
-    """What an adder network is made for; widths in bits.
+    """Parameters of an adder network; widths in bits.
 
     Args:
         leaves: a power of two, 2 to 128.

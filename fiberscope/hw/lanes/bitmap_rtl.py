@@ -29,7 +29,7 @@ from fiberscope.hw.stream import ROW
 
 @dataclass(frozen=True)
 class RegorParameters(Parameters):
-    """What a filter is made for; widths in bits.
+    """Parameters of a filter; widths in bits.
 
     Args:
         vectors: a cycle, 1 to 64.
@@ -96,7 +96,7 @@ def _ones(word: Token) -> int:
 
 @dataclass(frozen=True)
 class PrefixPopcountParameters(Parameters):
-    """What a running count of ones is made for; widths in bits.
+    """Parameters of a running count of ones; widths in bits.
 
     Args:
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.

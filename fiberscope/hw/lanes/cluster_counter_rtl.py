@@ -19,7 +19,7 @@ from fiberscope.hw.stream import DATA
 
 @dataclass(frozen=True)
 class ClusterCounterParameters(ItemParameters):
-    """What a cluster counter is made for: an item, whose reference is not looked at, and ``lanes``."""
+    """Parameters of a cluster counter: an item, whose reference is not looked at, and ``lanes``."""
 
     lanes: int = number(16, *LANES)
 

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, unit
 
 @dataclass(frozen=True)
 class ComparatorBankParameters(ItemParameters):
-    """What a comparator bank is made for: an item, ``lanes``, and the ``test``.
+    """Parameters of a comparator bank: an item, ``lanes``, and the ``test``.
 
     Raises:
         ValueError: for what cannot be built, as a test of values without any.

@@ -42,7 +42,7 @@ CONFLICT = "conflict"  # status output: a row waits for one of its banks
 
 @dataclass(frozen=True)
 class CounterBanksParameters(Parameters):
-    """What counters in banks are made for.
+    """Parameters of counters in banks.
 
     Args:
         counters: how many, 1 to 2,048.
@@ -76,7 +76,7 @@ class CounterBanksParameters(Parameters):
 
     @property
     def shape(self) -> Shape:
-        """Where a counter lies."""
+        """Return the shape of the memory of counters."""
         return Shape(self.counters, self.banks or self.lanes, self.sweep_lanes, self.counter_bits)
 
 

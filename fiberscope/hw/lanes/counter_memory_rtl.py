@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.twin import Signal, index_bits, named, unless
 
 @dataclass(frozen=True)
 class Shape:
-    """Where a counter lies: an entry has as many as a sweep takes, bank by bank, then part by part."""
+    """Position of a counter: an entry has as many as a sweep takes, bank by bank, then part by part."""
 
     counters: int
     banks: int

@@ -1,4 +1,4 @@
-"""What counters in banks are told to do, see ``fiberscope.hw.lanes.counter_banks.CounterBanks``."""
+"""Commands of counters in banks, see ``fiberscope.hw.lanes.counter_banks.CounterBanks``."""
 
 from fiberscope.sim.protocol import Protocol
 

@@ -23,7 +23,7 @@ from fiberscope.hw.stream import DATA
 
 @dataclass(frozen=True)
 class DividerParameters(Parameters):
-    """What a divider is made for; widths in bits.
+    """Parameters of a divider; widths in bits.
 
     Args:
         lanes: divisions a cycle, 1 to 64.
@@ -143,7 +143,7 @@ class DividerStandIn(Adapter):
             self._by_zero += sum(token.control == DATA for token in row)
 
     def counters(self) -> dict[str, int]:
-        """That."""
+        """Return the number of divisions by zero."""
         return {"by_zero": self._by_zero}
 
 

@@ -17,7 +17,7 @@ AS_MADE = {"width": MAXIMUM_WIDTH, **PAYLOAD_AS_MADE}
 
 @dataclass(frozen=True)
 class ItemParameters(Parameters):
-    """How wide an item is, in bits.
+    """Widths of an item, in bits.
 
     Args:
         width: of a coordinate, 1 to 62.

@@ -29,7 +29,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
 
 @dataclass(frozen=True)
 class PackerParameters(ItemParameters):
-    """What a packer is made for: an item, and the lanes of its two sides, ``inputs`` and ``outputs``."""
+    """Parameters of a packer: an item, and the lanes of its two sides, ``inputs`` and ``outputs``."""
 
     inputs: int = number(16, *LANES)
     outputs: int = number(16, *LANES)

@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
 
 @dataclass(frozen=True)
 class PositionMultiplierParameters(ItemParameters):
-    """What a multiplier is made for: ``width``, 1 to 62 bits, ``word_bits`` and ``lanes``.
+    """Parameters of a multiplier: ``width``, 1 to 62 bits, ``word_bits`` and ``lanes``.
 
     References, the offsets, have the width and a bit more; ``reference_bits`` is not looked at.
     """

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, Lanes, elements, rows, unit
 
 @dataclass(frozen=True)
 class PrefixSumParameters(Parameters):
-    """What a prefix sum is made for; widths in bits.
+    """Parameters of a prefix sum; widths in bits.
 
     Args:
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.

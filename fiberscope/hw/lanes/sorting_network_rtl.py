@@ -25,7 +25,7 @@ LANES = (2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True)
 class SortingNetworkParameters(ItemParameters):
-    """What a sorting network is made for: an item, and ``lanes``, 2, 4, 8, 16, 32 or 64."""
+    """Parameters of a sorting network: an item, and ``lanes``, 2, 4, 8, 16, 32 or 64."""
 
     lanes: int = one_of(16, *LANES)
 

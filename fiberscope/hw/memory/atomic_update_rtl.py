@@ -28,7 +28,7 @@ FORWARDED = "forwarded"  # and one is accepted that is forwarded what is in flig
 
 @dataclass(frozen=True)
 class AtomicUpdateParameters(Parameters):
-    """What a unit is made for.
+    """Parameters of a unit.
 
     Args:
         mode: ``"stall"`` or ``"forward"``.
@@ -213,7 +213,7 @@ def _delayed(name: str, wire: Signal, moves: Signal, cycles: int) -> Signal:
 
 
 class AtomicUpdateStandIn(Adapter):
-    """Of an ``AtomicUpdate`` whose properties nobody shares; all its ports must be connected."""
+    """Stand-in of an ``AtomicUpdate`` with unshared properties; all its ports must be connected."""
 
     AWAITS = False  # updates and reads come when they come
 

@@ -28,7 +28,7 @@ CHANNELS = ("ar", "r", "aw", "w", "b")
 
 @dataclass(frozen=True)
 class AxiParameters(Parameters):
-    """What a port is made for.
+    """Parameters of a port.
 
     Args:
         line_bytes: of a request, and of a beat.

@@ -1,4 +1,4 @@
-"""What a FiberCache is built as: its geometry and policies, and their limits."""
+"""Geometry and policies of a FiberCache, and their limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a FiberCache bank's lines, as RTL: its data array, and the line that comes from memory."""
+"""Lines of a FiberCache bank, as RTL: its data array, and the line that arrives from memory."""
 
 from __future__ import annotations
 

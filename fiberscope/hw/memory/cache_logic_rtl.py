@@ -1,4 +1,4 @@
-"""What is inside a FiberCache bank as RTL: how its stages, tags, misses and streams work together."""
+"""Logic of a FiberCache bank as RTL: how its stages, tags, misses and streams work together."""
 
 from __future__ import annotations
 

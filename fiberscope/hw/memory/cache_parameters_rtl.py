@@ -68,7 +68,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
 
     @property
     def memory_port(self) -> MemoryPort:
-        """What its requests and replies consist of, those to memory too."""
+        """Return the port of its requests and replies, those to memory too."""
         return MemoryPort(self.tag_bits, self.address_bits, self.line_bits)
 
     @property

@@ -1,4 +1,4 @@
-"""What a FiberCache bank as RTL consists of, and what its stages hand on to one another."""
+"""Parts of a FiberCache bank as RTL, and the data between its stages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class LookedUp:
 
 @dataclass(frozen=True)
 class Compared:
-    """What the set says: where the line is, the states of all ways, the first free one, and who may leave."""
+    """Lookup of a set: the place of the line, the states of all ways, the first free one, and the victim."""
 
     request: Request
     misses: Sequence[Signal]
@@ -95,7 +95,7 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be done with the request, all but ``joins`` if there is space for what they send."""
+    """Requested actions, all but ``joins`` if there is space for what they send."""
 
     joins: Signal  # a line that is in flight
     hits: Signal
@@ -107,7 +107,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Done:
-    """What is done with the request."""
+    """Actions that are taken for the request."""
 
     hit: Signal
     allocated: Signal

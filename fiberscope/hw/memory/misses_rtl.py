@@ -81,7 +81,7 @@ class Miss:
 
 @dataclass(frozen=True)
 class MissChanges:
-    """What the request that is decided about does to the misses; one at the most of the first two.
+    """Changes of the misses by the request that is decided; one at the most of the first two.
 
     ``brings`` are flags, set for the miss that will bring its line. One that ``waits`` becomes a target; one
     that is ``consumed`` has no place any more.
@@ -202,7 +202,7 @@ class MissTable:
             register.next <<= pyrtl.select(takes, value, register)
 
     def of_arriving(self, name: str) -> Signal:
-        """What is known of the miss whose line shows at the port: a register of ``Miss``."""
+        """Return a register of ``Miss``, of the miss whose line shows at the port."""
         found = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
         return named(f"arriving_{name}", found)
 

@@ -1,4 +1,4 @@
-"""What a stream prefetcher is asked for and gives, see ``fiberscope.hw.memory.prefetch``."""
+"""Requests and replies of a stream prefetcher, see ``fiberscope.hw.memory.prefetch``."""
 
 from fiberscope.sim.protocol import Protocol
 

@@ -44,7 +44,7 @@ Job = Mapping[str, Signal]  # its next element, the one behind its last, whether
 
 @dataclass(frozen=True)
 class StreamPrefetcherParameters(Parameters):
-    """What a prefetcher is made for.
+    """Parameters of a prefetcher.
 
     Args:
         base: byte address of element 0, a multiple of ``line_bytes`` below 2**60, and an address.

@@ -33,7 +33,7 @@ def set_of(line: Signal, sets: Sets) -> Signal:
 
 @dataclass(frozen=True)
 class State:
-    """What a way holds beside its line; counts only where it has one. ``reuse`` is SRRIP's prediction."""
+    """State of a way beside its line; counts only where it has one. ``reuse`` is SRRIP's prediction."""
 
     dirty: Signal
     priority: Signal
@@ -62,7 +62,7 @@ class Victim:
 
 @dataclass(frozen=True)
 class TagChanges:
-    """What the request that is decided about does in its set: its line takes the victim's place, or changes.
+    """Changes of a set by the request that is decided: its line replaces the victim, or changes.
 
     A line that takes a place is ``dirty`` if it was written. It awaits a read if it is fetched, or written
     and not ``unread``.

@@ -28,7 +28,7 @@ PASSES = "passes"  # status output: a word is done
 
 @dataclass(frozen=True)
 class TouchedBitmapParameters(Parameters):
-    """What a bitmap is made for.
+    """Parameters of a bitmap.
 
     Args:
         bits: how many, 1 to 8,192.

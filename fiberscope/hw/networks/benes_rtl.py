@@ -35,7 +35,7 @@ LANES = (2, 4, 8, 16, 32, 64, 128)  # of the component's, those up to which a mo
 
 @dataclass(frozen=True)
 class BenesParameters(Parameters):
-    """What a network is made for; widths in bits.
+    """Parameters of a network; widths in bits.
 
     Args:
         form: ``"minimal"`` or ``"double"``.

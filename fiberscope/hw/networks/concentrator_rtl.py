@@ -22,7 +22,7 @@ REQUESTERS = (1, 64)
 
 @dataclass(frozen=True)
 class ConcentratorParameters(Parameters):
-    """What a concentrator is made for; widths in bits.
+    """Parameters of a concentrator; widths in bits.
 
     Args:
         requesters: 1 to 64.

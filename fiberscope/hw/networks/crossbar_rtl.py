@@ -31,7 +31,7 @@ LOSING = "losing"  # and how many of them lose an output that has space
 
 @dataclass(frozen=True)
 class CrossbarParameters(Parameters):
-    """What a crossbar is made for; widths in bits.
+    """Parameters of a crossbar; widths in bits.
 
     Args:
         inputs: 1 to 128.
@@ -181,7 +181,7 @@ def matching(route: Route, *, virtual_output_queues: int = 0) -> CrossbarParamet
 
 
 def connected(made: Component) -> Mapping[str, int]:
-    """How many ports a component in its machine has."""
+    """Return the number of ports that a component has in its machine."""
     return {port: len(made.channels(port)) for port in ("inputs", "outputs")}
 
 

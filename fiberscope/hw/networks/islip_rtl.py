@@ -20,7 +20,7 @@ DEPTHS = (1, 64)
 
 @dataclass(frozen=True)
 class IslipParameters(Parameters):
-    """What a crossbar is made for; widths in bits, 0 for a field that is left out.
+    """Parameters of a crossbar; widths in bits, 0 for a field that is left out.
 
     Args:
         inputs: 1 to 32.

@@ -60,7 +60,7 @@ class _AccumulatorParameters(SummingParameters):
 
 @dataclass(frozen=True)
 class SparseAccumulatorParameters(_AccumulatorParameters):
-    """What an accumulator of pairs of coordinates is made for.
+    """Parameters of an accumulator of pairs of coordinates.
 
     Args:
         points, coordinate_bits, value_bits, sum_bits, values: of every accumulator.
@@ -75,7 +75,7 @@ class SparseAccumulatorParameters(_AccumulatorParameters):
 
 @dataclass(frozen=True)
 class TensorAccumulatorParameters(_AccumulatorParameters):
-    """What an accumulator of points of any number of coordinates is made for.
+    """Parameters of an accumulator of points of any number of coordinates.
 
     Args:
         points, coordinate_bits, value_bits, sum_bits, values: of every accumulator.

@@ -8,7 +8,7 @@ _PARTS = 1 << PART
 
 
 def words_of(bits: int) -> int:
-    """How many tokens it takes to carry so many bits; at least one."""
+    """Return the number of tokens that carry so many bits; at least one."""
     return max(1, -(-bits // PART))
 
 
@@ -23,12 +23,12 @@ def lowest(word: int) -> int:
 
 
 def ones(word: int) -> int:
-    """How many bits are set."""
+    """Count the bits that are set."""
     return word.bit_count()
 
 
 def rank(word: int, place: int) -> int:
-    """How many bits below this one are set."""
+    """Count the bits below this one that are set."""
     return (word & ((1 << place) - 1)).bit_count()
 
 
@@ -43,7 +43,7 @@ def chunk(word: int, width: int, place: int) -> int:
 
 
 def parts(word: int) -> int:
-    """How many tokens a word takes."""
+    """Return the number of tokens that a word takes."""
     return max(1, -(-word.bit_length() // PART))
 
 
@@ -54,5 +54,5 @@ def payload(word: int) -> int:
 
 
 def from_payload(bits: int, place: int = 0) -> int:
-    """What a token's bits are in the word of which it is the part at this place, from the low end."""
+    """Return the bits of a token in its word, of which it is the part at this place, from the low end."""
     return bits % _PARTS << PART * place

@@ -32,7 +32,7 @@ class StreamRules:
         self.coordinate = -1  # the last of the present fiber
 
     def fault(self, token: Seen) -> str | None:
-        """What is wrong with the next token, None if nothing is."""
+        """Describe what is wrong with the next token, None if nothing is."""
         kind, payload, _value = token
         fault = "nothing may follow done" if self.last and self.last[0] == DONE else None
         if fault is None:

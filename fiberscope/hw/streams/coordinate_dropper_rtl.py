@@ -30,7 +30,7 @@ COORDINATES, VALUES = INNER = ("coordinates", "values")
 
 @dataclass(frozen=True)
 class CoordinateDropperParameters(ValueParameters):
-    """What a dropper is made for.
+    """Parameters of a dropper.
 
     Args:
         inner: what the inner stream is of, ``coordinates`` or ``values``.

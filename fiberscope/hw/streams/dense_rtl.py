@@ -17,7 +17,7 @@ from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
 
 @dataclass(frozen=True)
 class DenseScannerParameters(Parameters):
-    """What a scanner is made for.
+    """Parameters of a scanner.
 
     Args:
         size: coordinates of the level, 0 to 16384.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SumParameters(SummingParameters):
-    """What sums of values with coordinates are made for.
+    """Parameters of sums of values with coordinates.
 
     Args:
         coordinate_bits: 4 to 55.
@@ -47,7 +47,7 @@ class SumParameters(SummingParameters):
 
 @dataclass(frozen=True)
 class FiberReducerParameters(SumParameters):
-    """What a reducer of fibers is made for.
+    """Parameters of a reducer of fibers.
 
     Args:
         coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.

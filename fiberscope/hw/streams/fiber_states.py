@@ -1,4 +1,4 @@
-"""What a block that closes fibers is at; numbers that compiled modules share."""
+"""States of a block that closes fibers; numbers that compiled modules share."""
 
 WANTS_FIBER, OWES_STOP, IN_FIBER = range(3)
 MODES = ("wants_fiber", "owes_stop", "in_fiber")  # their names

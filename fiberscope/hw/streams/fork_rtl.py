@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.twin import Streams, named
 
 @dataclass(frozen=True)
 class ForkParameters(Parameters):
-    """What a fork is made for.
+    """Parameters of a fork.
 
     Args:
         tokens: the stream that it passes on, as ``in``; see ``forking``.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CoordinateHoldParameters(Parameters):
-    """What a hold is made for.
+    """Parameters of a hold.
 
     Args:
         coordinate_bits: 4 to 55.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JoinerParameters(Parameters):
-    """What an intersection or a union is made for.
+    """Parameters of an intersection or a union.
 
     Args:
         ways: operands, 2 to 8.

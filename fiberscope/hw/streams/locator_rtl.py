@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LocatorParameters(Parameters):
-    """What a locator is made for.
+    """Parameters of a locator.
 
     Args:
         size: coordinates of the level, 0 to 65536.

@@ -1,4 +1,4 @@
-"""What the modules at the two ends of a merger are made for, and the wires between them.
+"""Parameters of the modules at the two ends of a merger, and the wires between them.
 
 An event model has what both know in one place. Here each has a part: the store of partial fibers is with the
 ways, and ``stored`` writes it; the table of lists is behind the merger, and ``lists`` writes it.
@@ -32,7 +32,7 @@ POINTS = 2  # the area of a task's last fiber: none
 
 @dataclass(frozen=True)
 class TablesParameters(ValueParameters):
-    """What both ends of a merger are made for; widths in bits.
+    """Parameters of both ends of a merger; widths in bits.
 
     Args:
         lists: that the tasks have which are under way, 2 to 65536.
@@ -64,7 +64,7 @@ class TablesParameters(ValueParameters):
 
 @dataclass(frozen=True)
 class WaysParameters(TablesParameters):
-    """What the ways of a merger are made for.
+    """Parameters of the ways of a merger.
 
     Args:
         lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.

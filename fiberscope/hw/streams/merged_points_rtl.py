@@ -1,4 +1,4 @@
-"""What a merger gives as RTL: the twin of ``fiberscope.hw.streams``' ``MergedPoints``.
+"""Output of a merger as RTL: the twin of ``fiberscope.hw.streams``' ``MergedPoints``.
 
 Of each list that may be among what comes a table has the coordinate, and what travels along; ``lists`` writes
 it, and ``stored`` the store of partial fibers, which is with the ways.
@@ -31,7 +31,7 @@ __all__ = ["BLOCK", "carried", "points_of"]
 
 @dataclass(frozen=True)
 class MergedPointsParameters(TablesParameters):
-    """What stands behind a merger is made for.
+    """Parameters of the unit behind a merger.
 
     Args:
         lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.
@@ -81,7 +81,7 @@ def design(parameters: MergedPointsParameters, between: Streams) -> None:
 
 
 def points_of(parameters: TablesParameters, between: Streams) -> dict[str, Signal]:
-    """Of the element that a merger shows what leaves by each port."""
+    """Return what leaves by each port, of the element that a merger shows."""
     merged, lists = between.inputs["merged"].fields, _tables(parameters, between)
     source = merged["reference"]
     return {

@@ -1,4 +1,4 @@
-"""What follows a merger that adds up before it stores as RTL: twins of ``fiberscope.hw.streams.merged_sums``.
+"""Units behind a merger that adds up before it stores, as RTL: twins of ``hw.streams.merged_sums``.
 
 The points have the table of lists, as ``MergedPoints`` has it; the store of partial fibers is with the ways,
 and ``FiberSums`` writes it. The number of a sum's list is all ones, which no list has.
@@ -68,7 +68,7 @@ def _design_points(parameters: TablesParameters, between: Streams) -> None:
 
 @dataclass(frozen=True)
 class EitherParameters(ValueParameters):
-    """What joins fibers of which one is empty is made for.
+    """Parameters of the joiner of fibers of which one is empty.
 
     Args:
         value_bits: of a value that is a whole number, 1 to 53.

@@ -1,4 +1,4 @@
-"""How the blocks of the stream machine declare their ports."""
+"""Declarations of the ports of blocks of the stream machine."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RepeatSignalGeneratorParameters(Parameters):
-    """What a generator of repeat signals is made for.
+    """Parameters of a generator of repeat signals.
 
     Args:
         coordinate_bits: 4 to 55.
@@ -36,7 +36,7 @@ class RepeatSignalGeneratorParameters(Parameters):
 
 @dataclass(frozen=True)
 class RepeaterParameters(Parameters):
-    """What a repeater is made for.
+    """Parameters of a repeater.
 
     Args:
         reference_bits: 4 to 62.

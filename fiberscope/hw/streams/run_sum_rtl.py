@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunSumParameters(SumParameters):
-    """What sums of runs are made for.
+    """Parameters of sums of runs.
 
     Args:
         coordinate_bits, value_bits, sum_bits, values: as of ``SumParameters``.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CompressedScannerParameters(Parameters):
-    """What a scanner is made for.
+    """Parameters of a scanner.
 
     Args:
         fibers: of the level, 1 to 65536.

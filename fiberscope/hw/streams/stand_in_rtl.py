@@ -1,4 +1,4 @@
-"""What stands in for the blocks of the stream machine, whose cycles all count alike."""
+"""Stand-in for the blocks of the stream machine, whose cycles all count alike."""
 
 from __future__ import annotations
 

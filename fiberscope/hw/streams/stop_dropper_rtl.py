@@ -25,7 +25,7 @@ COORDINATES, VALUES = CARRIES = ("coordinates", "values")
 
 @dataclass(frozen=True)
 class StopDropperParameters(ValueParameters):
-    """What a dropper of stops is made for.
+    """Parameters of a dropper of stops.
 
     Args:
         carries: ``coordinates`` or ``values``.

@@ -1,4 +1,4 @@
-"""What leaves an instance of its points, as RTL: the twin of ``fiberscope.hw.streams``' ``TaskPoints``.
+"""Points of an instance, as RTL: the twin of ``fiberscope.hw.streams``' ``TaskPoints``.
 
 It is a part of an instance as Verilog, and no unit by itself.
 """
@@ -25,7 +25,7 @@ MOST_WAYS = 4
 
 @dataclass(frozen=True)
 class TaskPointsParameters(ValueParameters):
-    """What a dropper of all but points is made for.
+    """Parameters of a dropper of all but points.
 
     Args:
         ways: coordinates of a point, 0 to 4.
@@ -57,7 +57,7 @@ def carried(parameters: TaskPointsParameters) -> Carried:
 
 
 def design(parameters: TaskPointsParameters, between: Streams) -> None:
-    """What has a value passes, and what ends a task; no registers."""
+    """Pass what has a value, and what ends a task; no registers."""
     heads = {name: Head.of(stream) for name, stream in between.inputs.items()}
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
     value = heads["in_val"]

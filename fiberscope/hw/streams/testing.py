@@ -64,7 +64,7 @@ class TimedSource(Component):
 
 
 def carried(block: Component, label: str) -> Protocol:
-    """What a port, named ``port`` or ``port[i]``, carries; where that is anything, its name says it."""
+    """Return what a port, ``port`` or ``port[i]``, carries; where that is anything, its name says it."""
     name = label.partition("[")[0]
     port = next(port for port in block.declared_ports() if port.name == name)
     if port.carries != ANY:
@@ -127,7 +127,7 @@ def _put_checkers(
 
 
 def written(sink: StreamSink, carries: Protocol) -> Stream:
-    """What a sink received; it sees a token in the cycle after the one in which it was made."""
+    """Return what a sink received; it sees a token in the cycle after the one in which it was made."""
     return [
         (cycle - 1 - SEEN, text(kind, payload, value, carries))
         for cycle, (kind, payload, _reference, value) in sink.received

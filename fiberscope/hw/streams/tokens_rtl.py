@@ -69,7 +69,7 @@ class Head:
 
     @classmethod
     def of(cls, stream: InputStream) -> Head:
-        """That of a stream."""
+        """Return the head of a stream."""
         return cls(stream.valid, stream.fields)
 
     @property

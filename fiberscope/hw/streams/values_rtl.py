@@ -1,4 +1,4 @@
-"""What works on values, as RTL: ``ArrayLoad``, ``Alu`` and ``ScalarReduce`` of ``fiberscope.hw.streams``."""
+"""Units for values, as RTL: ``ArrayLoad``, ``Alu`` and ``ScalarReduce`` of ``fiberscope.hw.streams``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EMPTY_FIBERS = KEEP, DROP, MARK = ("keep", "drop", "mark")
 
 @dataclass(frozen=True)
 class ArrayParameters(ValueParameters):
-    """What an array is made for.
+    """Parameters of an array.
 
     Args:
         entries: its values, 1 to 65536.
@@ -59,7 +59,7 @@ class ArrayParameters(ValueParameters):
 
 @dataclass(frozen=True)
 class AluParameters(ValueParameters):
-    """What an ALU is made for.
+    """Parameters of an ALU.
 
     Args:
         operation: of its two operands.
@@ -79,7 +79,7 @@ class AluParameters(ValueParameters):
 
 @dataclass(frozen=True)
 class ScalarReducerParameters(SummingParameters):
-    """What a scalar reducer is made for.
+    """Parameters of a scalar reducer.
 
     Args:
         operation: ``sum``, ``max`` or ``min``.
@@ -157,7 +157,7 @@ class _Operands:
 
 @dataclass(frozen=True)
 class PipelineParameters(AluParameters):
-    """What an ALU is made for, with the channel behind it, in whose latency it computes.
+    """Parameters of an ALU, with the channel behind it, in whose latency it computes.
 
     Args:
         capacity, latency: of the channel.

@@ -1,4 +1,4 @@
-"""What the ways of a merger consist of as RTL: memories, lists that come, and merges that are under way."""
+"""Parts of a merger's ways as RTL: memories, lists that arrive, and merges in progress."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from fiberscope.hw.streams.writers import CompressedWriter, ValuesWriter
 
 @dataclass(frozen=True)
 class ValuesWriterParameters(ValueParameters):
-    """What a writer of values is made for.
+    """Parameters of a writer of values.
 
     Args:
         entries: of the memory, 1 to 65536; more are for the sender to avoid.
@@ -42,7 +42,7 @@ class ValuesWriterParameters(ValueParameters):
 
 @dataclass(frozen=True)
 class CompressedWriterParameters(Parameters):
-    """What a writer of a compressed level is made for.
+    """Parameters of a writer of a compressed level.
 
     Args:
         fibers: 1 to 65536; more are for the sender to avoid.

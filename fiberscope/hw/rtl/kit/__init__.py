@@ -1,1 +1,1 @@
-"""What twins are made of: interfaces of streams, parameters, logic, stand-ins, and the joining of blocks."""
+"""Kit for twins: interfaces of streams, parameters, logic, stand-ins, and the composition of blocks."""

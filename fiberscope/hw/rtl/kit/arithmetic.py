@@ -102,7 +102,7 @@ class ValueParameters(Parameters):
         return _field(self.values, bits)
 
     def computed(self, operation: str, one: Signal, other: Signal, bits: int) -> Signal:
-        """What an operation gives of two values; of a whole number so many bits, the lowest."""
+        """Compute an operation of two values; of a whole number so many bits, the lowest."""
         result, width = operations(self.values)[operation](one, other), self.field(bits).width
         return result.sign_extended(max(len(result), width))[:width]
 
@@ -141,7 +141,7 @@ class SummingParameters(ValueParameters):
 
 
 def operations(values: str) -> Mapping[str, Operation]:
-    """What is computed of two values of a type, by name; of whole numbers with the bits that it takes."""
+    """Return the operations on two values of a type, by name; of whole numbers with the bits they take."""
     less = pyrtl.signed_lt if values == INTEGER else partial(_less, _FORMS[values])
     return {
         "max": lambda one, other: pyrtl.select(less(one, other), other, one),

@@ -1,4 +1,4 @@
-"""What runs a module, cycle by cycle: the interface of all backends, and PyRTL's own simulation."""
+"""Backends that run a module, cycle by cycle: their interface, and PyRTL's own simulation."""
 
 from __future__ import annotations
 

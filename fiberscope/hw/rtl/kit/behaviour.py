@@ -16,7 +16,7 @@ __all__ = ["Behaviour", "Models", "leave_seat"]
 
 
 class Behaviour(Protocol):
-    """What a module does: the ``outputs`` of a cycle, then ``clock`` with all wires of it.
+    """Behaviour of a module: the ``outputs`` of a cycle, then ``clock`` with all wires of it.
 
     So what it drives in a cycle depends on its registers alone, not on what it sees in that cycle.
     """

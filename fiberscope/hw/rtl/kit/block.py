@@ -1,4 +1,4 @@
-"""What a block that has a twin consists of; ``fiberscope.hw.rtl.catalogue`` lists them."""
+"""Blocks that have a twin; ``fiberscope.hw.rtl.catalogue`` lists them."""
 
 from __future__ import annotations
 

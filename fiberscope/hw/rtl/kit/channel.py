@@ -35,7 +35,7 @@ DRAINED = "drained"
 
 @dataclass(frozen=True)
 class ChannelParameters(Parameters):
-    """What a channel is made for; widths in bits, 0 for a field that is left out.
+    """Parameters of a channel; widths in bits, 0 for a field that is left out.
 
     Args:
         capacity: tokens it holds, those in flight included, 1 to 1024.
@@ -162,7 +162,7 @@ class Sized(Protocol):
 
 
 class Source(Protocol):
-    """What comes to a channel: whether it does, and when it is told that it is taken."""
+    """Source of a channel: whether a token arrives, and when it is accepted."""
 
     valid: Signal
 

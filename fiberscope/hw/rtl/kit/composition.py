@@ -1,4 +1,4 @@
-"""What blocks are joined to one module: parts, the channels or wires between them, and its ports; checked."""
+"""Composition of blocks to one module: parts, the channels or wires between them, and its ports; checked."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Link:
 def joined(
     parts: dict[str, Part], source: str, target: str, capacity: int, latency: int = 1
 ) -> Iterator[Link]:
-    """What makes a channel between two ports, of which the source may have lanes.
+    """Return the function that makes a channel between two ports, of which the source may have lanes.
 
     The channel of lanes, which takes tokens of several in a cycle, is put among the parts. A lane without
     fields is one that sees by ``ready`` whether the channel is empty.
@@ -247,7 +247,7 @@ class Composition:
         return {PENDING: pending, **passed_on}
 
     def tapped(self, instances: Sequence[Instance]) -> dict[str, list[str]]:
-        """Of each status output that says what moves the nets of ``valid`` and ``ready``, and of a field."""
+        """Return for each status output that shows moves its nets of ``valid``, ``ready`` and a field."""
         nets = {instance.name: instance.nets for instance in instances}
         return {
             name: [nets[_part(end)][self._stream(end).wire(wire)] for wire in ("valid", "ready", *fields)]

@@ -1,4 +1,4 @@
-"""What a module in a component's place has done in a run."""
+"""Exercise of a module in a component's place during a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Event: TypeAlias = "tuple[int, str]"  # a cycle, and what happens in it
 
 @dataclass(frozen=True)
 class Exercise:
-    """What happened at the streams of a module, by their labels, and how it compares with its component.
+    """Events at the streams of a module, by their labels, and their comparison with its component.
 
     Args:
         tokens: those that moved.

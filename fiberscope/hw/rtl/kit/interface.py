@@ -1,4 +1,4 @@
-"""What an RTL module's ports are: streams with valid and ready, for each port of its component."""
+"""Interface of an RTL module: streams with valid and ready, for each port of its component."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ class Bundle(Stream):
 
 
 def misfit(stream: Stream, field: str, given: float) -> SimulationError:
-    """What is said of a number that a field cannot carry."""
+    """Describe a number that a field cannot carry."""
     whole = stream.fields[field].kind == "whole"
     bits = f"{stream.widths[field]} bits" + (", which hold whole numbers" if whole else "")
     return SimulationError(f"{stream.wire(field)}: {given} does not fit its {bits}")

@@ -62,7 +62,7 @@ class Seat(Component):
         return self.block.stand_in.PORTS
 
     def channels(self, port: str) -> list[Any]:
-        """What is joined to a port, or to an array of them."""
+        """Return the channels at a port, or at an array of ports."""
         return [label for label in self.joined if label.partition("[")[0] == port]
 
     @property

@@ -1,4 +1,4 @@
-"""Where a module asks memory, or is asked as memory is: one port for every block with memory requests."""
+"""Memory port of a module, as requester or as memory: one port for every block with memory requests."""
 
 from __future__ import annotations
 

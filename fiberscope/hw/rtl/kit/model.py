@@ -32,7 +32,7 @@ def _range(width: int) -> str:
 
 
 class Pins(Component):
-    """What stands at all ports of a component in a model: pushes what was given, pops what was taken."""
+    """Pins at all ports of a component in a model: push what was given, pop what was taken."""
 
     PORTS = (Output("into", ANY, array=True), Input("out", ANY, array=True))
 

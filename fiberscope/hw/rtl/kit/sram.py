@@ -18,7 +18,7 @@ __all__ = ["Macro", "Sram", "srams"]
 
 @dataclass(frozen=True)
 class Macro:
-    """What an SRAM macro must offer: ``entries`` of ``lanes`` of ``bits``, each lane with a write enable.
+    """Required SRAM macro: ``entries`` of ``lanes`` of ``bits``, each lane with a write enable.
 
     One port reads and one writes.
     """

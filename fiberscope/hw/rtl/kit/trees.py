@@ -64,7 +64,7 @@ def chosen(flags: Sequence[Signal], wires: Sequence[Signal]) -> Signal:
 
 
 def ones_of(word: Signal) -> Signal:
-    """How many bits of a word are ones, by a tree of adders."""
+    """Count the ones of a word, by a tree of adders."""
     if len(word) == 1:
         return word
     half = len(word) // 2

@@ -89,7 +89,7 @@ def _places(stream: Stream) -> list[dict[str, tuple[int, int]]]:
 
 @dataclass(frozen=True)
 class Streams:
-    """What a block is designed between: streams, by the labels of the component's ports, and status.
+    """Streams around a block: by the labels of the component's ports, and status.
 
     ``ports`` are all of their wires, ``unseen`` what would be shown if the module had the status outputs.
     """
@@ -172,7 +172,7 @@ class DataRegister(pyrtl.Register):  # type: ignore[misc]  # PyRTL has no types
 
 
 def delayed(wire: Signal, cycles: int) -> Signal:
-    """What a wire was so many cycles ago; nothing that counts before."""
+    """Return the value of a wire so many cycles ago; nothing that counts before."""
     for _cycle in range(cycles):
         behind: Signal = DataRegister(len(wire))
         behind.next <<= wire

@@ -84,7 +84,7 @@ Counted: TypeAlias = Callable[[Adapter], int] | Summed | Told  # the first: from
 
 @dataclass(frozen=True)
 class Lanes:
-    """What an array of ports carries whose tokens move together (``Bundle``).
+    """Lanes of an array of ports whose tokens move together (``Bundle``).
 
     Args:
         content: the fields of a lane.
@@ -99,7 +99,7 @@ class Lanes:
 
 @dataclass(frozen=True)
 class Each:
-    """What an array of ports carries of which each moves by itself.
+    """Array of ports of which each moves by itself.
 
     Args:
         content: the fields of a token.

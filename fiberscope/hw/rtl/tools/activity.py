@@ -1,4 +1,4 @@
-"""What a run toggles in the cells of a module: they are computed for thousands of cycles at once.
+"""Toggles of the cells of a module in a run, computed for thousands of cycles at once.
 
 A run notes what the registers and inputs of the RTL hold in every cycle. All else in the cells follows from
 these: each net is a long integer with a bit for a cycle, and a cell one operation on such integers.
@@ -29,7 +29,7 @@ class DifferentNetlistError(Exception):
 
 @dataclass(frozen=True)
 class Activity:
-    """How often each net changed, and in how many cycles it was high, of so many ``cycles``."""
+    """Changes of each net, and the cycles in which it was high, of so many ``cycles``."""
 
     cycles: int
     toggles: Mapping[int, int]
@@ -85,7 +85,7 @@ class RecordingBackend:
         return self._backend.sample()
 
     def activity(self, instance: str = "") -> Activity:
-        """What was counted of a module since the reset."""
+        """Return the activity of a module since the reset."""
         self._compute()
         return self._cells[instance].activity()
 

@@ -89,7 +89,7 @@ _GATE = re.compile(r"\$_(?P<kind>[A-Z]+)_")
 
 @dataclass(frozen=True)
 class Area:
-    """What a module becomes.
+    """Gates, flip-flops and memory of a module.
 
     Args:
         gates: how many of each kind, those of ``GATES`` that there are.
@@ -115,7 +115,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Cells:
-    """What a module becomes in the cells of a library.
+    """Area and path of a module in the cells of a library.
 
     Args:
         area: of all cells, in the library's unit, square micrometres as a rule.

@@ -9,7 +9,7 @@ from fiberscope.hw.rtl.kit.interface import Interface
 
 
 def prefix(instance: str) -> str:
-    """What the names of the top's ports that lead to an instance begin with."""
+    """Return the prefix of the top's ports that lead to an instance."""
     return f"{instance}_"
 
 

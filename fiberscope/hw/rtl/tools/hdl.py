@@ -110,7 +110,7 @@ def run(bench: Bench, simulator: str = AUTO) -> int:
 
 
 def read_order() -> dict[str, Any]:
-    """What the bench that runs in this process was told."""
+    """Return the order for the bench that runs in this process."""
     order: dict[str, Any] = json.loads(Path(os.environ[ORDER]).read_text(encoding="utf-8"))
     return order
 

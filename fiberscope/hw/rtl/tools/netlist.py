@@ -46,7 +46,7 @@ _REGISTER = "$_DFF_P_"
 
 @dataclass(frozen=True)
 class Kind:
-    """What a kind of cell computes.
+    """Function of a kind of cell.
 
     Args:
         name: in the library.

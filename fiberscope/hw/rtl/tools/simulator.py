@@ -1,4 +1,4 @@
-"""What is needed of an HDL simulator; ``icarus`` and ``verilator`` beside it are two."""
+"""Interface of an HDL simulator; ``icarus`` and ``verilator`` beside it are two."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def check_sources(sources: Sequence[Path]) -> None:
 
 
 def include_folders(sources: Sequence[Path]) -> list[Path]:
-    """Where files that the sources include are looked for: beside each of them."""
+    """Return the folders of files that the sources include: beside each of them."""
     return list(dict.fromkeys(source.resolve().parent for source in sources))
 
 

@@ -70,7 +70,7 @@ def access_pj(size_bytes: float, bits: float) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an SRAM takes: its area, and from the clock to its data, in 45 nm."""
+    """Estimate of an SRAM: its area, and from the clock to its data, in 45 nm."""
 
     area_um2: float
     access_ns: float

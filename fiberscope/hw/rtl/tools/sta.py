@@ -61,7 +61,7 @@ _HEAD = re.compile(r"module \w+\([^;]*\);\n|^ *(?:in|out)put \w+;\n", re.MULTILI
 
 @dataclass(frozen=True)
 class Power:
-    """What a module takes in a library's cells, without wires and memories.
+    """Power of a module in a library's cells, without wires and memories.
 
     Args:
         path_ns: the clock that it allows, in ns: from register to register, with what these take themselves.

@@ -1,4 +1,4 @@
-"""What a block is given where its energy is measured outside of a machine: operands as a run would have them.
+"""Stimulus of a block whose energy is measured outside of a machine: operands like those of a run.
 
 Fibers, rows and lists are of usual lengths, numbers uniform in the bits that are said; the same ones for a
 seed. (What the tests of the twins draw is far from usual, and on purpose so.)
