@@ -81,7 +81,7 @@ class Outcome:
 
     @property
     def parted(self) -> str | None:
-        """How the RTL first differs from the component; None if it does not.
+        """Describe how the RTL first differs from the component; None if it does not.
 
         The outputs decide. Reports differ too where inputs are taken in other cycles, which is no difference;
         where they are not, the modules count otherwise.
