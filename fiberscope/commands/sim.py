@@ -29,6 +29,9 @@ _Sample = Annotated[
 ]
 _Windows = Annotated[int | None, typer.Option(min=5, metavar="N", help="Windows to simulate.")]
 _WindowCycles = Annotated[int | None, typer.Option(min=100, metavar="N", help="Cycles of a window, about.")]
+_ValuesOnly = Annotated[
+    bool, typer.Option("--values-only", help="Compare values only: entries that are 0 may be absent.")
+]
 _Seed = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed that chooses the windows.")]
 
 
@@ -42,6 +45,7 @@ def sim(
     windows: _Windows = None,
     window_cycles: _WindowCycles = None,
     seed: _Seed = None,
+    values_only: _ValuesOnly = False,
 ) -> int:
     """Simulate an accelerator cycle by cycle, and verify the result.
 
@@ -73,7 +77,7 @@ def sim(
             if value:
                 raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
     make = partial(Simulation, accelerator, factors, tensors, chain=chain)
-    return asked.ended(asked.simulate(make, inputs, sample=request))
+    return asked.ended(asked.simulate(make, inputs, sample=request, values_only=values_only))
 
 
 def _request(

@@ -51,6 +51,7 @@ def simulate(
     parts: Mapping[str, Callable[..., Component]] | None = None,
     histograms: bool = False,
     checked: bool = False,
+    values_only: bool = False,
     fidelity: str = EVENT,
     chain: str | None = None,
     sample: Sample | float | str | bool | None = None,
@@ -69,6 +70,7 @@ def simulate(
         exact, cycle_limit, histograms: refuse a surrogate; stop here, incomplete; how full channels were.
         waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
         parts, checked: blocks of one's own by names of ``Accelerator.parts``; hold requests to their tensors.
+        values_only: compare values, so that an absent entry equals an explicit zero.
         fidelity, chain: the model that runs; products one after another, ``Y = A X; Z = Y W``.
         sample: estimate the cycles from windows: True, the half-width as 0.01 or "1%", or a ``Sample``.
 
@@ -81,7 +83,9 @@ def simulate(
     ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
     recorders, replaced = _recorders(waveform, memory_trace, timeline, drive), kind.taking(parts)
     options = RunOptions(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, recorders)
-    options = _sampled(kind, options, sample, chain, ready.formats)
+    options = _sampled(kind, replace(options, values_only=values_only), sample, chain, ready.formats)
+    if values_only and chain is not None:
+        raise InputError("--values-only is for a single product, not for a chain; leave one out")
     operands = _checked(kind, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
     return _solved(ready, a, b, named, replace(options, asked=asked))
@@ -168,6 +172,7 @@ def _asked(
         checked=options.checked,
         chain=chain,
         sample=options.sample,
+        values_only=options.values_only,
     )
 
 

@@ -82,6 +82,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "parts": (_are_parts, 'a dict of classes by the name of the part, as in {"merger": MyMerger}'),
     "histograms": (_is_truth, "True or False"),
     "checked": (_is_truth, "True or False"),
+    "values_only": (_is_truth, "True or False"),
     "fidelity": (lambda value: isinstance(value, str), f'the name of a model, as in "{EVENT}"'),
     "chain": (lambda value: isinstance(value, str), 'products, as in "Y = A X; Z = Y W"'),
     "progress": (callable, "a function of stage, work done and work in all"),

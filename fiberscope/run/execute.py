@@ -49,6 +49,7 @@ class RunOptions:
     recorders: Recorders = NO_RECORDERS
     asked: Asked | None = None
     sample: Sample | None = None
+    values_only: bool = False
 
 
 def execute(
@@ -108,11 +109,16 @@ def _raise(ended: RecordedRun | None, answer: Checked | None, report: Report, pr
 
 def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions) -> Model:
     """The model, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
+    if options.values_only and not problem.counts_entries:
+        raise InputError(
+            f"--values-only: the {problem.answer} of {kind.name} has no entries to count; leave it out"
+        )
     parts = {"parts": checked(options.parts)} if options.parts else {}
     try:
         tiled = with_tiles(kind, configured, problem.given())
         model = kind.models[options.fidelity](tiled, *problem.given(), **parts)
         problem.precision = getattr(model, "value_type", None)
+        problem.values_only = options.values_only
         if options.fidelity == EVENT:
             _complete(kind, cast(Machine, model))
     except BuildError:

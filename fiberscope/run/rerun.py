@@ -78,7 +78,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _asked_again(before: Report, asked: Asked) -> tuple[Run, dict[str, Any]]:
     """The run that a report is of, and its options."""
-    names = ("cycle_limit", "histograms", "checked", "sample")
+    names = ("cycle_limit", "histograms", "checked", "sample", "values_only")
     options: dict[str, Any] = {name: getattr(asked, name) for name in names}
     if asked.parts:
         options["parts"] = parse_parts([f"{name}={place}" for name, place in asked.parts.items()])

@@ -87,6 +87,7 @@ def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[s
         "histograms": options.histograms,
         "checked": options.checked,
         "parts of one's own": options.parts,
+        "a comparison of values only": options.values_only,
         **others,
     }
     for name in (name for name, value in whole.items() if value):

@@ -30,11 +30,12 @@ class Problem(ABC):
     """One problem, its operands loaded.
 
     Attributes of the class: ``kind`` is its name; ``answer`` what messages call its solution; ``reference``
-    what that is compared with, up to ``tolerance`` (a problem may have both of its own); ``tensors`` the
-    names of its operands, in their order; ``least`` how many of them must be given; ``Parameters`` what it
-    takes besides; ``inputs`` what a cascade of Einsums for it reads, where that is not the operands: what the
-    last one of them is in the end is the answer; ``samples`` small operands by name, for who only wants the
-    machine: one matrix where it has none; ``of_any_order`` whether operands are tensors, and not matrices.
+    what that is compared with, up to ``tolerance`` (a problem may have both of its own); ``counts_entries``
+    whether an entry must be there though its value is 0; ``tensors`` the names of its operands, in their
+    order; ``least`` how many of them must be given; ``Parameters`` what it takes besides; ``inputs`` what a
+    cascade of Einsums for it reads, where that is not the operands: what the last one of them is in the end
+    is the answer; ``samples`` small operands by name, for who only wants the machine: one matrix where it
+    has none; ``of_any_order`` whether operands are tensors, and not matrices.
 
     Args:
         operands: those given.
@@ -50,6 +51,8 @@ class Problem(ABC):
     reference: str
     tolerance: float = 0.0
     precision: Precision | None = None  # of the machine's values, where it says of what type they are
+    counts_entries: ClassVar[bool] = False
+    values_only: bool = False  # whether explicit zeros do not matter where entries count
     tensors: ClassVar[tuple[str, ...]]
     least: ClassVar[int] = 1
     Parameters: ClassVar[type[ProblemParameters]] = ProblemParameters
@@ -153,6 +156,7 @@ class Spgemm(MatrixProduct):
 
     kind = "spgemm"
     reference = "scipy"
+    counts_entries = True
 
     def given(self) -> tuple[CsrArray, CsrArray]:
         """The two matrices, canonical CSR of doubles."""
@@ -178,4 +182,4 @@ class Spgemm(MatrixProduct):
 
     def check(self, answer: CsrArray) -> Comparison:
         """Compare with scipy's product, entry by entry."""
-        return compare(*self.given(), answer, self.precision)
+        return compare(*self.given(), answer, self.precision, values_only=self.values_only)

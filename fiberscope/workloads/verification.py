@@ -52,6 +52,7 @@ class Comparison:
         extra: entries that it should not have.
         tolerance: the largest relative error that passes.
         overflows: values that are infinite, or no number, because sums or products exceed their type.
+        zeros: explicit zeros that only one side has, where values alone are compared; None where entries are.
     """
 
     max_relative_error: float
@@ -59,6 +60,7 @@ class Comparison:
     extra: int = 0
     tolerance: float = TOLERANCE
     overflows: int = 0
+    zeros: int | None = None
 
     @property
     def differences(self) -> str:
@@ -126,8 +128,19 @@ class Rounding:
 EXACT = Rounding()  # of doubles as they come
 
 
-def compare(a: CsrArray, b: CsrArray, product: CsrArray, precision: Precision | None = None) -> Comparison:
+def compare(
+    a: CsrArray,
+    b: CsrArray,
+    product: CsrArray,
+    precision: Precision | None = None,
+    *,
+    values_only: bool = False,
+) -> Comparison:
     """Compare ``product``, of a precision, with scipy's ``a @ b``, block of rows by block of rows.
+
+    Args:
+        a, b, product, precision: the operands, the answer, and the type of its values.
+        values_only: whether an entry that is absent equals an entry whose value is 0, up to rounding.
 
     Raises:
         ValueError: the product's shape is not that of ``a @ b``.
@@ -135,19 +148,42 @@ def compare(a: CsrArray, b: CsrArray, product: CsrArray, precision: Precision | 
     if product.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
     rounding = Rounding.of(precision, _most_terms(a, b), 2)
-    error, missing, extra, overflows = 0.0, 0, 0, 0
+    error, missing, extra, overflows, zeros = 0.0, 0, 0, 0, 0
     reference_of = _positive_reference if _stays_positive(a, b) else _any_reference
     for rows in _blocks(a, b):
         expected, values, sizes = reference_of(a[rows], b)
         scale = sizes + rounding.floor if rounding.floor else sizes
-        part = _compare_entries(expected, values, scale, _sorted(product[rows]), rounding)
+        answer = _sorted(product[rows])
+        if values_only:
+            answer, added = _with_zeros(expected, values, scale, answer, rounding.tolerance)
+            zeros += added
+        part = _compare_entries(expected, values, scale, answer, rounding)
         error, missing, extra, overflows = (
             max(error, part.max_relative_error),
             missing + part.missing,
             extra + part.extra,
             overflows + part.overflows,
         )
-    return Comparison(error, missing, extra, rounding.tolerance, overflows)
+    return Comparison(error, missing, extra, rounding.tolerance, overflows, zeros if values_only else None)
+
+
+def _with_zeros(
+    expected: CsrArray, reference: Numbers, scale: Numbers, product: CsrArray, tolerance: float
+) -> tuple[CsrArray, int]:
+    """Return a product with the zeros that are expected, without others, and the number of changes."""
+    places, product_places = _places(expected), _places(product)
+    is_absent = ~np.isin(places, product_places)
+    is_zero = is_absent & (np.abs(reference) <= tolerance * scale)
+    is_left_out = ~np.isin(product_places, places) & (product.data == 0)
+    changes = int(np.count_nonzero(is_zero)) + int(np.count_nonzero(is_left_out))
+    if not changes:
+        return product, 0
+    places = np.concatenate([product_places[~is_left_out], places[is_zero]])
+    values = np.concatenate([product.data[~is_left_out], reference[is_zero]])
+    order = np.argsort(places, kind="stable")  # an entry that is there twice stays so
+    rows, columns = np.divmod(places[order], product.shape[1])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=product.shape[0]))])
+    return sparse.csr_array((values[order], columns, starts), shape=product.shape), changes
 
 
 def _most_terms(a: CsrArray, b: CsrArray) -> int:

@@ -136,6 +136,43 @@ def test_missing_and_extra_entries_are_counted() -> None:
     assert not found.passed
 
 
+CANCELS = np.array([[1.0, 1.0], [1.0, 2.0]]), np.array([[1.0, 3.0], [-1.0, 5.0]])  # A B has a 0 at (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("product", "entries", "values"),
+    [
+        ("as expected", (0, 0), (0, 0, 0)),
+        ("without zeros", (1, 0), (0, 0, 1)),
+        ("without a value", (1, 0), (1, 0, 0)),
+        ("with another zero", (0, 1), (0, 0, 1)),
+        ("with another value", (0, 1), (0, 1, 0)),
+        ("with a value twice", (0, 1), (0, 1, 0)),
+    ],
+)
+def test_explicit_zeros_do_not_matter_where_values_alone_are_compared(
+    product: str, entries: tuple[int, int], values: tuple[int, int, int]
+) -> None:
+    a, b = (np.zeros((3, 3)) for _ in range(2))
+    a[:2, :2], b[:2, :2] = CANCELS
+    rows, columns, data = [0, 0, 1, 1], [0, 1, 0, 1], [0.0, 8.0, -1.0, 13.0]
+    if product.startswith("without"):
+        place = 0 if product == "without zeros" else 3
+        for entry in (rows, columns, data):
+            entry.pop(place)
+    if product.startswith("with another"):
+        rows, columns, data = [*rows, 2], [*columns, 1], [*data, float(product == "with another value")]
+    if product == "with a value twice":
+        rows, columns, data = [*rows, 1], [*columns, 1], [*data, 0.5]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=3))])
+    answer = sparse.csr_array((np.array(data), np.array(columns), starts), shape=(3, 3))
+    operands = from_scipy(a).matrix, from_scipy(b).matrix
+    strict, lenient = compare(*operands, answer), compare(*operands, answer, values_only=True)
+    assert (strict.missing, strict.extra, strict.zeros) == (*entries, None)
+    assert (lenient.missing, lenient.extra, lenient.zeros) == values
+    assert lenient.passed == (values[:2] == (0, 0))
+
+
 @given(st.integers(1, 8), st.integers(1, 8), st.sampled_from([0.0, 1.0, -1e-300]), st.integers(0, 1000))
 def test_an_entry_too_many_fails_wherever_and_whatever_it_is(
     rows: int, columns: int, value: float, seed: int

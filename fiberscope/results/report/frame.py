@@ -82,4 +82,11 @@ def verification(
         missing=sum(comparison.missing for comparison in comparisons),
         extra=sum(comparison.extra for comparison in comparisons),
         overflows=sum(comparison.overflows for comparison in comparisons),
+        zeros=_zeros(comparisons),
     )
+
+
+def _zeros(comparisons: Sequence[Comparison]) -> int | None:
+    """Return the explicit zeros that do not matter; None where entries are compared."""
+    counts = [comparison.zeros for comparison in comparisons if comparison.zeros is not None]
+    return sum(counts) if counts else None

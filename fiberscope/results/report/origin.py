@@ -48,6 +48,7 @@ class Asked(ReportPart):
     graph: str | None = None
     chain: str | None = None
     sample: Sample | None = Field(default=None, exclude_if=is_none)
+    values_only: bool = Field(default=False, exclude_if=is_empty)
 
 
 class Sampling(ReportPart):

@@ -235,6 +235,7 @@ class Verification(ReportPart):
 
     ``max_relative_error`` is against |A| |B| entry by entry; null where a value is not finite.
     ``overflows`` counts values that are infinite, or no number, because sums exceed their type.
+    ``zeros`` counts explicit zeros that only one side has, where values alone were compared; else absent.
     """
 
     reference: str
@@ -244,6 +245,7 @@ class Verification(ReportPart):
     missing: int = 0
     extra: int = 0
     overflows: int = 0
+    zeros: int | None = Field(default=None, exclude_if=is_none)
 
 
 class Teaal(ReportPart):

@@ -326,8 +326,10 @@ def verified(report: Record) -> str:
         return "not verified, as the run is incomplete" if not report.complete else "not verified"
     error = "not finite" if check.max_relative_error is None else f"{check.max_relative_error:.2g}"
     overflows = f"; {overflows_in_words(check.overflows)}" if check.overflows else ""
+    if check.zeros is not None:
+        overflows += f"; values only: {check.zeros:,} zeros that only one side has do not matter"
     if check.passed:
-        how = ", entry by entry" if report.fidelity == "event" else ""
+        how = ", entry by entry" if report.fidelity == "event" and check.zeros is None else ""
         return f"equal to {check.reference}{how}; largest relative error {error}{overflows}"
     return (
         f"NOT equal to {check.reference}: largest relative error {error}, "
