@@ -31,7 +31,7 @@ PYTHONIC = {
     "Kernel._require_clock",
     "Kernel._choose_base_tick",
     "Kernel._index_components",
-    "Kernel._run_in_chunks",
+    "Kernel._run_in_slices",
     "Kernel._finished",
     "Kernel._require_drained",
 }

@@ -23,7 +23,7 @@ SIZES: dict[str, int] = TOLD["bytes"]
 LINE, ELEMENT, VALUE, PAGE = (SIZES[name] for name in ("line", "element", "value", "page"))
 FIRST: int = TOLD["z"]  # address of Z
 OFTEN = 0.3  # of its cycles a channel of memory stalls
-QUIET = 200  # cycles without anything within, behind which the machine is done
+QUIET_CYCLES = 200  # cycles without anything within, behind which the machine is done
 LIMIT = 100_000  # cycles
 SPACE = 1 << 48  # bytes
 
@@ -89,7 +89,7 @@ async def follow(dut: Handle, elements: Sequence[Element]) -> None:
             paged, ends = element.see(pages)
             pages, ended = pages + paged, ended + ends
         quiet = 0 if int(dut.pending.value) else quiet + 1
-        if ended == TOLD["tasks"] and quiet == QUIET:
+        if ended == TOLD["tasks"] and quiet == QUIET_CYCLES:
             return
     raise AssertionError(f"{ended} of {TOLD['tasks']} tasks have ended in {LIMIT} cycles")
 

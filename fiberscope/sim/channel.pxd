@@ -5,7 +5,7 @@ from fiberscope.sim cimport words
 from fiberscope.sim.clock cimport Clock
 
 cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_ROOM
-cdef long FAR
+cdef long MAX_TIME
 
 cdef class Fifo:
     # Two lines of the host's cache: what the writer looks at,

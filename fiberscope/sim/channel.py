@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from fiberscope.sim import words
 from fiberscope.sim.clock import Clock
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import ChannelError
 from fiberscope.sim.protocol import Protocol
 
@@ -42,8 +42,8 @@ class Fifo:
         self.writer_state = self.any_writer_state = 0
         self._head = 0
         self._make_room(self.capacity)
-        self._seen_from = FAR  # the reader's cycle from which the head is seen,
-        self._board_memory = array("q", [FAR])  # and the same where a reader of many looks for it
+        self._seen_from = MAX_TIME  # the reader's cycle from which the head is seen,
+        self._board_memory = array("q", [MAX_TIME])  # and the same where a reader of many looks for it
         self._board = words.longs_from(self._board_memory, 0)
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
@@ -68,7 +68,7 @@ class Fifo:
         self._one_clock = writer is reader
 
     def show_on(self, board: array[int], place: int) -> None:
-        """Have a place of its reader's say from which cycle on the head is seen; ``FAR`` if there is none."""
+        """Write to a place of the reader's from which cycle on the head is seen, else ``MAX_TIME``."""
         board[place] = self._seen_from
         self._board_memory = board
         self._board = words.longs_from(board, place)
@@ -96,7 +96,7 @@ class Fifo:
     def space(self) -> int:
         """How many tokens the writer may push in its current cycle; it is woken as soon as there are more."""
         if not self.bounded:
-            return FAR
+            return MAX_TIME
         free = self._free()
         self.want(free + 1)
         return free
@@ -145,13 +145,13 @@ class Fifo:
         return self._stamps[(self.pops - 1 - before) & self._stamp_mask]
 
     def free_from(self, slots: int) -> int:
-        """The writer's cycle from which so many slots are free; ``FAR`` if that is not known.
+        """The writer's cycle from which so many slots are free; ``MAX_TIME`` if that is not known.
 
         Only of a channel whose reader may be ahead.
         """
         before = self.capacity - self.occupancy - slots
         if before < 0:
-            return FAR
+            return MAX_TIME
         return self._stamp(before) + 1 if before < self.pops else 0
 
     def want(self, slots: int) -> None:
@@ -242,7 +242,7 @@ class Fifo:
             self._pop_time = self._reader_clock.time
             self._popped = 1
         self.occupancy -= 1
-        self._seen_from = self._words[WORDS * self._head + ARRIVAL] if self.occupancy > 0 else FAR
+        self._seen_from = self._words[WORDS * self._head + ARRIVAL] if self.occupancy > 0 else MAX_TIME
         self._board[0] = self._seen_from
         self.pops += 1
         if self._stamped:
@@ -260,7 +260,7 @@ class Fifo:
     def _wake_when_free(self) -> None:
         """Wake the writer when it has the room that it wants, if that is known and to come."""
         cycle = self.free_from(self._wanted)
-        if self._writer_clock.cycle < cycle < FAR:
+        if self._writer_clock.cycle < cycle < MAX_TIME:
             self._writer_clock.wake(self._writer_index, cycle)
 
     def _next_writer_cycle(self) -> int:
@@ -300,7 +300,7 @@ def seen_from(channels: Sequence[Channel | None]) -> array[int]:
     Who looks at many channels, most of them empty, looks at the lines of the host's cache of these alone.
     None is a port that is not connected, at which none is ever seen.
     """
-    board = array("q", [FAR] * len(channels))
+    board = array("q", [MAX_TIME] * len(channels))
     for place, channel in enumerate(channels):
         if channel is not None:
             channel.show_on(board, place)

@@ -3,7 +3,7 @@ cimport cython
 
 from fiberscope.sim cimport words
 
-cdef long ONE, SLOTS, BITS, SHIFT, FAR
+cdef long ONE, SLOTS, BITS, SHIFT, MAX_TIME
 
 cdef class Schedule:
     cdef readonly str name

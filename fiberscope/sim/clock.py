@@ -13,7 +13,7 @@ from fractions import Fraction
 from sortedcontainers import SortedList
 
 from fiberscope.sim import words
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 
 SLOTS = 256  # cycles that the wheel covers; a power of two
@@ -35,7 +35,7 @@ class Schedule:
         self.occupied = array("q", bytes(8 * (SLOTS // BITS)))
         self.agenda: dict[int, set[int]] = {}  # far wakes: indices by cycle
         self.agenda_cycles: SortedList[int] = SortedList()  # these cycles
-        self.agenda_cycle = FAR  # the first of them
+        self.agenda_cycle = MAX_TIME  # the first of them
         self._word = self._last_word = 0  # of the current cycle on the wheel, those still to take
         self._bits = 0  # of the word that was taken last, those still to give
         self._base = 0  # index of the component of its lowest bit
@@ -56,7 +56,7 @@ class Schedule:
         Raises:
             SimulationError: if the cycle lies beyond the end of countable time.
         """
-        if cycle >= FAR // self.period:
+        if cycle >= MAX_TIME // self.period:
             raise SimulationError(f"clock {self.name}: cycle {cycle} is beyond the end of time")
         if self.words > 0:
             if cycle not in self.agenda:
@@ -66,7 +66,7 @@ class Schedule:
             self.agenda[cycle].add(index)
 
     def next_cycle(self) -> int:
-        """The next cycle in which a component of this domain wakes; ``FAR`` if none does."""
+        """The next cycle in which a component of this domain wakes; ``MAX_TIME`` if none does."""
         start = (self.cycle + 1) & (SLOTS - 1)
         word = start >> SHIFT
         bits = self.occupied[word] >> (start & (BITS - 1))
@@ -97,7 +97,7 @@ class Schedule:
         for index in self.agenda.pop(cycle):
             self._mark(index, cycle)
         self.agenda_cycles.pop(0)
-        self.agenda_cycle = self.agenda_cycles[0] if self.agenda_cycles else FAR
+        self.agenda_cycle = self.agenda_cycles[0] if self.agenda_cycles else MAX_TIME
 
     def wake(self, index: int, cycle: int) -> None:
         """Have the component with this index tick at ``cycle`` (in the future); every wake is kept.
@@ -151,9 +151,9 @@ class Clock(Schedule):
         self.due_cycle = 0
 
     def next_wake(self) -> int:
-        """Base tick of the next wake in this domain, from now on ``due``; ``FAR`` if there is none."""
+        """Base tick of the next wake in this domain, from now on ``due``; ``MAX_TIME`` if there is none."""
         cycle = self.due_cycle = self.next_cycle()
-        self.due = FAR if cycle >= FAR else cycle * self.period
+        self.due = MAX_TIME if cycle >= MAX_TIME else cycle * self.period
         return self.due
 
     def next_edge(self) -> int:

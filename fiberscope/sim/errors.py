@@ -26,11 +26,11 @@ class ChannelError(SimulationError):
 class DeadlockError(SimulationError):
     """The machine stands still and is not done; names what is blocked on what, and how that was known."""
 
-    def __init__(self, cycle: int, blocked: Sequence[str], found: str) -> None:
+    def __init__(self, cycle: int, blocked: Sequence[str], state: str) -> None:
         self.cycle = cycle
         self.blocked = tuple(blocked)
         lines = "\n".join(f"  - {line}" for line in self.blocked)
-        super().__init__(f"deadlock at cycle {cycle}: {found}, yet\n{lines}")
+        super().__init__(f"deadlock at cycle {cycle}: {state}, yet\n{lines}")
 
 
 def refused_wake(name: str, cycle: int, wake: int) -> SimulationError:

@@ -19,13 +19,13 @@ def converter(path: Path) -> str:
     Raises:
         SimulationError: if there is none.
     """
-    found = shutil.which(CONVERTER)
-    if found is None:
+    program = shutil.which(CONVERTER)
+    if program is None:
         raise SimulationError(
             f"the waveform {path} needs {CONVERTER}, which comes with GTKWave (on Debian: apt install "
             f"gtkwave); without it, write {path.with_suffix('.vcd').name}"
         )
-    return found
+    return program
 
 
 def convert(program: str, vcd: Path, path: Path) -> None:
@@ -35,15 +35,15 @@ def convert(program: str, vcd: Path, path: Path) -> None:
         OSError: if the converter fails, as when the disk is full.
     """
     remove_abandoned(path)
-    made = Partial(path, ENDING)
+    output = Partial(path, ENDING)
     try:
-        made.path.touch(exist_ok=False)  # the converter would write through a link
-        command = [program, str(vcd), str(made.path)]
+        output.path.touch(exist_ok=False)  # the converter would write through a link
+        command = [program, str(vcd), str(output.path)]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
-        if result.returncode != 0 or not made.path.stat().st_size:
+        if result.returncode != 0 or not output.path.stat().st_size:
             raise OSError(
                 result.returncode, f"{CONVERTER} failed: {result.stderr.strip() or 'no reason given'}"
             )
-        made.keep()
+        output.keep()
     finally:
-        made.discard()
+        output.discard()

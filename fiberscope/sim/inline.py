@@ -82,7 +82,7 @@ def full(channels: list[Channel], place: int) -> bool:
 
 
 def seen_from(channels: list[Channel], place: int) -> int:
-    """The reader's cycle from which its head is seen, ``FAR`` if there is none."""
+    """The reader's cycle from which its head is seen, ``MAX_TIME`` if there is none."""
     return channels[place]._seen_from
 
 

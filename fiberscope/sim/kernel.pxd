@@ -5,7 +5,7 @@ from fiberscope.sim cimport inline
 from fiberscope.sim.clock cimport Clock
 from fiberscope.sim.component cimport Component
 
-cdef long FAR, NEVER, QUIET, LIMIT, STOPPED, INTERRUPTED, CHUNK
+cdef long MAX_TIME, NEVER, DRAINED, LIMIT, STOPPED, INTERRUPTED, SLICE_END
 cdef int IDLE
 
 cdef class Kernel:
@@ -35,7 +35,7 @@ cdef class Kernel:
     cdef bint _interrupted
     cdef long _limit
 
-    cdef long _run_chunk(self, long until) except -1
+    cdef long _run_slice(self, long until) except -1
     cpdef long _advance(self, long until, long steps) except -1
     @cython.final
     cdef long _run_time_steps(self, long until, long steps) except -1

@@ -12,23 +12,23 @@ from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.component import Component, clock_of
-from fiberscope.sim.constants import CHUNK, FAR, IDLE, INTERRUPTED, LIMIT, NEVER, QUIET, STOPPED
+from fiberscope.sim.constants import DRAINED, IDLE, INTERRUPTED, LIMIT, MAX_TIME, NEVER, SLICE_END, STOPPED
 from fiberscope.sim.deadlock import Standstill
 from fiberscope.sim.deferral import Deferring, let_defer, settle
 from fiberscope.sim.errors import SimulationError, name_place, refused_wake
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.overrides import refuse_overrides
 from fiberscope.sim.statistics import ComponentStatistics, Run, statistics_of
-from fiberscope.sim.wiring import Wiring, check_told
+from fiberscope.sim.wiring import Wiring, check_attributes
 
 if TYPE_CHECKING:
     from fiberscope.sim.trace import Tracer
 
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
-STEPS_PER_CHUNK = 1 << 14  # time steps between two looks at the progress bar and at Ctrl-C, at the most,
-CYCLES_PER_CHUNK = 1 << 18  # and cycles of the first clock: parts may sleep, and others wake now and then
-LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to FAR
+SLICE_STEPS = 1 << 14  # time steps between two looks at the progress bar and at Ctrl-C, at the most,
+SLICE_CYCLES = 1 << 18  # and cycles of the first clock: parts may sleep, and others wake now and then
+LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to MAX_TIME
 
 
 class Kernel:
@@ -62,7 +62,7 @@ class Kernel:
         self._ticking = -1  # index of the component whose tick goes on
         self._before = IDLE  # its state before
         self._tracing = False
-        self._trace_switch = self._trace_end = FAR  # base ticks at which tracing starts and, then, ends
+        self._trace_switch = self._trace_end = MAX_TIME  # base ticks at which tracing starts and, then, ends
         self._stop = False
         self._interrupted = False
 
@@ -140,7 +140,7 @@ class Kernel:
             except Exception as error:
                 error.add_note(f"while building {component.name}")
                 raise
-        check_told(self.components)
+        check_attributes(self.components)
         self.built = True
         for component in self._ordered:
             clock_of(component).wake(component._index, 0)
@@ -167,7 +167,7 @@ class Kernel:
             generator.shuffle(self._domains)
         for index, component in enumerate(self._ordered):
             component._index = index
-        self._deferring = [one for one in self._ordered if isinstance(one, Deferring)]
+        self._deferring = [component for component in self._ordered if isinstance(component, Deferring)]
         for clock in self.clocks:
             clock.size_for(len(self._ordered))
 
@@ -190,23 +190,23 @@ class Kernel:
         """
         if not self.built:
             self.build()
-        until = FAR if cycle_limit is None else min(FAR, cycle_limit * self.clocks[0].period)
-        reason = self._run_in_chunks(until, progress)
+        until = MAX_TIME if cycle_limit is None else min(MAX_TIME, cycle_limit * self.clocks[0].period)
+        reason = self._run_in_slices(until, progress)
         if reason == INTERRUPTED:
             return self._finished("interrupted", complete=False)
         if reason == LIMIT:
             self._limit = until if until > self.time else -1
             return self._finished("cycle limit", complete=False)
-        if reason == QUIET:
+        if reason == DRAINED:
             self._standstill.require_drained(self.cycle)
         return self._finished("done", complete=True)
 
-    def _run_in_chunks(self, until: int, progress: Callable[[int], None] | None) -> int:
+    def _run_in_slices(self, until: int, progress: Callable[[int], None] | None) -> int:
         with on_interrupt(self.interrupt):
-            reason = CHUNK
-            while reason == CHUNK:
-                reason = self._run_chunk(until)
-                if reason in (CHUNK, LIMIT):
+            reason = SLICE_END
+            while reason == SLICE_END:
+                reason = self._run_slice(until)
+                if reason in (SLICE_END, LIMIT):
                     self._standstill.require_moving(self.cycle, self.steps)
                 give_way()
                 if progress is not None:
@@ -214,11 +214,11 @@ class Kernel:
         interrupted, self._interrupted = self._interrupted, False
         return INTERRUPTED if interrupted else reason
 
-    def _run_chunk(self, until: int) -> int:
+    def _run_slice(self, until: int) -> int:
         """Run to the next look: so many time steps on, or as many cycles from the next one."""
-        look = self._next_time() + CYCLES_PER_CHUNK * self.clocks[0].period
-        reason = self._advance(min(look, until), STEPS_PER_CHUNK)
-        return CHUNK if reason == LIMIT and look < until else reason
+        look = self._next_time() + SLICE_CYCLES * self.clocks[0].period
+        reason = self._advance(min(look, until), SLICE_STEPS)
+        return SLICE_END if reason == LIMIT and look < until else reason
 
     def interrupt(self) -> None:
         """End the run, or the next one, incomplete before its next time step, as Ctrl-C does.
@@ -231,7 +231,7 @@ class Kernel:
         """Advance by one time step; False when nothing is left to do or ``stop()`` was called."""
         if not self.built:
             self.build()
-        return self._advance(FAR, 1) == CHUNK
+        return self._advance(MAX_TIME, 1) == SLICE_END
 
     def stop(self) -> None:
         """End the run, complete, after the current time step; for machines with parts that never sleep."""
@@ -284,13 +284,13 @@ class Kernel:
             if self._interrupted:
                 return INTERRUPTED
             time = self._next_time()
-            if time >= FAR:
-                return QUIET
+            if time >= MAX_TIME:
+                return DRAINED
             if time >= until:
                 return LIMIT
             self._run_time_step(time)
             steps -= 1
-        return CHUNK
+        return SLICE_END
 
     def _end_at(self, error: Exception, component: Component) -> None:
         """Say in which tick the error came up, and count the cycles up to it."""
@@ -299,11 +299,11 @@ class Kernel:
         name_place(error, component.name, cycle)
 
     def _next_time(self) -> int:
-        """Base tick of the next step; ``FAR`` if nobody wakes any more. Each clock has its own in ``due``."""
-        best = FAR
+        """Base tick of the next step; ``MAX_TIME`` if nobody wakes. Each clock has its own in ``due``."""
+        best = MAX_TIME
         for listed in self._domains:
             best = min(best, inline.clock(listed).next_wake())
-        if not self.sleeps and best < FAR:
+        if not self.sleeps and best < MAX_TIME:
             for listed in self._domains:
                 best = min(best, inline.clock(listed).next_edge())
         return best
@@ -372,8 +372,8 @@ class Kernel:
         self.tracer = tracer
         self._tracing = False
         self._ticked.clear()
-        self._trace_switch = FAR if tracer is None else start
-        self._trace_end = FAR
+        self._trace_switch = MAX_TIME if tracer is None else start
+        self._trace_end = MAX_TIME
         let_defer(self._deferring, defers=tracer is None, time=self.time)
 
     def _switch_tracing(self, time: int) -> None:
@@ -385,7 +385,7 @@ class Kernel:
                 self._trace_switch = self._trace_end = self.tracer.end
         if time >= self._trace_end:
             self._tracing = False
-            self._trace_switch = FAR
+            self._trace_switch = MAX_TIME
 
     def statistics(self) -> dict[str, ComponentStatistics]:
         """Cycle accounting and counters of every component so far, by name, in the order of adding."""

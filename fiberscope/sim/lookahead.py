@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fiberscope.sim.component import Component
-from fiberscope.sim.constants import CHUNK, FAR, LIMIT, STRETCH
+from fiberscope.sim.constants import LIMIT, LOOKAHEAD_CYCLES, MAX_TIME, SLICE_END
 from fiberscope.sim.deferral import settle
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
@@ -94,25 +94,25 @@ class StandInKernel(Kernel):
         if self.time < 0 and steps > 1 and self.tracer is None:
             self._engage()
         start = self._next_time()
-        if not self.engaged or start >= FAR or self._stop or self._interrupted:
+        if not self.engaged or start >= MAX_TIME or self._stop or self._interrupted:
             return Kernel._advance(self, until, steps)
-        end = min(until, start + (STRETCH * self.clocks[0].period if steps > 1 else 1))
+        end = min(until, start + (LOOKAHEAD_CYCLES * self.clocks[0].period if steps > 1 else 1))
         self._begin(start, end)
-        reason = Kernel._advance(self, end, FAR)
+        reason = Kernel._advance(self, end, MAX_TIME)
         if reason != LIMIT:
             self._catch_up(start)
             return reason
         self._settle(end)
-        return LIMIT if end == until else CHUNK
+        return LIMIT if end == until else SLICE_END
 
     def _engage(self) -> None:  # C: def
         """Put the stand-ins in the place of their components in the order of ticks."""
-        for one in self.stand_ins:
-            one._index = one.components[0]._index
-            one._clock = one.components[0]._clock
-            one.engage()
-            for component in one.components:
-                self._ordered[component._index] = one
+        for model in self.stand_ins:
+            model._index = model.components[0]._index
+            model._clock = model.components[0]._clock
+            model.engage()
+            for component in model.components:
+                self._ordered[component._index] = model
         self.engaged = bool(self.stand_ins)
 
     def _cycle(self, time: int) -> int:
@@ -121,19 +121,19 @@ class StandInKernel(Kernel):
 
     def _begin(self, start: int, end: int) -> None:
         """Account for all up to one base tick, and let stand-ins go as far as another."""
-        for one in self.stand_ins:
-            one.horizon = self._cycle(end)
-            one.settle(self._cycle(min(start, end)))
+        for model in self.stand_ins:
+            model.horizon = self._cycle(end)
+            model.settle(self._cycle(min(start, end)))
 
     def _settle(self, time: int) -> None:
         """Bring all accounts up to a base tick."""
-        for one in self.stand_ins:
-            one.settle(self._cycle(time))
-            self._worked = max(self._worked, one.worked * self.clocks[0].period)
+        for model in self.stand_ins:
+            model.settle(self._cycle(time))
+            self._worked = max(self._worked, model.worked * self.clocks[0].period)
 
     def _catch_up(self, start: int) -> None:
         """Run on to the last base tick to which a stand-in has come."""
-        last = max([one.last() for one in self.stand_ins])
+        last = max([model.last() for model in self.stand_ins])
         time = last * self.clocks[0].period
         if time > self.time:
             self._begin(start, time + 1)

@@ -63,7 +63,9 @@ def _lacks(source: Path) -> bool:
 def _beside(name: str, folder: Path) -> list[str]:
     """What lacks in the same folder: the blocks of a graph come one by one, and compiling begins slowly."""
     package, _, own = name.rpartition(".")
-    return sorted(f"{package}.{one.stem}" for one in folder.glob("*.py") if one.stem != own and _lacks(one))
+    return sorted(
+        f"{package}.{file.stem}" for file in folder.glob("*.py") if file.stem != own and _lacks(file)
+    )
 
 
 def _importing() -> list[str]:
@@ -106,7 +108,7 @@ def install() -> None:
     """Honour ``FIBERSCOPE_UNCOMPILED``; called once, before any module of the engine is imported."""
     finder = _SourceFinder() if uncompiled_requested() else _Compiler()
     needed = uncompiled_requested() or (CHECKOUT / "setup.py").is_file()
-    if needed and not any(isinstance(one, type(finder)) for one in sys.meta_path):
+    if needed and not any(isinstance(entry, type(finder)) for entry in sys.meta_path):
         sys.meta_path.insert(0, finder)
 
 

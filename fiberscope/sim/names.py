@@ -32,13 +32,13 @@ def placed(family: str, families: Container[str]) -> str:
     return whole if family not in families and whole in families else family
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, choices: Iterable[str]) -> str:
     """Advice naming what looks most like a wrong name, or all (of many the first) where nothing does.
 
     For this room and ``hw``. Those above have that of ``fiberscope.workloads.errors``: neither room may
     import the other.
     """
-    names = list(dict.fromkeys(known))
+    names = list(dict.fromkeys(choices))
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.4)
     if close:
         return f"did you mean {' or '.join(close)}?"

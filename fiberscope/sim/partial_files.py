@@ -55,13 +55,13 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         OSError: it cannot be written.
     """
     remove_abandoned(path)
-    made = Partial(path, f".{secrets.token_hex(4)}")  # threads may write the same file
+    output = Partial(path, f".{secrets.token_hex(4)}")  # threads may write the same file
     try:
-        with made.path.open("xb") as file:
+        with output.path.open("xb") as file:
             yield file
-        made.keep()
+        output.keep()
     finally:
-        made.discard()
+        output.discard()
 
 
 def partial(path: Path, ending: str = "") -> Path:

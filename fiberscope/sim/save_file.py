@@ -49,9 +49,9 @@ def write_save_file(path: Path, vcd: VcdFile, waveform: Waveform, landmark: Land
         return
     table = path.with_suffix(TABLE_ENDING)
     if waveform.table:
-        with replacing(table) as made:
-            made.writelines(f"{row} {state}\n".encode() for state, row in waveform.table.items())
-    with replacing(path) as made, io.TextIOWrapper(made, encoding="utf-8", newline="\n") as file:
+        with replacing(table) as partial:
+            partial.writelines(f"{row} {state}\n".encode() for state, row in waveform.table.items())
+    with replacing(path) as partial, io.TextIOWrapper(partial, encoding="utf-8", newline="\n") as file:
         _write(_View(GTKWSave(file), table.name), vcd, waveform.variables, landmark)
 
 

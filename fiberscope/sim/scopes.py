@@ -34,22 +34,26 @@ def choose_one(components: Sequence[Component], name: str) -> Component:
     Raises:
         SimulationError: there is none, or the name means several.
     """
-    exact = [one for one in components if name in (one.name, one.name.partition(".")[2])]
+    exact = [
+        component for component in components if name in (component.name, component.name.partition(".")[2])
+    ]
     meant = exact or choose(components, [name])
     if len(meant) > 1:
-        names = ", ".join(one.name for one in meant[:3])
+        names = ", ".join(component.name for component in meant[:3])
         raise SimulationError(f"{name} means {len(meant)} components; name one, as in {names}")
     return meant[0]
 
 
 def _meant(components: Sequence[Component], pattern: str) -> list[Component]:
     """The components that a pattern matches, at least one."""
-    found = [one for one in components if _matches(one.name, pattern)]
+    matches = [component for component in components if _matches(component.name, pattern)]
     short = _without_zeros(pattern)
-    found = found or [one for one in components if _matches(_without_zeros(one.name), short)]
-    if not found:
+    matches = matches or [
+        component for component in components if _matches(_without_zeros(component.name), short)
+    ]
+    if not matches:
         raise SimulationError(f"no component matches the scope {pattern}; {_hint(components, pattern)}")
-    return found
+    return matches
 
 
 def _without_zeros(name: str) -> str:

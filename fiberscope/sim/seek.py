@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fiberscope.sim.constants import FAR, LIMIT
+from fiberscope.sim.constants import LIMIT, MAX_TIME
 from fiberscope.sim.interrupt import give_way, on_interrupt
 from fiberscope.sim.kernel import Kernel
 
@@ -30,7 +30,7 @@ def seek(kernel: Kernel, start: int, end: int, pause: Callable[[int], int]) -> i
             if cycles == 0:
                 return cycle
             upto = min(cycle + cycles, end)
-            reason = kernel._advance(upto * period, FAR)
+            reason = kernel._advance(upto * period, MAX_TIME)
             give_way()
             if reason != LIMIT:
                 return cycle

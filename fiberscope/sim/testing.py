@@ -204,14 +204,14 @@ def check_laws(
         expected = bench(make())
         check_accounting(expected.statistics)
         for sleep, order_seed in ((False, None), (True, 1), (True, 2), (False, 3)):
-            found = bench(make(), sleep=sleep, order_seed=order_seed)
+            actual = bench(make(), sleep=sleep, order_seed=order_seed)
             way = f"sleep={sleep}, order_seed={order_seed}, stalls {seed}"
-            assert found == expected, f"{way}: {_difference(expected, found, sleep)}"
+            assert actual == expected, f"{way}: {_difference(expected, actual, sleep)}"
 
 
-def _difference(expected: Outcome, found: Outcome, sleep: bool) -> str:
+def _difference(expected: Outcome, actual: Outcome, sleep: bool) -> str:
     """The first entry in which two outcomes differ, and why that usually is."""
-    entries, others = dict(_entries("", asdict(expected))), dict(_entries("", asdict(found)))
+    entries, others = dict(_entries("", asdict(expected))), dict(_entries("", asdict(actual)))
     path = next(path for path in (*entries, *others) if entries.get(path) != others.get(path))
     return f"{path} is {others.get(path)}, not {entries.get(path)}: {_usual_cause(path, sleep)}"
 

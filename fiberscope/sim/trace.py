@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fiberscope.sim.component import Component
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.landmark import Landmark
@@ -97,7 +97,7 @@ class Start:
         period = kernel.clocks[0].period
         if cycles is not None and cycles < 1:
             raise SimulationError(f"a waveform of {cycles} cycles: at least 1 is needed")
-        self._longest = FAR if cycles is None else cycles * period
+        self._longest = MAX_TIME if cycles is None else cycles * period
         self._step = CHECK_CYCLES * period
         if self.trigger is None:
             self._fix(self.start)
@@ -118,7 +118,7 @@ class Start:
         """
         while self.trigger is not None and self.start <= time:
             if self.start >= self.end:
-                return FAR
+                return MAX_TIME
             if self.trigger.holds(self.start):
                 self._fix(self.start)
                 self.trigger = None
@@ -169,7 +169,7 @@ class Tracer:
             self._write_start()  # nothing has changed since
         except OSError as error:
             self._give_up(error)
-            return FAR
+            return MAX_TIME
         return again
 
     def sample(self, time: int, ticked: list[Component]) -> None:
@@ -259,14 +259,14 @@ def _base_ticks(kernel: Kernel, window: tuple[int, int] | None) -> tuple[int, in
     """A window in cycles of the first clock as base ticks, from the kernel's time on."""
     now = max(kernel.time, 0)
     if window is None:
-        return now, FAR
+        return now, MAX_TIME
     start, end = window
     if not 0 <= start < end:
         raise SimulationError(f"the window {start}:{end} holds no cycle: 0 <= start < end is needed")
     period = kernel.clocks[0].period
     if end * period <= now:
         raise SimulationError(f"the window {start}:{end} is past: the run is at cycle {kernel.cycle} already")
-    return min(max(start * period, now), FAR), min(end * period, FAR)
+    return min(max(start * period, now), MAX_TIME), min(end * period, MAX_TIME)
 
 
 def _clock_lines(kernel: Kernel) -> Iterator[str]:

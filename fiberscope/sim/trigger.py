@@ -80,17 +80,21 @@ class Comparison(NamedTuple):
     def holds(self, time: int) -> bool:
         """Whether it holds at a base tick."""
         compare, bound = OPERATORS[self.sign], self.bound
-        return any(compare(value, bound) for one in self.quantities for value in one.values(time))
+        return any(compare(value, bound) for quantity in self.quantities for value in quantity.values(time))
 
     def pause(self, time: int) -> int:
         """Cycles of the first clock for which it surely does not hold yet; 0 if it holds."""
         if self.holds(time):
             return 0
-        if self.sign not in {">", ">=", "=="} or not all(one.growth for one in self.quantities):
+        if self.sign not in {">", ">=", "=="} or not all(quantity.growth for quantity in self.quantities):
             return 1
         least = self.bound + (self.sign == ">")
-        missing = min((least - value) / one.growth for one in self.quantities for value in one.values(time))
-        return max(1, int(missing) - (max(one.growth for one in self.quantities) > 1))
+        missing = min(
+            (least - value) / quantity.growth
+            for quantity in self.quantities
+            for value in quantity.values(time)
+        )
+        return max(1, int(missing) - (max(quantity.growth for quantity in self.quantities) > 1))
 
 
 class Trigger:
@@ -116,11 +120,15 @@ class Trigger:
 
     def holds(self, time: int) -> bool:
         """Whether it holds at this base tick, given that nothing has ticked at it nor will before."""
-        return any(all(one.holds(time) for one in conjunction) for conjunction in self._alternatives)
+        return any(
+            all(comparison.holds(time) for comparison in conjunction) for conjunction in self._alternatives
+        )
 
     def pause(self, time: int) -> int:
         """Cycles of the first clock, from a base tick on, in which it surely does not hold; 0 if it does."""
-        return min(max(one.pause(time) for one in conjunction) for conjunction in self._alternatives)
+        return min(
+            max(comparison.pause(time) for comparison in conjunction) for conjunction in self._alternatives
+        )
 
     def _tokens(self) -> list[str]:
         tokens, place = [], 0
@@ -150,7 +158,7 @@ class Trigger:
         names = quantities[0].names
         if text in names and sign in {"==", "!="}:
             return names.index(text)
-        number = r"-?\d[\d_]*" if any(one.signed for one in quantities) else r"\d[\d_]*"
+        number = r"-?\d[\d_]*" if any(quantity.signed for quantity in quantities) else r"\d[\d_]*"
         if re.fullmatch(number, text, re.ASCII):
             return int(text.replace("_", ""))
         if names:
@@ -161,7 +169,7 @@ class Trigger:
         """A field of the tokens in a channel."""
         channel = find_channel(self._kernel, name)
         places = {word: place for place, word in enumerate(WORDS)}
-        places |= {told: places[word] for word, told in channel.protocol.fields.items()}
+        places |= {field: places[word] for word, field in channel.protocol.fields.items()}
         if field not in places:
             raise self._fault(f"a token of {channel.name} has no {field}; {nearest(field, places)}")
         word = places[field]
@@ -223,7 +231,11 @@ def find_channel(kernel: Kernel, name: str) -> Channel:
         SimulationError: there is none, or the name means several.
     """
     scope, _, port = name.rpartition(".")
-    exact = [one for one in kernel.components if scope in (one.name, one.name.partition(".")[2])]
+    exact = [
+        component
+        for component in kernel.components
+        if scope in (component.name, component.name.partition(".")[2])
+    ]
     components = exact or (choose(kernel.components, [scope]) if scope else [])
     ends = [
         link.channel
@@ -237,7 +249,11 @@ def find_channel(kernel: Kernel, name: str) -> Channel:
         raise SimulationError(
             f"{name} means {len(ends)} channels, {ends[0].name} and {ends[1].name} among them; name one"
         )
-    labels = [f"{one.name}.{stall.label}" for one in components for stall in kernel.wiring.links(one)]
+    labels = [
+        f"{component.name}.{stall.label}"
+        for component in components
+        for stall in kernel.wiring.links(component)
+    ]
     raise SimulationError(f"there is no channel {name}; {nearest(name, labels)}")
 
 

@@ -112,12 +112,12 @@ class Wiring:
         """
         names = Counter(component.name for component in components)
         faults = [f"{count} components are named {name}" for name, count in names.items() if count > 1]
-        known = {id(component) for component in components}
+        identities = {id(component) for component in components}
         for component in components:
             faults += [f"{component.name}: {fault}" for fault in self._port_faults(component)]
         for link in self.connections:
             for end in (link.producer, link.consumer):
-                if id(end.component) not in known:
+                if id(end.component) not in identities:
                     faults.append(f"{end.name} is connected, but its component was not added to the kernel")
         if faults:
             raise BuildError(faults)
@@ -211,29 +211,31 @@ def _end(component: Component, label: str, kind: type[Port]) -> End:
     return End(component, port, place, index, port.name if index is None else f"{port.name}[{index}]")
 
 
-def check_told(components: Sequence[Component]) -> None:
+def check_attributes(components: Sequence[Component]) -> None:
     """Look for counters and signals that no attribute is behind, when all components are elaborated.
 
     Raises:
         BuildError: listing them all.
     """
-    told = {kind: _told(kind) for kind in set(map(type, components))}  # a machine has many of each
+    names_by_class = {
+        kind: _declared_attributes(kind) for kind in set(map(type, components))
+    }  # a machine has many of each
     faults = [
-        f"{one.name}: the {what} is no attribute of {type(one).__name__}; set it in __init__"
-        for one in components
-        for what, name in told[type(one)]
-        if not hasattr(one, name)
+        f"{component.name}: the {what} is no attribute of {type(component).__name__}; set it in __init__"
+        for component in components
+        for what, name in names_by_class[type(component)]
+        if not hasattr(component, name)
     ]
     if faults:
         raise BuildError(faults)
 
 
-def _told(kind: type[Component]) -> list[tuple[str, str]]:
+def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
     """What the attributes of a component are taken for, and their names."""
     counters = kind.COUNTERS if kind.counters is Component.counters else ()
     signals = kind.SIGNALS if kind.sample is Component.sample else ()
     return [(f"counter {name}", name) for name in counters] + [
-        (f"signal {one.name}", one.name) for one in signals
+        (f"signal {signal.name}", signal.name) for signal in signals
     ]
 
 
@@ -252,6 +254,8 @@ def _common_protocol(start: End, finish: End) -> Protocol:
         return carried
     if ANY not in (carried, expected) and carried != expected:
         full = carried.name == expected.name
-        found, wanted = (protocol.describe() if full else protocol.name for protocol in (carried, expected))
-        raise SimulationError(f"{start.name} carries {found}, but {finish.name} expects {wanted}")
+        carried_text, wanted = (
+            protocol.describe() if full else protocol.name for protocol in (carried, expected)
+        )
+        raise SimulationError(f"{start.name} carries {carried_text}, but {finish.name} expects {wanted}")
     return expected if carried == ANY else carried

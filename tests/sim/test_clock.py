@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fiberscope.sim import Clock, SimulationError
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 COMPONENTS = 70  # more than two words of the wheel
 
@@ -49,7 +49,7 @@ def check_schedule(batches, clock):
         assert clock.next_cycle() == cycle
         clock.advance(cycle)
         assert woken(clock) == sorted(pending.pop(cycle))
-    assert clock.next_cycle() == FAR
+    assert clock.next_cycle() == MAX_TIME
 
 
 @given(st.lists(wakes, max_size=12))
@@ -64,7 +64,7 @@ def test_an_earlier_and_a_later_wake_of_one_component_both_come():
     for cycle in (300, 10, 1000, 20):
         clock.wake(5, cycle)
     came = []
-    while clock.next_cycle() < FAR:
+    while clock.next_cycle() < MAX_TIME:
         clock.advance(clock.next_cycle())
         came += [(clock.cycle, index) for index in woken(clock)]
     assert came == [(10, 5), (20, 5), (300, 5), (1000, 5)]
@@ -87,7 +87,7 @@ def test_a_wake_beyond_the_end_of_time_is_refused():
     with pytest.raises(
         SimulationError, match=r"^clock core: cycle 384307168202282326 is beyond the end of time$"
     ):
-        clock.wake(0, FAR // 3 + 1)
+        clock.wake(0, MAX_TIME // 3 + 1)
 
 
 class ForgetfulClock:
@@ -99,10 +99,10 @@ class ForgetfulClock:
     cycle = property(lambda self: self.clock.cycle)
 
     def wake(self, index, cycle):
-        self.kept[index] = min(cycle, self.kept.get(index, FAR))
+        self.kept[index] = min(cycle, self.kept.get(index, MAX_TIME))
 
     def next_cycle(self):
-        return min(self.kept.values(), default=FAR)
+        return min(self.kept.values(), default=MAX_TIME)
 
     def advance(self, cycle):
         due = [index for index, wake in self.kept.items() if wake == cycle]

@@ -11,7 +11,7 @@ from fiberscope.accelerators.extensor.pe import IntersectingCore, MicrotileBuffe
 from fiberscope.hw.stream import LAST, MASK, MET, STEP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class SummingCore(IntersectingCore):
         self._open()
         self.first_b = self.fiber_b
         self.steps = 0
-        self.until = FAR
+        self.until = MAX_TIME
         self._turn()
         return now + 1
 

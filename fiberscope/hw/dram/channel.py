@@ -37,7 +37,7 @@ from fiberscope.hw.memory.protocol import (
 )
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
-from fiberscope.sim.constants import FAR, NEVER
+from fiberscope.sim.constants import MAX_TIME, NEVER
 from fiberscope.sim.deferral import Deferring
 from fiberscope.sim.errors import SimulationError
 
@@ -156,7 +156,7 @@ class DramChannel(Deferring):
             return self.busy(now + 1)
         if held_up:
             self.wait_output(self.replies)
-            return self._next_step if waiting and self._next_step < FAR else NEVER
+            return self._next_step if waiting and self._next_step < MAX_TIME else NEVER
         return self.busy(min(self._noticed_from(waiting), self._returns.due()))
 
     def _noticed_from(self, waiting: int) -> int:  # C: noexcept, inline
@@ -166,7 +166,7 @@ class DramChannel(Deferring):
         cycle behind, by the room for a request that had none.
         """
         if waiting == 0:
-            return FAR
+            return MAX_TIME
         if not self.defers:
             return self._next_step
         if self.requests.can_pop():

@@ -27,7 +27,7 @@ from fiberscope.hw.dram.queues import BurstQueues
 from fiberscope.hw.dram.refresh import RefreshTimer
 from fiberscope.hw.dram.returns import Returns
 from fiberscope.hw.dram.specification import DramSpecification
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 COLUMN = 1  # kinds of command, as bits
 ROW = 2
@@ -59,7 +59,7 @@ class Controller:  # C: final
         low = math.ceil(specification.write_low * specification.write_queue)
         self._write_low = max(1, low)  # C: long; at a mark of 0 too, reads go on when no write is left
         self.mode = READS
-        self._opened_bound = self._column_bound = self._row_bound = FAR
+        self._opened_bound = self._column_bound = self._row_bound = MAX_TIME
         self._next_row = array("q", bytes(8 * self.device.banks))  # place of its ACT or PRE in device.ready
         for bank in range(self.device.banks):
             self._row_closed(bank)
@@ -141,7 +141,7 @@ class Controller:  # C: final
         queues = self.queues
         best = NOBODY
         able = 0
-        earliest = FAR  # of those that are not ready
+        earliest = MAX_TIME  # of those that are not ready
         entry = queues.heads[OPENED]
         while entry != NOBODY:
             ready = self._column_ready(entry)
@@ -195,7 +195,7 @@ class Controller:  # C: final
     def _first_ready(self, now: int, kind: int) -> int:  # C: noexcept
         """The oldest burst whose next command is of this kind and ready; else sets the bound."""
         self._search += 1
-        earliest = FAR
+        earliest = MAX_TIME
         entry = self.queues.heads[self.mode]
         while entry != NOBODY:
             ready = self._ready(entry, kind)
@@ -226,10 +226,10 @@ class Controller:  # C: final
         return self._spared[bank] == self._search
 
     def _ready(self, entry: int, kind: int) -> int:  # C: noexcept, inline
-        """Earliest cycle of a burst's next command, bus apart; ``FAR`` or later if it is of another kind."""
+        """Earliest cycle of a burst's next command, bus apart; at least ``MAX_TIME`` for another kind."""
         if kind == ROW:
             return self._row_ready(entry)
-        hit_ready = self._column_ready(entry) + FAR * (1 - self._hits(entry))
+        hit_ready = self._column_ready(entry) + MAX_TIME * (1 - self._hits(entry))
         return hit_ready if kind == COLUMN else min(hit_ready, self._row_ready(entry))
 
     def _hits(self, entry: int) -> int:  # C: noexcept, inline
@@ -238,13 +238,13 @@ class Controller:  # C: final
         return (self.device.open_row[bank] == self.queues.row[entry]) & (bank != self._kept)
 
     def _row_ready(self, entry: int) -> int:  # C: noexcept, inline
-        """Earliest cycle of a burst's ACT or PRE; ``FAR`` or later if its row is open or its bank held."""
-        return self.device.ready[self._next_row[self.queues.bank[entry]]] + FAR * self._hits(entry)
+        """Earliest cycle of a burst's ACT or PRE; from ``MAX_TIME`` on if its row is open or bank held."""
+        return self.device.ready[self._next_row[self.queues.bank[entry]]] + MAX_TIME * self._hits(entry)
 
     def _column_ready(self, entry: int) -> int:  # C: noexcept, inline
         """Earliest cycle of the RD or WR of a burst whose row is open."""
         if self.returns.count == self.returns.capacity and not self.queues.write[entry]:
-            return FAR
+            return MAX_TIME
         return self.device.ready[self.queues.column[entry]]
 
     def _advance(self, entry: int, now: int) -> None:
@@ -342,22 +342,22 @@ class Controller:  # C: final
         return self.refresh.owed > 0 and not self.refresh.by_bank
 
     def _refresh_ready(self) -> int:  # C: noexcept
-        """Earliest cycle of the next command towards the refresh that is owed; ``FAR`` if none is."""
+        """Earliest cycle of the next command towards the refresh that is owed; ``MAX_TIME`` if none is."""
         if self.refresh.owed == 0:
-            return FAR
+            return MAX_TIME
         if self.refresh.by_bank:
             return self._bank_refresh_ready(self.refresh.bank)
         pseudo = self.refresh.pseudo
         for bank in range(self.device.banks):
             if self._held[bank] and self.device.pseudo_channel(bank) == pseudo:
-                return FAR
+                return MAX_TIME
         if self.device.any_open(pseudo):
             return self.device.precharge_all_ready(pseudo)
         return self.device.refresh_ready(pseudo)
 
     def _bank_refresh_ready(self, bank: int) -> int:  # C: noexcept
         if self._held[bank]:
-            return FAR
+            return MAX_TIME
         if self.device.open_row[bank] == CLOSED:
             return self.device.bank_refresh_ready(bank)
         return max(self.device.ready[self.device.precharges + bank], self.device.row_bus)

@@ -25,7 +25,7 @@ from fiberscope.hw.dram.commands import (
     Command,
 )
 from fiberscope.hw.dram.standards import DramStandard
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 ACTIVATES_IN_WINDOW = 4  # what tFAW limits
 
@@ -40,7 +40,7 @@ class Device:  # C: final
     ``open_row`` is the row that a bank holds open, or ``CLOSED``. ``ready`` is the earliest cycle of a bank's
     RD, at place ``reads + bank``, WR (``writes + bank``), ACT (``activates + bank``) and PRE (``precharges +
     bank``), apart from ``row_bus``, the earliest cycle of any row command. At the place ``never`` it is
-    ``FAR``. ``column_bus`` is a cycle before which no bank is ready for a RD or WR. ``issued`` counts
+    ``MAX_TIME``. ``column_bus`` is a cycle before which no bank is ready for a RD or WR. ``issued`` counts
     commands, by the numbers of ``commands.py``; ``row_command``, ``row_bank``, ``row``, ``column_command``
     and ``column_bank`` are what was issued in the current cycle. ``log`` is None, or a list to which every
     command is appended.
@@ -105,7 +105,7 @@ class Device:  # C: final
         ) = (  # C: precharges=long, activates=long, never=long, reads=long, writes=long
             command * self.banks for command in range(5)
         )
-        self.ready = array("q", [0] * self.never + [FAR])
+        self.ready = array("q", [0] * self.never + [MAX_TIME])
         self.row_bus = self.column_bus = 0
         self._column_bus = _zeros(self.pseudo_channels)
         self._precharge_all = _zeros(self.pseudo_channels)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 
 from fiberscope.hw.dram.specification import DramSpecification
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 
 class RefreshTimer:  # C: final
@@ -29,7 +29,7 @@ class RefreshTimer:  # C: final
         self._ahead = specification.refresh == "per_bank_lookahead"
         self._pseudo_channels = organisation.pseudo_channels  # C: long
         self._turns = organisation.bank_groups * organisation.banks if self.by_bank else 1  # C: long
-        self._interval = FAR if specification.refresh == "off" else device.timing.refi  # C: long
+        self._interval = MAX_TIME if specification.refresh == "off" else device.timing.refi  # C: long
         self._rounds = 1  # of all pseudo-channels, until the next falls due
         self.due = self._interval // self._turns  # C: long
         self.owed = 0
@@ -52,7 +52,7 @@ class RefreshTimer:  # C: final
         if not self._ahead:
             return
         first = self.pseudo * self._turns
-        fewest = FAR
+        fewest = MAX_TIME
         for bank in range(first, first + self._turns):
             if self.made[bank] == self._taken // self._turns and self.wanted[bank] < fewest:
                 fewest = self.wanted[bank]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 
 def _numbers(count: int) -> array[int]:
@@ -59,8 +59,8 @@ class Returns:  # C: final
         self.awaited -= 1
 
     def due(self) -> int:  # C: cdef, noexcept
-        """When the first burst is here; ``FAR`` if none is on its way."""
-        return self._due[self._head] if self.count else FAR
+        """When the first burst is here; ``MAX_TIME`` if none is on its way."""
+        return self._due[self._head] if self.count else MAX_TIME
 
     def completes(self) -> bool:  # C: cdef, noexcept
         """Whether the first burst is the last of its request."""

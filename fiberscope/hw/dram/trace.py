@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fiberscope.hw.memory.protocol import READ, READ_BURST, REPLY, REQUEST
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 
 Request = tuple[int, int, int]  # earliest cycle, operation, byte address
@@ -30,7 +30,7 @@ class TraceSource(Component):
 
     def __init__(self, name: str, requests: Sequence[Request], issue_per_cycle: int) -> None:
         super().__init__(name)
-        self._earliest = array("q", [request[0] for request in requests] + [FAR])
+        self._earliest = array("q", [request[0] for request in requests] + [MAX_TIME])
         self._operation = array("q", [request[1] for request in requests] + [READ])
         self._address = array("q", [request[2] for request in requests] + [0])
         self._total = len(requests)
@@ -52,7 +52,7 @@ class TraceSource(Component):
         return self.busy(max(now + 1, self._earliest_of_next()))
 
     def _earliest_of_next(self) -> int:  # C: noexcept
-        """Earliest cycle of the next request; ``FAR`` after the last."""
+        """Earliest cycle of the next request; ``MAX_TIME`` after the last."""
         return self._earliest[self._position]
 
 

@@ -5,7 +5,7 @@ The records of the ways come first, then those of the nodes; each is a line of t
 
 # Words of both: the first token,
 KEY = 0  # its coordinate and, in the lowest bits, its way: so keys are in the order in which they leave
-SEEN = 1  # from when on it is seen, FAR if there is none
+SEEN = 1  # from when on it is seen, MAX_TIME if there is none
 RECORD = 8
 NUMBER = 3  # by so many bits a record's place is shifted for its number
 WAY_BITS = 8
@@ -20,7 +20,7 @@ WANTED = 7  # as many popped make room for the reader's next line
 # of a node the token behind the first, if there is one, and its inputs.
 SECOND_KEY = 2
 SECOND_SEEN = 3
-ROOM = 4  # from when on there is room for the next token, FAR while there is none
+ROOM = 4  # from when on there is room for the next token, MAX_TIME while there is none
 NEXT_ROOM = 5  # the same for the one behind it
 NEXT = 6  # from when on the node may pass on
 LINKS = 7  # where the records of its inputs begin and end, and that of its parent, so many bits each

@@ -29,7 +29,7 @@ from fiberscope.hw.fibers.lookahead import (
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
-from fiberscope.sim.constants import BUSY, FAR, IDLE, STRETCH
+from fiberscope.sim.constants import BUSY, IDLE, LOOKAHEAD_CYCLES, MAX_TIME
 from fiberscope.sim.lookahead import StandIn
 
 __all__ = ["MergeAhead"]
@@ -103,7 +103,7 @@ class MergeAhead(StandIn):
         inputs = self.radix + len(tree)
         self.records = words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
         for number in range(inputs):
-            self.records[RECORD * number + SEEN] = FAR
+            self.records[RECORD * number + SEEN] = MAX_TIME
         self.first_node = RECORD * self.radix
         self.leaves_end = self.first_node + RECORD * self.leaves
         self.root = RECORD * (inputs - 1)
@@ -113,14 +113,14 @@ class MergeAhead(StandIn):
         self.leaf = words.shorts(self._keep(array("h", bytes(2 * self.radix))))  # a way's node,
         self.ends = words.shorts(self._keep(array("h", bytes(2 * self.leaves))))  # a leaf's last way's end
         # By way, since when a node waits for its head, if one does.
-        self.awaited_from = words.longs(self._keep(array("q", [FAR] * self.radix)))
+        self.awaited_from = words.longs(self._keep(array("q", [MAX_TIME] * self.radix)))
         for node, (first, count) in enumerate(tree):
             self._lay_out_node(self.first_node + RECORD * node, first, count)
 
     def _lay_out_node(self, node: int, first: int, count: int) -> None:  # C: def
         leaf = first < self.radix
-        self.records[node + SECOND_SEEN] = FAR
-        self.records[node + NEXT] = FAR if leaf else 0
+        self.records[node + SECOND_SEEN] = MAX_TIME
+        self.records[node + NEXT] = MAX_TIME if leaf else 0
         self.records[node + LINKS] |= RECORD * first | RECORD * (first + count) << LINK
         if leaf:
             self.ends[(node - self.first_node) // RECORD] = RECORD * (first + count)
@@ -132,13 +132,15 @@ class MergeAhead(StandIn):
 
     def _lay_out_accounts(self) -> None:  # C: def
         self.unmarked = FIRST_WAY + self.radix + 1
-        self.ranks = words.shorts(self._keep(array("h", [self.unmarked] * STRETCH)))  # from ``settled`` on
+        self.ranks = words.shorts(
+            self._keep(array("h", [self.unmarked] * LOOKAHEAD_CYCLES))
+        )  # from ``settled`` on
         states = [BUSY, self.merger.merged.writer_state, *(way.reader_state for way in self.merger.ways)]
         self.states = words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
 
     def tick(self, now: int) -> int:
         """Work out whatever is known to happen before the horizon."""
-        self.parked = FAR
+        self.parked = MAX_TIME
         self._look(now)
         for i in range(self.later_count):
             self.stack[self.depth] = self.later[i]
@@ -147,7 +149,7 @@ class MergeAhead(StandIn):
         if self.merging == 0 and self.tasks.can_pop():
             self._begin(now)
         self._merge()
-        if self.parked < FAR:
+        if self.parked < MAX_TIME:
             self.wake_at(self.parked)
         return self.idle()
 
@@ -164,7 +166,7 @@ class MergeAhead(StandIn):
         raise NotImplementedError(f"{type(self).__name__} does not define _leave")
 
     def _room(self) -> int:
-        """From when on there is room for the next one to leave; ``FAR`` if that is not known."""
+        """From when on there is room for the next one to leave; ``MAX_TIME`` if that is not known."""
         raise NotImplementedError(f"{type(self).__name__} does not define _room")
 
     def _settle_others(self, cycle: int) -> None:
@@ -191,15 +193,15 @@ class MergeAhead(StandIn):
 
     def _see(self, way: int) -> None:
         """A head has come to a way without one, for which its node may have waited."""
-        if self.awaited_from[way] < FAR:
+        if self.awaited_from[way] < MAX_TIME:
             self._expect(way, self.awaited_from[way])
             self._list(self.leaf[way])
 
     def _expect(self, way: int, cycle: int) -> None:
         """A node looks for the head of a way from this cycle on."""
         seen = self.records[RECORD * way + SEEN]
-        self.awaited_from[way] = cycle if seen == FAR else FAR
-        if seen < FAR:
+        self.awaited_from[way] = cycle if seen == MAX_TIME else MAX_TIME
+        if seen < MAX_TIME:
             self._mark(FIRST_WAY + way, cycle, seen)
 
     def _begin(self, now: int) -> None:
@@ -245,7 +247,7 @@ class MergeAhead(StandIn):
             self._emit(cycle, key)
         else:
             self._store(node, cycle, key, links >> 2 * LINK)
-        if self.records[node + ROOM] < FAR:
+        if self.records[node + ROOM] < MAX_TIME:
             self._list(node)
         if source == NOBODY:
             self._take_stops(node, links & LINK_MASK, end, cycle)
@@ -258,7 +260,7 @@ class MergeAhead(StandIn):
 
     def _postpone(self, node: int, cycle: int) -> None:  # C: noexcept, inline
         """Leave a node until something happens that lets it pass on, or until the horizon."""
-        if cycle < FAR and not self.listed[node >> NUMBER]:
+        if cycle < MAX_TIME and not self.listed[node >> NUMBER]:
             self.parked = min(self.parked, cycle)
             self.listed[node >> NUMBER] = 1
             self.later[self.later_count] = node
@@ -267,8 +269,8 @@ class MergeAhead(StandIn):
     def _store(self, node: int, cycle: int, key: int, parent: int) -> None:  # C: noexcept, inline
         """A token comes into the buffer behind a node, whose parent may have waited for it."""
         self.records[node + ROOM] = self.records[node + NEXT_ROOM]
-        self.records[node + NEXT_ROOM] = FAR
-        if self.records[node + SEEN] == FAR:
+        self.records[node + NEXT_ROOM] = MAX_TIME
+        if self.records[node + SEEN] == MAX_TIME:
             self.records[node + KEY] = key
             self.records[node + SEEN] = cycle + 1
             self._list(parent)
@@ -278,11 +280,11 @@ class MergeAhead(StandIn):
 
     def _take_out(self, node: int, cycle: int) -> None:  # C: noexcept, inline
         """The first token leaves the buffer behind a node."""
-        room = ROOM if self.records[node + ROOM] == FAR else NEXT_ROOM
+        room = ROOM if self.records[node + ROOM] == MAX_TIME else NEXT_ROOM
         self.records[node + room] = cycle + 1
         self.records[node + KEY] = self.records[node + SECOND_KEY]
         self.records[node + SEEN] = self.records[node + SECOND_SEEN]
-        self.records[node + SECOND_SEEN] = FAR
+        self.records[node + SECOND_SEEN] = MAX_TIME
 
     def _take_stops(self, node: int, place: int, end: int, cycle: int) -> None:  # C: inline
         """Take the stops of all inputs of a node."""
@@ -294,7 +296,7 @@ class MergeAhead(StandIn):
                 self._list(place)
             place += RECORD
         if node < self.leaves_end:
-            self.records[node + NEXT] = FAR
+            self.records[node + NEXT] = MAX_TIME
             self.ended_at = max(self.ended_at, cycle)
             self.merging -= 1
             if self.merging == 0:
@@ -312,7 +314,7 @@ class MergeAhead(StandIn):
 
     def _mark(self, rank: int, first: int, end: int) -> None:  # C: noexcept, inline
         """Say what the cycles from ``first`` to before ``end`` count as."""
-        for place in range(max(first - self.settled, 0), min(end - self.settled, STRETCH)):
+        for place in range(max(first - self.settled, 0), min(end - self.settled, LOOKAHEAD_CYCLES)):
             self.ranks[place] = min(self.ranks[place], rank)
 
     def _emit(self, cycle: int, key: int) -> None:  # C: inline
@@ -330,7 +332,7 @@ class MergeAhead(StandIn):
         """The last cycle in which anything is known to have happened."""
         last = self.ended_at + 1
         for node in range(self.first_node, self.root + 1, RECORD):
-            if self.records[node + NEXT] < FAR:
+            if self.records[node + NEXT] < MAX_TIME:
                 last = max(last, self.records[node + NEXT])
         return last - 1
 
@@ -357,7 +359,7 @@ class MergeAhead(StandIn):
     def _settle_merger(self, cycle: int) -> None:  # C: noexcept
         """Add up what was said of the cycles before this one; those too many to be marked are all alike."""
         merger = self.merger
-        marked = min(cycle - self.settled, STRETCH)
+        marked = min(cycle - self.settled, LOOKAHEAD_CYCLES)
         state = merger._state
         for place in range(marked):
             state = self.states[self.ranks[place]]

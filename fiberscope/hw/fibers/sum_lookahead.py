@@ -16,7 +16,7 @@ from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.value_type import ValueType
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
-from fiberscope.sim.constants import BUSY, FAR, IDLE
+from fiberscope.sim.constants import BUSY, IDLE, MAX_TIME
 from fiberscope.sim.lookahead import Taker
 
 __all__ = ["SumsAhead"]
@@ -140,7 +140,7 @@ class SumsAhead(WaysAhead):
         self._flow()
 
     def _room(self) -> int:
-        """From when on there is room for the next one to set out; ``FAR`` if that is not known."""
+        """From when on there is room for the next one to set out; ``MAX_TIME`` if that is not known."""
         return self._room_behind(self.merged - self.operands_room, self.multiplied, TIME)
 
     def _room_behind(self, before: int, gone: int, when: int) -> int:  # C: noexcept, inline
@@ -148,7 +148,7 @@ class SumsAhead(WaysAhead):
         if before < 0:
             return 0
         if before >= gone:
-            return FAR
+            return MAX_TIME
         return self.in_flight[PRODUCT * (before & self.product_mask) + when] + 1
 
     def _flow(self) -> None:
@@ -209,7 +209,7 @@ class SumsAhead(WaysAhead):
             self.unneeded += ready - self.adding
 
     def _sums_room(self, coordinate: int) -> int:  # C: inline
-        """From when on what leaves with this coordinate has room; ``FAR`` if that is not known."""
+        """From when on what leaves with this coordinate has room; ``MAX_TIME`` if that is not known."""
         slots = 2 if self.holding and coordinate == ENDED >> 1 else 1
         needed = self.sent + slots - self.sums_room
         if needed <= 0:
@@ -219,7 +219,7 @@ class SumsAhead(WaysAhead):
         if needed <= self.foreseen:
             return self.taken_at[(needed - 1) & (self.sums_ring - 1)] + 1
         self.sums.want(self.sums_ring - self.sums_room + slots)
-        return FAR
+        return MAX_TIME
 
     def _foresee(self, now: int) -> None:  # C: noexcept
         """Learn when sums were taken, and when those will be that the taker is bound to take."""
@@ -230,7 +230,7 @@ class SumsAhead(WaysAhead):
                 self.taken_at[(self.foreseen - 1) & (self.sums_ring - 1)] = now
         while self.foreseen < min(self.sent, self.promised):
             came = self.came_at[self.foreseen & (self.sums_ring - 1)]
-            if came == FAR:
+            if came == MAX_TIME:
                 return
             before = self.taken_at[(self.foreseen - 1) & (self.sums_ring - 1)]
             self.taken_at[self.foreseen & (self.sums_ring - 1)] = max(came, before + 1, now)
@@ -249,7 +249,9 @@ class SumsAhead(WaysAhead):
 
     def _send(self, cycle: int, control: int, coordinate: int, value: float) -> None:  # C: inline
         self.sums.push_at(cycle, control, coordinate, 0, value)
-        self.came_at[self.sent & (self.sums_ring - 1)] = FAR if control == STOP else cycle + self.sums.latency
+        self.came_at[self.sent & (self.sums_ring - 1)] = (
+            MAX_TIME if control == STOP else cycle + self.sums.latency
+        )
         self.sent += 1
 
     def last(self) -> int:

@@ -27,7 +27,7 @@ from fiberscope.hw.fibers.merge_lookahead import MergeAhead
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.sim import words
 from fiberscope.sim.component import Component
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 __all__ = ["WaysAhead"]
 
@@ -93,14 +93,16 @@ class WaysAhead(MergeAhead):
         self.leaving = words.shorts(self._keep(array("h", bytes(2 * radix))))
         # From when on the slot of each of the last tokens is free, from ``settled`` on.
         self.freed = words.shorts(self._keep(array("h", bytes(2 * self.ring * radix))))
-        self.room = words.longs(self._keep(array("q", [FAR] * radix)))  # when the reader's next line has it
+        self.room = words.longs(
+            self._keep(array("q", [MAX_TIME] * radix))
+        )  # when the reader's next line has it
 
     def need(self, way: int, tokens: int) -> None:
         """The reader's next line for a way has so many tokens: it is woken when there is room."""
         record = RECORD * way
         needed = self.records[record + PUSHED] + tokens - self.capacity
         self.records[record + WANTED] = needed
-        self.room[way] = FAR
+        self.room[way] = MAX_TIME
         if needed <= self.records[record + POPPED]:
             slot = way * self.ring + ((needed - 1) & (self.ring - 1))
             self.room[way] = self.settled + self.freed[slot] if needed > 0 else 0
@@ -110,7 +112,7 @@ class WaysAhead(MergeAhead):
     def need_none(self, way: int) -> None:
         """The reader has no next line for a way."""
         self.records[RECORD * way + WANTED] = 0
-        self.room[way] = FAR
+        self.room[way] = MAX_TIME
 
     def deliver(self, way: int, first: int, count: int, source: int) -> None:
         """So many elements of a line enter a way, with a stop behind them if ``source`` is odd.
@@ -126,11 +128,11 @@ class WaysAhead(MergeAhead):
         self.fibers[fiber + FIBER_END] = first + count
         self.fibers[fiber + FIBER_SOURCE] = source
         self.records[record + PUSHED] += count + (source & 1)
-        if self.records[record + SEEN] == FAR:
+        if self.records[record + SEEN] == MAX_TIME:
             self.current[way] = self.come[way]
             self.records[record + SEEN] = self.own_clock.cycle + 1
             self._turn_to(record, fiber, first)
-            if self.awaited_from[way] < FAR:
+            if self.awaited_from[way] < MAX_TIME:
                 self.wake_at(self.records[record + SEEN])
                 self._see(way)
         elif self.current[way] == self.come[way]:
@@ -170,7 +172,7 @@ class WaysAhead(MergeAhead):
             self.records[record + ELEMENT] = element
             self.records[record + KEY] = ENDED
         elif self.current[way] == self.come[way]:
-            self.records[record + SEEN] = FAR
+            self.records[record + SEEN] = MAX_TIME
         else:
             self.current[way] = (self.current[way] + 1) & (self.ring - 1)
             fiber = self._fiber(way, self.current[way])

@@ -12,7 +12,7 @@ from fiberscope.sim.channel import Channel, seen_from
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
-FAR = 1 << 62  # a line that none comes to
+NO_LINE = 1 << 62  # beyond every line
 
 JOBS, REPLIES, STOPS = range(3)  # inputs, in the order in which their heads show
 
@@ -139,7 +139,7 @@ class StreamPrefetcher(Component):
         self.ends[place] = end
         self.next_line = first * self.element_bytes // self.line_bytes
         self.offsets[place] = first * self.element_bytes - self.next_line * self.line_bytes
-        self.end_line = FAR
+        self.end_line = NO_LINE
         if end == first:
             self.end_line = self.next_line
         elif end != OPEN:

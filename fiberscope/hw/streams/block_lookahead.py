@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.process import LogicalProcess
 from fiberscope.sim import inline
-from fiberscope.sim.constants import CHUNK, FAR, INTERRUPTED, LIMIT, QUIET, STOPPED
+from fiberscope.sim.constants import DRAINED, INTERRUPTED, LIMIT, MAX_TIME, SLICE_END, STOPPED
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.wiring import Link
 
@@ -49,8 +49,8 @@ class AheadKernel(Kernel):
         before, self._limit = self.time, -1
         self._run_ahead(min(until, before + 1 + steps))
         if self.time - before == steps:
-            return CHUNK
-        return LIMIT if min([process.due() for process in self.processes]) < FAR else QUIET
+            return SLICE_END
+        return LIMIT if min([process.due() for process in self.processes]) < MAX_TIME else DRAINED
 
     def _run_ahead(self, until: int) -> None:
         """Run all blocks up to a cycle, or up to the first that goes wrong."""

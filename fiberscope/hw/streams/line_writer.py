@@ -11,7 +11,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port, Signal
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.protocol import ANY
 
 
@@ -97,7 +97,7 @@ class LineWriter(StreamBlock):
 
     def quiet(self) -> int:  # C: noexcept
         """Those before the one that fills a line."""
-        return FAR if self.of_stops else self.packer.elements_before(0)
+        return MAX_TIME if self.of_stops else self.packer.elements_before(0)
 
     def update(self, now: int) -> int:
         """Take a token, and write the line that it fills or ends."""

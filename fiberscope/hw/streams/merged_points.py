@@ -12,7 +12,7 @@ from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, REF, STOP, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 
 class MergedPoints(StreamBlock):  # C: open; as many outputs as references travel along
@@ -65,7 +65,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
 
     def quiet(self) -> int:  # C: noexcept
         """All: only the stop of a partial fiber is told."""
-        return FAR
+        return MAX_TIME
 
     def update(self, now: int) -> int:
         """Take an element, or the stop of a fiber."""

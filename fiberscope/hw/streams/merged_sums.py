@@ -11,7 +11,7 @@ from fiberscope.hw.streams.ports import output_stream
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, EMPTY, VAL
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 __all__ = ["Either", "FiberSums", "PointsAndSums"]
 
@@ -150,7 +150,7 @@ class FiberSums(StreamBlock):
 
     def quiet(self) -> int:  # C: noexcept
         """All: only the stop of a partial fiber is told."""
-        return FAR
+        return MAX_TIME
 
     def update(self, now: int) -> int:
         """Take a sum, or the stop of a fiber."""

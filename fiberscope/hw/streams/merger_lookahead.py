@@ -22,7 +22,7 @@ from fiberscope.hw.streams.merge_lists import POINTS
 from fiberscope.hw.streams.process import LogicalProcess, Progress, apart
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim import words
-from fiberscope.sim.constants import BUSY, FAR, IDLE, STRETCH
+from fiberscope.sim.constants import BUSY, IDLE, LOOKAHEAD_CYCLES, MAX_TIME
 from fiberscope.sim.wiring import Link
 
 __all__ = ["FiberWaysAhead"]
@@ -106,7 +106,7 @@ class FiberWaysAhead(MergeAhead):
         self.handed = words.longs(self._keep(array("q", bytes(8 * items))))  # when, by number modulo
         self.popped = words.longs(self._keep(array("q", bytes(8 * items))))  # in which cycles
         self.last_handed = words.longs(self._keep(array("q", [-1] * radix)))
-        self.blocked_from = words.longs(self._keep(array("q", [FAR] * radix)))
+        self.blocked_from = words.longs(self._keep(array("q", [MAX_TIME] * radix)))
         self.next_element = words.longs(self._keep(array("q", bytes(8 * radix))))
         self.fibers = words.longs(self._keep(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
         # By way, modulo the ring: the last fiber that came, that of the way's head, and that which leaves.
@@ -119,9 +119,9 @@ class FiberWaysAhead(MergeAhead):
         self.due = self.quiet_until = 0
         self.has_more = self.held_up = False
         # By cycle from ``settled`` on: whether anything moved, what else it counts as, ways blocked more.
-        self.moves = words.shorts(self._keep(array("h", bytes(2 * STRETCH))))
-        self.waits = words.shorts(self._keep(array("h", [UNSAID] * STRETCH)))
-        self.blocks_more = words.shorts(self._keep(array("h", bytes(2 * STRETCH))))
+        self.moves = words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
+        self.waits = words.shorts(self._keep(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
+        self.blocks_more = words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
         self.waiting, self.blocked = IDLE, 0
 
     def tick(self, now: int) -> int:
@@ -133,7 +133,7 @@ class FiberWaysAhead(MergeAhead):
         while self._must_sweep(now) and self._sweep(self.horizon):
             self._merge()
         due = now + 1 if self.held_up else min(self.parked, self.due)
-        if due < FAR:
+        if due < MAX_TIME:
             self.wake_at(max(due, now + 1))
         return self.idle()
 
@@ -143,14 +143,14 @@ class FiberWaysAhead(MergeAhead):
             return True
         for place in range(len(self.processes) if self.held_up else 0):
             process: LogicalProcess = self.processes[place]
-            if process.full >= 0 and process.due() < FAR:
+            if process.full >= 0 and process.due() < MAX_TIME:
                 return True
         return False
 
     def _sweep(self, until: int) -> bool:
         """Let the blocks behind the merger run on; whether any did."""
         ran = self.has_more = self.held_up = False
-        self.due = self.quiet_until = FAR
+        self.due = self.quiet_until = MAX_TIME
         for place in range(len(self.processes)):
             process: LogicalProcess = self.processes[place]
             ran = process.run(until) or ran
@@ -240,29 +240,29 @@ class FiberWaysAhead(MergeAhead):
             self.dry_count += 1
             return False
         ready = self.blocked_from[way]
-        if ready == FAR:
+        if ready == MAX_TIME:
             ready = max(self.last_handed[way] + 1, self.own_clock.cycle)
         cycle = max(ready, self._way_room(way))
         if ready >= self.horizon:
             return self._postpone_way(way, ready)
-        if cycle > ready and self.blocked_from[way] == FAR:
+        if cycle > ready and self.blocked_from[way] == MAX_TIME:
             self.blocked_from[way] = ready
             self.blocks_more[ready - self.settled] += 1
         if cycle >= self.horizon:
-            return cycle < FAR and self._postpone_way(way, cycle)
-        if self.blocked_from[way] < FAR:
-            self.blocked_from[way] = FAR
+            return cycle < MAX_TIME and self._postpone_way(way, cycle)
+        if self.blocked_from[way] < MAX_TIME:
+            self.blocked_from[way] = MAX_TIME
             self.blocks_more[cycle - self.settled] -= 1
         self._enter(way, element, end, cycle)
         return True
 
     def _way_room(self, way: int) -> int:  # C: noexcept, inline
-        """From when on a way has room; ``FAR`` if that is not known."""
+        """From when on a way has room; ``MAX_TIME`` if that is not known."""
         needed = self.records[RECORD * way + PUSHED] - self.capacity
         if needed < 0:
             return 0
         if needed >= self.records[RECORD * way + POPPED]:
-            return FAR
+            return MAX_TIME
         return self.popped[self._item(way, needed)] + 1
 
     def _postpone_way(self, way: int, cycle: int) -> bool:
@@ -317,10 +317,10 @@ class FiberWaysAhead(MergeAhead):
         self.popped[self._item(way, number)] = cycle
         self.records[record + POPPED] = number + 1
         if number + 1 == self.records[record + PUSHED]:
-            self.records[record + SEEN] = FAR
+            self.records[record + SEEN] = MAX_TIME
         else:
             self._show_next(record, self.handed[self._item(way, number + 1)])
-        if self.blocked_from[way] < FAR:
+        if self.blocked_from[way] < MAX_TIME:
             self._hand(way)
 
     def _show_next(self, record: int, handed: int) -> None:
@@ -359,7 +359,7 @@ class FiberWaysAhead(MergeAhead):
         self.merged.push_at(cycle, DATA, coordinate, source, value)
 
     def _room(self) -> int:
-        """From when on there is room for the next one to leave; ``FAR`` if that is not known."""
+        """From when on there is room for the next one to leave; ``MAX_TIME`` if that is not known."""
         if self.merged.occupancy == self.merged.capacity:
             follower: LogicalProcess = self.processes[0]
             self.has_more = follower.run(self.horizon) or self.has_more
@@ -375,7 +375,7 @@ class FiberWaysAhead(MergeAhead):
         self.world.next = cycle
         while self._sweep(cycle):
             pass
-        if self.due < FAR or self.held_up:
+        if self.due < MAX_TIME or self.held_up:
             self.wake_at(cycle if self.held_up else max(self.due, cycle))
         self.worked = max([process.worked for process in self.processes])
         self._settle_ways(cycle)
@@ -383,7 +383,7 @@ class FiberWaysAhead(MergeAhead):
     def _settle_ways(self, cycle: int) -> None:
         ways, state = self.ways, IDLE
         blocked_state: int = ways.ways[0].any_writer_state
-        marked = min(cycle - self.settled, STRETCH)
+        marked = min(cycle - self.settled, LOOKAHEAD_CYCLES)
         for place in range(marked):
             self.blocked += self.blocks_more[place]
             if self.waits[place] != UNSAID:

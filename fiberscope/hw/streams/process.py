@@ -18,7 +18,7 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.sim import inline
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.clock import Clock
-from fiberscope.sim.constants import FAR, IDLE, NEVER
+from fiberscope.sim.constants import IDLE, MAX_TIME, NEVER
 from fiberscope.sim.errors import refused_wake
 from fiberscope.sim.wiring import Link
 
@@ -138,7 +138,7 @@ class LogicalProcess:  # C: final
         self._stand_at(self.progress.next - 1)
 
     def _checked(self, wake: int) -> int:
-        """When to tick again, as a tick said; ``FAR`` if it said nothing."""
+        """When to tick again, as a tick said; ``MAX_TIME`` if it said nothing."""
         self.full = NONE
         if wake > self.last and self.block._state != IDLE:
             return wake
@@ -147,12 +147,12 @@ class LogicalProcess:  # C: final
         for place in range(len(self.outputs)):
             if inline.channel(self.outputs[place]).writer_state == self.block._state:
                 self.full = place
-        return FAR
+        return MAX_TIME
 
     def quiet_until(self) -> int:  # C: cpdef, noexcept
         """The first cycle in which those in step may be sent something, if nothing but elements comes."""
         if not self.outward:
-            return FAR
+            return MAX_TIME
         return self.progress.next if self.streams_outward else self.progress.next + self.block.quiet()
 
     def due(self) -> int:  # C: cpdef, noexcept

@@ -13,7 +13,7 @@ from fiberscope.hw.streams.task_sum import TURN
 from fiberscope.hw.streams.tokens import DATA, DONE, EMPTY, STOP
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port, Signal
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.protocol import ANY, Protocol
 
@@ -231,7 +231,7 @@ class TaskEnd(StreamBlock):
 
     def quiet(self) -> int:  # C: noexcept
         """All: only stops end a task."""
-        return FAR
+        return MAX_TIME
 
     def update(self, now: int) -> int:
         """Take a token."""

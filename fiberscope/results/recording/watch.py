@@ -19,7 +19,7 @@ import numpy.typing as npt
 from fiberscope.results.recording.document import ComponentStates, Domain, QueueFill, StateTimeline
 from fiberscope.results.report.timeline import with_room
 from fiberscope.sim import Channel, Component, Kernel
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.cycle_counts import Ledger
 from fiberscope.sim.names import family_name
 from fiberscope.sim.wiring import Stall, Wiring
@@ -133,7 +133,7 @@ class StateWatch:
         largest: int = LARGEST_BYTES,
     ) -> None:
         self._kernel = kernel
-        self._start, self._end = window or (0, FAR)
+        self._start, self._end = window or (0, MAX_TIME)
         self._interval, self._most, self._largest = 1, intervals, largest
         self._seats = [
             seat
@@ -152,7 +152,7 @@ class StateWatch:
         if self._base is None:
             return self._start
         if self._last is not None:
-            return FAR
+            return MAX_TIME
         rows, interval = with_room(self._rows, self._interval, self._most)
         return min(self._start + interval * (len(rows) + 1), self._end)
 

@@ -28,7 +28,7 @@ from fiberscope.results.report.timeline import Looker
 from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
 from fiberscope.run.request import Run as RequestedRun
 from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.lookahead import StandInKernel
 from fiberscope.sim.scopes import choose, choose_one
 from fiberscope.sim.seek import seek
@@ -127,7 +127,7 @@ class Host:
         self.cycle = 0
         if isinstance(self._kernel, StandInKernel):
             self._kernel.stand_ins.clear()
-        self._kernel.trace(_InStep(), FAR)  # type: ignore[arg-type]
+        self._kernel.trace(_InStep(), MAX_TIME)  # type: ignore[arg-type]
         self.connection.send(("ok", self.stop("cycle")))
         while True:
             try:
@@ -193,7 +193,7 @@ class Host:
             return self.stop("until", goal.text)
         conditions = [*([goal.pause] if goal else []), *(watch.pause for watch in watches)]
         ends, step = time.monotonic() + seconds, SLICE_CYCLES
-        target = min(FAR if target is None else target, FAR if self._limit is None else self._limit)
+        target = min(MAX_TIME if target is None else target, MAX_TIME if self._limit is None else self._limit)
         while self.cycle < target and not (self._ended or self._deadlock):
             upto, began = min(target, self.cycle + step), time.monotonic()
             if conditions:
@@ -301,17 +301,17 @@ class Host:
 
         self._require_running()
         self._kernel.trace(None)
-        window = (self.cycle, FAR if cycles is None else self.cycle + cycles)
+        window = (self.cycle, MAX_TIME if cycles is None else self.cycle + cycles)
         with write_vcd(self._kernel, path, window=window, scopes=scopes):
-            return self.advance(None if cycles is None else self.cycle + cycles, None, (), FAR)
+            return self.advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
 
     def timeline(self, path: Path, cycles: int | None) -> Stop:
         """Write what the components do from here on, for so many cycles or to the end."""
         self._require_running()
-        files = StateFiles(path, window=(self.cycle, FAR if cycles is None else self.cycle + cycles))
+        files = StateFiles(path, window=(self.cycle, MAX_TIME if cycles is None else self.cycle + cycles))
         watch = files.watch(self._kernel)
         self._lookers.append(watch)
-        stop = self.advance(None if cycles is None else self.cycle + cycles, None, (), FAR)
+        stop = self.advance(None if cycles is None else self.cycle + cycles, None, (), MAX_TIME)
         if not self._ended and cycles is not None and watch.next_look() == self.cycle:
             watch.look(self.cycle)
         fault = files.write(watch)

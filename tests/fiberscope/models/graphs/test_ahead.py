@@ -21,7 +21,7 @@ from fiberscope.models.graphs.execution import configured, prepare
 from fiberscope.models.graphs.gv_reader import read_gv
 from fiberscope.results.errors import FailedRunError
 from fiberscope.sim import DeadlockError, Kernel, SimulationError
-from fiberscope.sim.constants import FAR
+from fiberscope.sim.constants import MAX_TIME
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "graphs"
 QUIRKS = ("auto", "auto", "none", "all", "0,12", "2,4,11", "17,25", "18,19,22")
@@ -164,7 +164,7 @@ def test_what_runs_ahead(name, parameters, ahead) -> None:
 
 
 def test_in_step_from_when_a_tracer_is_attached_on() -> None:
-    tracer = mock.Mock(end=FAR, begin=lambda time: time)
+    tracer = mock.Mock(end=MAX_TIME, begin=lambda time: time)
     machines = [
         machine_of(*example("fig12_ikj"), {"timing": "sam"}, one) for one in (AheadKernel(), Kernel())
     ]
