@@ -48,7 +48,7 @@ if CHECKED:
 
 
 # Their compiled form stands in the .pxd and goes into the modules that use it; the .py is for the others.
-INLINE = (Path("fiberscope/sim/inline.py"), Path("fiberscope/sim/words.py"))
+INLINE = (Path("fiberscope/sim/inline.py"), Path("fiberscope/sim/raw_words.py"))
 
 
 def _names() -> list[str]:

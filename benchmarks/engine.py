@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "benchmarks"
 sys.path.insert(0, str(ROOT))
 
-from fiberscope.sim import Kernel, mode  # noqa: E402  (needs the path above when run as a script)
+from fiberscope.sim import Kernel, import_mode  # noqa: E402  (needs the path above when run as a script)
 
 DIRECTIVES = {
     "language_level": 3,
@@ -73,7 +73,7 @@ def compile_components() -> Path:
 
 def components() -> ModuleType:
     """The components in the mode of the engine."""
-    path = compile_components() if mode.compiled() else Path(__file__).parent / "pipeline.py"
+    path = compile_components() if import_mode.compiled() else Path(__file__).parent / "pipeline.py"
     spec = importlib.util.spec_from_file_location("pipeline", path)
     assert spec is not None
     assert spec.loader is not None
@@ -113,7 +113,7 @@ def nanoseconds(parts: ModuleType, count: int, tokens: int, capacity: int, laten
 def measure() -> dict[str, float]:
     """Nanoseconds for each case, in this process's mode."""
     parts = components()
-    share = 1 if mode.compiled() else UNCOMPILED_SHARE
+    share = 1 if import_mode.compiled() else UNCOMPILED_SHARE
     return {
         case: nanoseconds(parts, count, tokens // share, capacity, latency)
         for case, (count, tokens, capacity, latency) in CASES.items()
@@ -122,7 +122,7 @@ def measure() -> dict[str, float]:
 
 def measure_elsewhere(uncompiled: bool) -> dict[str, float]:
     """The same, in a process of its own and the given mode."""
-    environment = {**os.environ, mode.VARIABLE: "1" if uncompiled else "0"}
+    environment = {**os.environ, import_mode.VARIABLE: "1" if uncompiled else "0"}
     command = [sys.executable, __file__, "--one"]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from fiberscope.hw.dram import DramChannel, DramSpecification
 from fiberscope.hw.dram.trace import ReplySink, Request, TraceSource, reads_of
 from fiberscope.hw.memory.protocol import READ, WRITE
+from fiberscope.sim.import_mode import compiled
 from fiberscope.sim.kernel import Kernel
-from fiberscope.sim.mode import compiled
 
 REPEATS = 3  # the fastest counts
 SPAN = 1 << 28  # bytes that the random requests spread over

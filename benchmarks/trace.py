@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fiberscope.sim import Component, Input, Kernel, Output, Protocol, Signal, mode
+from fiberscope.sim import Component, Input, Kernel, Output, Protocol, Signal, import_mode
 from fiberscope.sim.trace import write_vcd
 
 CASES = {  # processing elements, ways of each, tokens of each way
@@ -163,7 +163,9 @@ def measure(case: Case, path: Path) -> list[str]:
 
 def main() -> None:
     """Print a table."""
-    print(f"{'compiled' if mode.compiled() else 'uncompiled'} engine; CPU seconds, 1000 changes a second")
+    print(
+        f"{'compiled' if import_mode.compiled() else 'uncompiled'} engine; CPU seconds, 1000 changes a second"
+    )
     warnings.simplefilter("ignore")  # the late window is not reached
     columns = ["changes", "KiB", "untraced", "outside", "traced", "rate", "net"]
     print(" " * 14 + "".join(f"{column:>11}" for column in columns))

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 from kept_handlers import _handlers_are_kept, heeding  # noqa: F401  (fixtures of all tests)
 from sweeps_here import sweeps_here  # noqa: F401
 
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 DEFAULT_RUN, SLOW_RUN, UNCOMPILED = 20, 200, 6
 
@@ -20,7 +20,9 @@ DEFAULT_RUN, SLOW_RUN, UNCOMPILED = 20, 200, 6
 def pytest_configure(config: pytest.Config) -> None:
     """Properties are tried with few examples by default, and with many where slow tests run too."""
     examples = DEFAULT_RUN if "not slow" in config.option.markexpr else SLOW_RUN
-    settings.register_profile("here", max_examples=examples if mode.compiled() else UNCOMPILED, deadline=None)
+    settings.register_profile(
+        "here", max_examples=examples if import_mode.compiled() else UNCOMPILED, deadline=None
+    )
     settings.load_profile("here")
 
 

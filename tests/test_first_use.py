@@ -15,7 +15,7 @@ from sources import copy_sources
 from fiberscope import accelerators
 from fiberscope.compiler.module_dependencies import needed
 from fiberscope.compiler.modules import MARK, Modules
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 ROOT = Path(__file__).parent.parent
 LOADED = """
@@ -29,7 +29,7 @@ def names(*roots: str) -> set[str]:
     return {module.name for module in needed(Modules([ROOT]), roots)}
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="nothing is compiled here")
+@pytest.mark.skipif(not import_mode.compiled(), reason="nothing is compiled here")
 @pytest.mark.parametrize("machine", accelerators.names())
 def test_what_a_machine_needs_is_what_is_loaded_with_it(machine: str) -> None:
     module = f"fiberscope.accelerators.{machine}"
@@ -68,7 +68,7 @@ def checkout(tmp_path: Path) -> Path:
     room.mkdir(parents=True)
     (tmp_path / "fiberscope" / "__init__.py").touch()
     shutil.copy(ROOT / "sim" / "mode.py", room)
-    (room / "__init__.py").write_text("from fiberscope.sim import mode\nmode.install()\n")
+    (room / "__init__.py").write_text("from fiberscope.sim import import_mode\nmode.install()\n")
     (room / "outer.py").write_text("import fiberscope.sim.inner\n")
     (room / "inner.py").write_text(f"{MARK}\n")
     return tmp_path
@@ -80,7 +80,7 @@ def imported(checkout: Path, setup: str, **environment: str) -> subprocess.Compl
     return subprocess.run(
         [sys.executable, "-c", "import fiberscope.sim.outer"],
         cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(checkout), mode.VARIABLE: "0", **environment},
+        env={**os.environ, "PYTHONPATH": str(checkout), import_mode.VARIABLE: "0", **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -114,7 +114,7 @@ def test_a_compilation_that_fails_costs_a_line_with_its_log(checkout: Path) -> N
 
 
 def test_nothing_is_compiled_where_uncompiled_sources_are_asked_for(checkout: Path) -> None:
-    done = imported(checkout, "sys.exit('compiled')", **{mode.VARIABLE: "1"})
+    done = imported(checkout, "sys.exit('compiled')", **{import_mode.VARIABLE: "1"})
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -122,7 +122,7 @@ def test_nothing_is_compiled_where_uncompiled_sources_are_asked_for(checkout: Pa
 def test_what_was_killed_at_any_moment_goes_on_the_next_time(tmp_path: Path) -> None:
     copy_sources(tmp_path)
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-    environment = os.environ | {mode.NEEDED: "fiberscope.sim"}
+    environment = os.environ | {import_mode.NEEDED: "fiberscope.sim"}
     moments = random.Random(1)
     for _ in range(6):
         process = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True)

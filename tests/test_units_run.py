@@ -87,7 +87,7 @@ def built() -> set[type[Component]]:
     found: set[type[Component]] = set()
 
     def note(kernel: Kernel) -> None:
-        parts = [*kernel.components, *getattr(kernel, "stand_ins", ())]
+        parts = [*kernel.components, *getattr(kernel, "lookahead_models", ())]
         found.update(base for part in parts for base in type(part).__mro__)
 
     def build(self: Composition) -> None:

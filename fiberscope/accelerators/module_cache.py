@@ -18,7 +18,7 @@ from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 __all__ = ["SUFFIX", "compiled", "digest", "library", "note", "room", "spec", "used"]
 
@@ -39,7 +39,7 @@ def digest(file: Path) -> str:
 
 def library() -> str:
     """Identify what a module is compiled against: the engine's own compiled form on this host."""
-    kernel = Path(mode.__file__).with_name(f"kernel{SUFFIX}")
+    kernel = Path(import_mode.__file__).with_name(f"kernel{SUFFIX}")
     return f"{kernel} {kernel.stat().st_mtime_ns}" if kernel.is_file() else ""
 
 
@@ -51,7 +51,7 @@ def note(file: Path) -> Path:
 def compiled(file: Path, name: str) -> Path | None:
     """The compiled module of a file under a name, None where there is none of what the file is now."""
     said = note(file.resolve())
-    if mode.uncompiled_requested() or not said.is_file():
+    if import_mode.uncompiled_requested() or not said.is_file():
         return None
     kept = json.loads(said.read_text())
     ours = (kept["library"], kept["name"]) == (library(), name)

@@ -219,7 +219,7 @@ def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) ->
 
     def make(name: str, kernel: SeatKernel) -> Adapter:
         composition = _composed(whole, kernel)
-        adapter = whole.stand_in(name, composition.interface(), backend(composition))
+        adapter = whole.adapter(name, composition.interface(), backend(composition))
         adapter.given(kernel)
         adapter.shadow = partial(_parts, loop, name)
         adapters[name] = adapter

@@ -158,17 +158,17 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
     with tools(liberty) as cells:
         netlist = _netlist(block, parameters, interface.module, cells)
         recording = RecordingBackend(PyrtlBackend(rtl_block.twin(parameters), watched=True), {"": netlist})
-        stand_in = rtl_block.stand_in("block", interface, recording)
-        outputs = output_ports(interface, rtl_block.stand_in)
-        outcome = run_block(stand_in, stimulus(block, parameters), outputs, sleep=False)
+        adapter = rtl_block.adapter("block", interface, recording)
+        outputs = output_ports(interface, rtl_block.adapter)
+        outcome = run_block(adapter, stimulus(block, parameters), outputs, sleep=False)
         counters = outcome.statistics["block"].counters
         ran = Ran(block, parameters, block, counters, "its own stimulus (fiberscope.hw.rtl.tools.stimulus)")
         return _measured(ran, netlist, recording, cells)
 
 
-def output_ports(interface: Interface, stand_in: type[Adapter]) -> list[str]:
+def output_ports(interface: Interface, adapter: type[Adapter]) -> list[str]:
     """The outputs that must be connected."""
-    optional = {port.name for port in stand_in.PORTS if port.optional}
+    optional = {port.name for port in adapter.PORTS if port.optional}
     return [
         label
         for stream in interface.streams
@@ -218,7 +218,7 @@ def _measured(ran: Ran, netlist: Netlist, recording: RecordingBackend, cells: Pa
 def _of_cells(ran: Ran, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
     """What a cycle takes in which nothing toggles but the clock, and what the rest is for each event."""
     source = f"OpenSTA on the toggles of {ran.of}; no wires, no clock gating"
-    counts = {event: ran.counters[event] for event in BLOCKS[ran.block].stand_in.EVENTS}
+    counts = {event: ran.counters[event] for event in BLOCKS[ran.block].adapter.EVENTS}
     whole = sum(counts.values())
     each = (power.run_pj - power.idle_pj) * cycles / whole if whole else 0.0
     shared = f"{source}; the mean of {len(counts)} counters" if len(counts) > 1 else source

@@ -240,11 +240,11 @@ def _with_rtl(
     watched = loop.waveform is not None
     adapters: dict[str, Adapter] = {}
 
-    def stand_in(place: Place) -> Callable[..., Component]:
+    def substitute(place: Place) -> Callable[..., Component]:
         component = machine(loop.accelerator).parts[place.block]
 
         def make(name: str, *arguments: object, **options: object) -> Component:
-            adapter = place.unit.stand_in(name, place.interface, backend(place, watched))
+            adapter = place.unit.adapter(name, place.interface, backend(place, watched))
             adapter.given(*arguments, **options)
             if loop.sources:
                 adapter.drain, adapter.checks_handshake = OWN_DRAIN, True
@@ -254,7 +254,7 @@ def _with_rtl(
 
         return make
 
-    rtl = {place.at: stand_in(place) for place in places}
+    rtl = {place.at: substitute(place) for place in places}
     parts = makers(loop.accelerator, loop.blocks, rtl)
     report, exercises = with_exercises(lambda: simulated(loop, parts, progress), adapters)
     return report, {place.at: exercises[place.at] for place in places}

@@ -127,7 +127,7 @@ def _refusal(kind: Accelerator[Any], block: str, block_names: Set[str]) -> str:
 
 def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
     """Whether a block's module can take a part's place; parts of several machines share names, not ports."""
-    ports = block.stand_in.PORTS  # a function makes one of several components that are alike in these
+    ports = block.adapter.PORTS  # a function makes one of several components that are alike in these
     theirs = getattr(part, "PORTS", ports)
     alone = [port for port in ports if port not in theirs]
     return all(port in ports for port in theirs) and all(port.optional for port in alone)

@@ -29,7 +29,7 @@ from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import Asked, Source
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, Run, SimulationError
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
@@ -71,8 +71,8 @@ def execute(
     watch, ended, simulation_start = None, None, time.perf_counter()
     if options.fidelity == EVENT:
         machine = cast(Machine, model)
-        if options.histograms and isinstance(machine.kernel, StandInKernel):
-            machine.kernel.stand_ins.clear()  # they leave the channels within them empty
+        if options.histograms and isinstance(machine.kernel, LookaheadKernel):
+            machine.kernel.lookahead_models.clear()  # they leave the channels within them empty
         watch = Watch(machine, histograms=options.histograms)
         ended = run_recorded(
             machine,
@@ -124,10 +124,10 @@ def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, 
     except BuildError:
         raise
     except ConfigurationError as error:
-        stand_ins = [operand.name for operand in problem.operands.values() if operand.source == "surrogate"]
-        if not stand_ins:
+        surrogates = [operand.name for operand in problem.operands.values() if operand.source == "surrogate"]
+        if not surrogates:
             raise
-        names = " and ".join(stand_ins)
+        names = " and ".join(surrogates)
         raise ConfigurationError(f"{error} ({names}: a surrogate, the real matrix may do)") from error
     except SimulationError as error:
         raise InputError(f"{kind.name}: {error}") from error

@@ -5,9 +5,9 @@ The engine and the hardware blocks are ordinary Python files that Cython compile
 uncompiled, for debugging and as a check.
 """
 
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
-mode.install()
+import_mode.install()
 
 from fiberscope.sim.channel import Channel  # noqa: E402  (the mode must be chosen before the engine is imported)
 from fiberscope.sim.clock import Clock  # noqa: E402

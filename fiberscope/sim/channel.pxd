@@ -1,7 +1,7 @@
 # By hand: its methods are put in place of calls, and its first fields share a line of the host's cache.
 cimport cython
 
-from fiberscope.sim cimport words
+from fiberscope.sim cimport raw_words
 from fiberscope.sim.clock cimport Clock
 
 cdef int CONTROL, COORDINATE, REFERENCE, ARRIVAL, VALUE, WORDS, FIRST_ROOM

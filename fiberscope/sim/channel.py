@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from typing import NoReturn
 
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.clock import Clock
 from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import ChannelError
@@ -44,13 +44,13 @@ class Fifo:
         self._make_room(self.capacity)
         self._seen_from = MAX_TIME  # the reader's cycle from which the head is seen,
         self._board_memory = array("q", [MAX_TIME])  # and the same where a reader of many looks for it
-        self._board = words.longs_from(self._board_memory, 0)
+        self._board = raw_words.longs_from(self._board_memory, 0)
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
         self._stamped = False  # whether the reader may be ahead of the writer
         self._stamp_memory = array("q")  # in which cycles it then popped the last tokens,
-        self._stamps = words.longs(self._stamp_memory)
+        self._stamps = raw_words.longs(self._stamp_memory)
         self._stamp_mask = 0  # by their number, modulo
         self._writer_index = self._reader_index = -1
 
@@ -71,7 +71,7 @@ class Fifo:
         """Write to a place of the reader's from which cycle on the head is seen, else ``MAX_TIME``."""
         board[place] = self._seen_from
         self._board_memory = board
-        self._board = words.longs_from(board, place)
+        self._board = raw_words.longs_from(board, place)
 
     def let_reader_ahead(self) -> None:
         """Have a reader whose clock may be ahead of the writer's; both count the same cycles."""
@@ -79,7 +79,7 @@ class Fifo:
         if self.bounded:
             self._stamp_mask = (1 << self.capacity.bit_length()) - 1
             self._stamp_memory = array("q", bytes(8 * (self._stamp_mask + 1)))
-            self._stamps = words.longs(self._stamp_memory)
+            self._stamps = raw_words.longs(self._stamp_memory)
             self._stamped = True
 
     def can_push(self) -> bool:
@@ -119,8 +119,8 @@ class Fifo:
     def _make_room(self, tokens: int) -> None:
         """Have room for so many tokens, which is empty."""
         self._memory = array("q", bytes(8 * WORDS * tokens))
-        self._words = words.longs(self._memory)
-        self._values = words.doubles(self._memory)  # the same memory
+        self._words = raw_words.longs(self._memory)
+        self._values = raw_words.doubles(self._memory)  # the same memory
 
     def popped_now(self) -> bool:
         """Whether a token was popped in the current cycle."""
@@ -280,7 +280,7 @@ class Fifo:
     def _grow(self) -> None:
         """Move the tokens into twice the room."""
         memory = self._memory
-        before, values = words.longs(memory), words.doubles(memory)
+        before, values = raw_words.longs(memory), raw_words.doubles(memory)
         room, self.capacity = self.capacity, 2 * self.capacity
         self._make_room(self.capacity)
         for place in range(self.occupancy):

@@ -1,7 +1,7 @@
 # By hand: `wake` and `pop` are put in place of calls.
 cimport cython
 
-from fiberscope.sim cimport words
+from fiberscope.sim cimport raw_words
 
 cdef long ONE, SLOTS, BITS, SHIFT, MAX_TIME
 
@@ -55,4 +55,4 @@ cdef class Clock(Schedule):
             self._base += 32
         bits = self._bits
         self._bits = bits & (bits - 1)
-        return self._base + words.lowest_bit(bits)
+        return self._base + raw_words.lowest_bit(bits)

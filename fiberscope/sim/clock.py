@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sortedcontainers import SortedList
 
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.errors import SimulationError
 
@@ -71,12 +71,12 @@ class Schedule:
         word = start >> SHIFT
         bits = self.occupied[word] >> (start & (BITS - 1))
         if bits:
-            return min(self.cycle + 1 + words.lowest_bit(bits), self.agenda_cycle)
+            return min(self.cycle + 1 + raw_words.lowest_bit(bits), self.agenda_cycle)
         distance = BITS - (start & (BITS - 1))
         for step in range(1, SLOTS // BITS + 1):
             bits = self.occupied[(word + step) & (SLOTS // BITS - 1)]
             if bits:
-                return min(self.cycle + 1 + distance + words.lowest_bit(bits), self.agenda_cycle)
+                return min(self.cycle + 1 + distance + raw_words.lowest_bit(bits), self.agenda_cycle)
             distance += BITS
         return self.agenda_cycle
 
@@ -127,7 +127,7 @@ class Schedule:
             self._base += BITS
         bits = self._bits
         self._bits = bits & (bits - 1)
-        return self._base + words.lowest_bit(bits)
+        return self._base + raw_words.lowest_bit(bits)
 
 
 class Clock(Schedule):

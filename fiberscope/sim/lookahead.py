@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Components worked out ahead of the clock by one that stands in for them, to the same outcome."""
+"""Lookahead models: one component computes ahead of the clock what several components would do."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from fiberscope.sim.kernel import Kernel
 if TYPE_CHECKING:
     from fiberscope.sim.trace import Tracer
 
-__all__ = ["StandIn", "StandInKernel", "Taker"]
+__all__ = ["Consumer", "LookaheadKernel", "LookaheadModel"]
 
 
-class StandIn(Component):
-    """Ticks in the place of determinate components that are joined by channels, and does what they would.
+class LookaheadModel(Component):
+    """Ticks in the place of determinate components that are joined by channels, with the same outcome.
 
-    It works out in one tick whatever is known to happen before ``horizon``, in a cycle of its clock, moves
-    tokens at the outer channels in the cycles in which they would move, and leaves the inner channels
-    alone. It always ends its tick with ``idle``, and has itself woken by ``wake_at``.
+    One tick computes all that is certain to happen before the cycle ``horizon``. Tokens move at the outer
+    channels in the cycles in which they would move; the inner channels are not used. A tick always ends with
+    ``idle``, and the model wakes itself by ``wake_at``.
 
     Args:
         name: in messages.
-        components: in whose place it ticks, all of the kernel's first clock.
+        components: those that it replaces, all of the kernel's first clock.
     """
 
     def __init__(self, name: str, components: Sequence[Component]) -> None:
@@ -50,16 +50,16 @@ class StandIn(Component):
         raise NotImplementedError(f"{type(self).__name__} does not define settle")
 
 
-class Taker(Component):
-    """A component that may know of the next tokens at an input that it takes them as they come."""
+class Consumer(Component):
+    """A component that can promise to take the next tokens at an input in the cycles in which they arrive."""
 
     def takes(self) -> int:
-        """How many that are no stops it takes when they are seen, one a cycle, whatever else happens."""
+        """Number of tokens, stops excluded, that it takes as soon as they are seen, one a cycle."""
         raise NotImplementedError(f"{type(self).__name__} does not define takes")
 
 
-class StandInKernel(Kernel):
-    """Runs a machine with stand-ins in the place of some components.
+class LookaheadKernel(Kernel):
+    """Runs a machine with lookahead models in the place of some components.
 
     As any kernel it runs in step where a tracer is attached before the first run, and where the first cycles
     are gone by ``step``.
@@ -70,18 +70,18 @@ class StandInKernel(Kernel):
 
     def __init__(self, *, order_seed: int | None = None) -> None:
         super().__init__(order_seed=order_seed)
-        self.stand_ins: list[StandIn] = []
+        self.lookahead_models: list[LookaheadModel] = []
         self.engaged = False
 
-    def stand_in(self, stand_in: StandIn) -> None:  # C: def
-        """Have components worked out ahead of the clock."""
-        self.stand_ins.append(stand_in)
+    def add_lookahead(self, model: LookaheadModel) -> None:  # C: def
+        """Replace the components of a model by that model."""
+        self.lookahead_models.append(model)
 
     def trace(self, tracer: Tracer | None, start: int = 0) -> None:  # C: def
         """Attach a tracer, or detach it with None, as to any kernel.
 
         Raises:
-            SimulationError: if stand-ins have begun, for what they stand in for does not tick.
+            SimulationError: if models run ahead: the components that they replace do not tick.
         """
         if self.engaged and tracer is not None:
             raise SimulationError(
@@ -90,7 +90,7 @@ class StandInKernel(Kernel):
         super().trace(tracer, start)
 
     def _advance(self, until: int, steps: int) -> int:
-        """Run to a limit, but not too far, and if it ends sooner to where stand-ins have come."""
+        """Run to a limit, but not too far; where it ends sooner, to the cycle that models have reached."""
         if self.time < 0 and steps > 1 and self.tracer is None:
             self._engage()
         start = self._next_time()
@@ -106,38 +106,38 @@ class StandInKernel(Kernel):
         return LIMIT if end == until else SLICE_END
 
     def _engage(self) -> None:  # C: def
-        """Put the stand-ins in the place of their components in the order of ticks."""
-        for model in self.stand_ins:
+        """Put the models in the place of their components in the order of ticks."""
+        for model in self.lookahead_models:
             model._index = model.components[0]._index
             model._clock = model.components[0]._clock
             model.engage()
             for component in model.components:
                 self._ordered[component._index] = model
-        self.engaged = bool(self.stand_ins)
+        self.engaged = bool(self.lookahead_models)
 
     def _cycle(self, time: int) -> int:
         """The first cycle that is not before a base tick."""
         return -(-time // self.clocks[0].period)
 
     def _begin(self, start: int, end: int) -> None:
-        """Account for all up to one base tick, and let stand-ins go as far as another."""
-        for model in self.stand_ins:
+        """Account for all up to one base tick, and let models go as far as another."""
+        for model in self.lookahead_models:
             model.horizon = self._cycle(end)
             model.settle(self._cycle(min(start, end)))
 
     def _settle(self, time: int) -> None:
         """Bring all accounts up to a base tick."""
-        for model in self.stand_ins:
+        for model in self.lookahead_models:
             model.settle(self._cycle(time))
             self._worked = max(self._worked, model.worked * self.clocks[0].period)
 
     def _catch_up(self, start: int) -> None:
-        """Run on to the last base tick to which a stand-in has come."""
-        last = max([model.last() for model in self.stand_ins])
+        """Run on to the last base tick that a model has reached."""
+        last = max([model.last() for model in self.lookahead_models])
         time = last * self.clocks[0].period
         if time > self.time:
             self._begin(start, time + 1)
-            self.stand_ins[0].wake_at(last)
+            self.lookahead_models[0].wake_at(last)
             while self._next_time() <= time:
                 self._run_time_step(self._next_time())
             settle(self._deferring, self.time + 1)

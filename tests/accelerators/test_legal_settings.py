@@ -10,7 +10,7 @@ from machine_case import cases
 
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.sim.errors import DeadlockError
 
 CASES = cases()
@@ -19,7 +19,7 @@ ENOUGH = 7  # that end well, by default
 SOON = 10**6  # cycles within which a deadlock is named
 LONGEST = 10**9  # cycles, of which the slowest of these machines has many for each of some thousand elements
 
-pytestmark = pytest.mark.skipif(not mode.compiled(), reason="some settings take minutes uncompiled")
+pytestmark = pytest.mark.skipif(not import_mode.compiled(), reason="some settings take minutes uncompiled")
 every_machine = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 

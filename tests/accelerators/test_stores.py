@@ -10,10 +10,10 @@ from modes import other_mode
 from stores import watched
 
 from fiberscope.accelerators.gamma import Gamma
-from fiberscope.sim import SimulationError, mode
+from fiberscope.sim import SimulationError, import_mode
 
 HERE = Path(__file__).parent
-pytestmark = pytest.mark.skipif(not mode.compiled(), reason="the scripts run in the other mode")
+pytestmark = pytest.mark.skipif(not import_mode.compiled(), reason="the scripts run in the other mode")
 
 BREACHES = {
     "extensor": {

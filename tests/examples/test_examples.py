@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import fiberscope
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.sim.testing import check_laws
 from fiberscope.workloads import cache
 
@@ -23,7 +23,7 @@ SHOWN = re.compile(
 )
 OWN = EXAMPLES / "own_component"
 
-compiled_only = pytest.mark.skipif(not mode.compiled(), reason="compares with the compiled engine")
+compiled_only = pytest.mark.skipif(not import_mode.compiled(), reason="compares with the compiled engine")
 
 
 def python(*arguments: str, cwd: Path, packages: Path = ROOT) -> str:

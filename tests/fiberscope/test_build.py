@@ -12,7 +12,7 @@ from fiberscope import accelerators
 from fiberscope.accelerators.module_cache import compiled
 from fiberscope.cli import run
 from fiberscope.compiler import user_modules
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.template.new import new_machine
 
 PART = """
@@ -57,7 +57,8 @@ LOADED = (
 )
 SMALL = "uniform:rows=30,cols=30,nonzeros=100"
 compiled_only = pytest.mark.skipif(
-    not mode.compiled() or missing("gcc") is not None, reason="needs the compiled engine and a compiler"
+    not import_mode.compiled() or missing("gcc") is not None,
+    reason="needs the compiled engine and a compiler",
 )
 
 
@@ -131,7 +132,7 @@ def test_a_machine_is_compiled_with_its_parts_and_its_runs_take_them(
     assert user_modules.build(folder) == [folder / "machine.py", folder / "parts.py"]
     assert ticks_of(folder) != "function"
     fast = fiberscope.simulate("./mine", SMALL, exact=True)
-    monkeypatch.setattr(mode, "uncompiled_requested", lambda: True)
+    monkeypatch.setattr(import_mode, "uncompiled_requested", lambda: True)
     assert ticks_of(folder) == "function"
     assert fiberscope.simulate("./mine", SMALL).cycles == fast.cycles
     monkeypatch.undo()

@@ -16,7 +16,7 @@ from fiberscope.accelerators import configuration, find
 from fiberscope.results.report import timeline
 from fiberscope.results.report.parts import Timeline
 from fiberscope.results.report.timeline import Watch
-from fiberscope.sim import Component, Kernel, mode
+from fiberscope.sim import Component, Kernel, import_mode
 from fiberscope.workloads import load
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=600,seed=3"
@@ -161,13 +161,13 @@ print(report.model_dump_json(include={{"timeline", "occupancies"}}))
 """
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="compares the compiled engine with its sources")
+@pytest.mark.skipif(not import_mode.compiled(), reason="compares the compiled engine with its sources")
 def test_the_uncompiled_engine_sees_the_same():
     outcomes = []
     for uncompiled in ("0", "1"):
         environment = {
             **os.environ,
-            mode.VARIABLE: uncompiled,
+            import_mode.VARIABLE: uncompiled,
             "PYTHONPATH": str(Path(__file__).parents[2]),
         }
         command = [sys.executable, "-c", ONE_RUN.format(settings=SETTINGS), MATRIX]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from modes import other_mode
 
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 SUPPORT = Path(__file__).parent / "support"
 
@@ -19,7 +19,7 @@ def differing(found, others):
     return [name for name in found if found[name] != others[name]]
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="the blocks are not compiled here")
+@pytest.mark.skipif(not import_mode.compiled(), reason="the blocks are not compiled here")
 @pytest.mark.parametrize(
     ("script", "name", "tokens"),
     [

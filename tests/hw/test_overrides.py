@@ -10,9 +10,9 @@ from fiberscope import cli
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.hw.networks.crossbar import Concentrator, QueuedCrossbar
 from fiberscope.hw.networks.routes import PortRoute
-from fiberscope.sim import Component, Kernel, SimulationError, mode
+from fiberscope.sim import Component, Kernel, SimulationError, import_mode
 
-compiled_only = pytest.mark.skipif(not mode.compiled(), reason="uncompiled code looks every method up")
+compiled_only = pytest.mark.skipif(not import_mode.compiled(), reason="uncompiled code looks every method up")
 ROUTE = PortRoute()
 MORE = "; compile your class too: fiberscope build {}"
 BANK = """

@@ -24,7 +24,7 @@ def streams(points):
 
 def run(places, outputs, order=1):
     given = SparseAccumulatorParameters(places, 8, 16, 16, order)
-    twin = SPARSE.stand_in("unit", SPARSE.interface(given), PyrtlBackend(SPARSE.twin(given)))
+    twin = SPARSE.adapter("unit", SPARSE.interface(given), PyrtlBackend(SPARSE.twin(given)))
     return run_block(twin, streams(POINTS), outputs, capacity=16)
 
 

@@ -15,7 +15,7 @@ from fiberscope.hw.streams.values_rtl import ALU, PIPELINE, PipelineParameters
 LATENCIES = (1, 2, 3, 4, 9)
 
 
-class PipelineStandIn(PIPELINE.stand_in):
+class PipelineAdapter(PIPELINE.adapter):
     """One that tokens may be within."""
 
     def account(self, now, moved, _blocked):
@@ -38,7 +38,7 @@ def pipeline_pair(seed):
         }
 
     def rtl(name):
-        made = PipelineStandIn(name, PIPELINE.interface(given), PyrtlBackend(PIPELINE.twin(given), seed))
+        made = PipelineAdapter(name, PIPELINE.interface(given), PyrtlBackend(PIPELINE.twin(given), seed))
         made.drain = given.latency
         return made
 

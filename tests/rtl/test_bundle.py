@@ -132,7 +132,7 @@ def evens(_parameters, between):
     results.send_lanes(rows.valid, lanes)
 
 
-class EvensStandIn(Adapter):
+class EvensAdapter(Adapter):
     PORTS = Evens.PORTS
 
 
@@ -143,7 +143,7 @@ BLOCK = RtlBlock(
     ChannelParameters,
     lambda _: Interface("evens", MASKED),
     evens,
-    EvensStandIn,
+    EvensAdapter,
     lambda name, _: Evens(name),
 )
 
@@ -166,7 +166,7 @@ def pair_of(seed, block=BLOCK, **changes):
     return Pair(
         "evens",
         Evens,
-        lambda name: block.stand_in(name, interface, PyrtlBackend(twin, seed)),
+        lambda name: block.adapter(name, interface, PyrtlBackend(twin, seed)),
         masked_rows(seed),
         [f"out[{lane}]" for lane in range(LANES)],
         seed,
@@ -263,7 +263,7 @@ def test_a_shadow_compares_every_lane():
 def _parts_from_its_shadow(block):
     kernel = Kernel()
     kernel.clock("core", 10**9)
-    module = block.stand_in(
+    module = block.adapter(
         "module", Interface("evens", MASKED), PyrtlBackend(block.twin(ChannelParameters()))
     )
     module.shadow = lambda: Evens("module")

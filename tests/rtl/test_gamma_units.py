@@ -6,10 +6,10 @@ import pytest
 from fiber_streams import STOP_TOKEN
 from gamma_units import (
     END_OF_WORK,
-    ReaderStandIn,
+    ReaderAdapter,
     Unit,
-    UnitStandIn,
-    WriterStandIn,
+    UnitAdapter,
+    WriterAdapter,
     crossing_machine,
     inputs_of,
     multiplier_pair,
@@ -42,7 +42,7 @@ def test_a_word_is_a_value_of_its_field_and_a_whole_zero_has_no_sign():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_prefetcher(seed):
-    unit = Unit("prefetcher", seed, UnitStandIn, (READ,))
+    unit = Unit("prefetcher", seed, UnitAdapter, (READ,))
     assert check_pair(unit.pair({"tasks": [*unit.numbers, END_OF_WORK]}, ("prefetched",))) > 60
     tasks = Tasks(unit.given.radix, unit.given.value_field)
     handed = [beside for label, task, beside in unit.twin.left if label == "prefetched" and task >= 0]
@@ -69,7 +69,7 @@ def test_a_prefetcher_all_of_whose_inputs_have_pointers_in_two_lines_of_their_ow
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_reader_with_the_buffers_of_its_ways(seed):
-    unit = Unit("reader", seed, ReaderStandIn, (READ, CONSUME))
+    unit = Unit("reader", seed, ReaderAdapter, (READ, CONSUME))
     for task in range(unit.machine.table.count):
         unit.find(task)
     ways = tuple(f"ways[{i}]" for i in range(unit.given.radix))
@@ -78,7 +78,7 @@ def test_a_reader_with_the_buffers_of_its_ways(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_writer(seed):
-    unit = Unit("writer", seed, WriterStandIn, (WRITE, WRITE_UNREAD))
+    unit = Unit("writer", seed, WriterAdapter, (WRITE, WRITE_UNREAD))
     fibers = unit.fibers()
     elements = [[*((0, place, 0, value) for place, value in fiber), STOP_TOKEN] for fiber in fibers]
     inputs = {"output_tasks": [*unit.numbers, END_OF_WORK], "elements": [*chain(*elements)]}

@@ -21,8 +21,8 @@ WORKED = [(0, 5, 0, 9.0), (0, 5, 0, 4.0), (0, 7, 0, 1.0), (0, 5, 0, 6.0), (1, 0,
 
 
 def run(block, parameters, inputs, outputs, **bench):
-    stand_in = block.stand_in("unit", block.interface(parameters), PyrtlBackend(block.twin(parameters)))
-    return run_block(stand_in, inputs, outputs, **bench)
+    adapter = block.adapter("unit", block.interface(parameters), PyrtlBackend(block.twin(parameters)))
+    return run_block(adapter, inputs, outputs, **bench)
 
 
 @pytest.mark.parametrize(("mode", "stalls", "forwarded", "end"), [(STALL, 3, 0, 11), (FORWARD, 0, 2, 8)])

@@ -36,10 +36,10 @@ def test_without_status_outputs_what_they_count_is_not_told():
     assert not names & {"step", "continued", "dropped", "pending", "shown_a"}
     kernel = Kernel()
     kernel.clock("core", 10**9)
-    stand_in = kernel.add(block.stand_in("block", twin.interface, PyrtlBackend(twin)))
-    stand_in.drain = 4
+    adapter = kernel.add(block.adapter("block", twin.interface, PyrtlBackend(twin)))
+    adapter.drain = 4
     for side in "ab":
-        kernel.connect(kernel.add(StreamSource(side, fiber([2, 3, 7]))), "out", stand_in, side, capacity=2)
-        kernel.connect(stand_in, f"matches_{side}", kernel.add(StreamSink(f"m{side}")), "in", capacity=2)
+        kernel.connect(kernel.add(StreamSource(side, fiber([2, 3, 7]))), "out", adapter, side, capacity=2)
+        kernel.connect(adapter, f"matches_{side}", kernel.add(StreamSink(f"m{side}")), "in", capacity=2)
     kernel.run()
-    assert stand_in.counters() == {"matches": 3, "fibers": 1, "skips": 0}
+    assert adapter.counters() == {"matches": 3, "fibers": 1, "skips": 0}

@@ -53,7 +53,7 @@ def test_the_worked_example():
     """Three inputs that want one output: two turns around, then what is left of the last."""
     tokens = {f"inputs[{i}]": [(0, i, 64 * i, 0.0)] * (2 + (i == 2)) for i in range(3)}
     parameters = CrossbarParameters(3, 1)
-    unit = crossbar.BLOCK.stand_in(
+    unit = crossbar.BLOCK.adapter(
         "unit", crossbar.BLOCK.interface(parameters), PyrtlBackend(crossbar.BLOCK.twin(parameters))
     )
     outcome = run_block(unit, tokens, ["outputs[0]"], capacity=16)

@@ -65,9 +65,9 @@ def test_it_is_the_component_and_a_channel_behind_each_output(name, seed):
     interface, twin = block.interface(parameters), block.twin(parameters)
     pair = scenario.pair(seed)
     backend = lambda: scenario.filled(PyrtlBackend(twin, seed), interface, seed, parameters)  # noqa: E731
-    rtl = lambda name: block.stand_in(name, interface, backend())  # noqa: E731
+    rtl = lambda name: block.adapter(name, interface, backend())  # noqa: E731
     composed = behind_channels(pair, interface)
-    around = pair.around if "store" not in block.stand_in.PORTS[-1].name else NOTHING
+    around = pair.around if "store" not in block.adapter.PORTS[-1].name else NOTHING
     assert check_pair(replace(pair, rtl=rtl, composed=composed, around=around)) > 60
 
 

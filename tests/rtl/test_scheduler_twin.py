@@ -105,7 +105,7 @@ def drawn(seed, rows=None, radix=None, stream_lines=None, room=None, **limits):
     )
 
 
-def pair(seed, elements=None, kind=BLOCK.stand_in, **draws):
+def pair(seed, elements=None, kind=BLOCK.adapter, **draws):
     """Both have tables of their own, alike."""
     given = {scope: drawn(seed, **draws) for scope in ("event", "rtl")}
     count = elements or given["rtl"].elements
@@ -113,7 +113,7 @@ def pair(seed, elements=None, kind=BLOCK.stand_in, **draws):
     def component(name):
         return Scheduler(name, *given["event"].arguments, **given["event"].options)
 
-    def stand_in(name):
+    def adapter(name):
         made = given["rtl"]
         suits = matching(*made.arguments, **made.options)
         parameters = SchedulerParameters(**{**vars(suits), "elements": count})
@@ -135,7 +135,7 @@ def pair(seed, elements=None, kind=BLOCK.stand_in, **draws):
             kernel.connect(parts[-1], "completions", *end(f"completions[{i}]"), **random_channel(generator))
         return parts
 
-    return Pair("scheduler", component, stand_in, {}, (), seed, around=around)
+    return Pair("scheduler", component, adapter, {}, (), seed, around=around)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -182,7 +182,7 @@ def test_every_wait_and_every_kind_of_task_is_met():
     assert lines > 16
 
 
-class Listened(BLOCK.stand_in):
+class Listened(BLOCK.adapter):
     """Tells of each task what stands beside it, and what the stores have."""
 
     def __init__(self, told, *arguments):

@@ -16,8 +16,8 @@ WORKED = [[(1, 1.0), (4, 2.0)], [(2, 4.0), (4, 8.0)], [(2, 16.0), (3, 32.0)]]
 
 
 def run(block, parameters, inputs, outputs):
-    stand_in = block.stand_in("unit", block.interface(parameters), PyrtlBackend(block.twin(parameters)))
-    return run_block(stand_in, inputs, outputs)
+    adapter = block.adapter("unit", block.interface(parameters), PyrtlBackend(block.twin(parameters)))
+    return run_block(adapter, inputs, outputs)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -25,13 +25,13 @@ def test_it_is_run_to_its_end_and_counts_each_event(name):
     assert inputs != stimulus(name, given, seed=2)
     made = (
         block.component("block", given),
-        block.stand_in("block", interface, PyrtlBackend(block.twin(given))),
+        block.adapter("block", interface, PyrtlBackend(block.twin(given))),
     )
-    outputs = output_ports(interface, block.stand_in)
+    outputs = output_ports(interface, block.adapter)
     ends = [run_block(one, inputs, outputs, sleep=False) for one in made]
     event, rtl = (end.statistics["block"].counters for end in ends)
     assert event == rtl
-    assert all(rtl[counter] >= 30 for counter in block.stand_in.EVENTS)
+    assert all(rtl[counter] >= 30 for counter in block.adapter.EVENTS)
 
 
 def test_the_merge_core_has_every_list_in_full():

@@ -163,7 +163,7 @@ def test_a_composition_is_a_part_of_another():
         "a merger behind a tree",
         MergeTreeParameters,
         lambda _given: Composition("deep", {"tree": tree, "last": sink}, links, exports),
-        merge_tree.MergeTreeStandIn,
+        merge_tree.MergeTreeAdapter,
     )
     text = block.verilog(SMALL)
     assert "deep_merge_tree tree(" in text

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from networks import Node
 from watched import SMALL, WatchedSource, funnel, make_watched, watched
 
-from fiberscope.sim import DeadlockError, Signal, mode
+from fiberscope.sim import DeadlockError, Signal, import_mode
 from fiberscope.sim.trace import write_vcd
 
 WAYS_OF_RUNNING = (
@@ -139,12 +139,12 @@ with write_vcd(kernel, sys.argv[1], window=(5, 2000)):
 """
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="compares the compiled engine with its sources")
+@pytest.mark.skipif(not import_mode.compiled(), reason="compares the compiled engine with its sources")
 def test_the_uncompiled_engine_writes_the_same_waveform(tmp_path):
     root = Path(__file__).parents[2]
     search = os.pathsep.join((str(root), str(root / "tests" / "support")))
     for uncompiled in ("0", "1"):
-        environment = {**os.environ, "PYTHONPATH": search, mode.VARIABLE: uncompiled}
+        environment = {**os.environ, "PYTHONPATH": search, import_mode.VARIABLE: uncompiled}
         path = tmp_path / uncompiled / "run.vcd"
         path.parent.mkdir()
         subprocess.run([sys.executable, "-c", TRACED_RUN, path], env=environment, check=True)

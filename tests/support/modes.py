@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 ROOT = Path(__file__).parents[2]
 SUPPORT = Path(__file__).parent
@@ -21,7 +21,7 @@ def other_mode(script: Path) -> Any:
     Raises:
         AssertionError: if it fails, with what it wrote to its standard error.
     """
-    return _run(script, uncompiled=not mode.uncompiled_requested())
+    return _run(script, uncompiled=not import_mode.uncompiled_requested())
 
 
 def this_mode(script: Path) -> Any:
@@ -30,11 +30,11 @@ def this_mode(script: Path) -> Any:
     Raises:
         AssertionError: if it fails, with what it wrote to its standard error.
     """
-    return _run(script, uncompiled=mode.uncompiled_requested())
+    return _run(script, uncompiled=import_mode.uncompiled_requested())
 
 
 def _run(script: Path, uncompiled: bool) -> Any:
-    environment = {**os.environ, mode.VARIABLE: "1" if uncompiled else "0"}
+    environment = {**os.environ, import_mode.VARIABLE: "1" if uncompiled else "0"}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(SUPPORT)])
     command = [sys.executable, str(script)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from networks import Arbiter, Edge, Network, Node, make_component, simulate
 
-from fiberscope.sim import Kernel, SimulationError, mode
+from fiberscope.sim import Kernel, SimulationError, import_mode
 from fiberscope.sim.testing import StreamSink, StreamSource, data_tokens, random_stalls
 
 FREQUENCIES = (Fraction(10**9), Fraction(1_500_000_000), Fraction(536_870_912))
@@ -78,7 +78,7 @@ def measure(arbiter: type[Arbiter] = Arbiter) -> dict:
         for sleep in (True, False)
         for order_seed in (None, 5)
     ]
-    return {"compiled": mode.compiled(), "results": [results, failures()]}
+    return {"compiled": import_mode.compiled(), "results": [results, failures()]}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from fiberscope.accelerators.extensor.layout import HALVES, PAIR, PRODUCT, ROW, 
 from fiberscope.accelerators.extensor.operand import TiledOperand
 from fiberscope.accelerators.extensor.output import OutputRow
 from fiberscope.hw.fibers.intersection import FiberIntersection
-from fiberscope.sim import inline, words
+from fiberscope.sim import inline, raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
@@ -47,11 +47,11 @@ class Elements:  # C: final
         word = first >> SHIFT
         bits = self.words[word] >> (first & (BITS - 1))
         if bits:
-            return first + words.lowest_bit(bits)
+            return first + raw_words.lowest_bit(bits)
         for _ in range(len(self.words)):
             word = word + 1 if word + 1 < len(self.words) else 0
             if self.words[word]:
-                return (word << SHIFT) + words.lowest_bit(self.words[word])
+                return (word << SHIFT) + raw_words.lowest_bit(self.words[word])
         return -1
 
 

@@ -13,13 +13,13 @@ from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.pages import PAGE, PAGE_REQUEST
 from fiberscope.hw.fibers.reader import FiberReader
-from fiberscope.hw.fibers.sum_lookahead import SumsAhead
+from fiberscope.hw.fibers.sum_lookahead import SumLookahead
 from fiberscope.hw.fibers.tasks import TASK
 from fiberscope.hw.memory.protocol import REPLY, REQUEST
 from fiberscope.hw.value_type import DOUBLE
 from fiberscope.sim import Component, Input, Kernel, Output
 from fiberscope.sim.assembly import Assembly, end
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.gamma.configuration import ProcessingElements
@@ -152,11 +152,11 @@ class ProcessingElement(Assembly):
             type(merger) is HighRadixMerger
             and type(multiplier) is Multiplier
             and type(accumulator) is Accumulator
-            and isinstance(kernel, StandInKernel)
+            and isinstance(kernel, LookaheadKernel)
         ):
             fibers = (self.machine.b, self.machine.partials, self.reader)
-            self.reader.ahead = SumsAhead(*fibers, merger, multiplier, accumulator, self.writer)
-            kernel.stand_in(self.reader.ahead)
+            self.reader.ahead = SumLookahead(*fibers, merger, multiplier, accumulator, self.writer)
+            kernel.add_lookahead(self.reader.ahead)
 
     def end(self, port: str) -> tuple[Component, str]:
         """The unit at a port."""

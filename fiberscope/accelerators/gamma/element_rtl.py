@@ -254,7 +254,7 @@ def _outer(unit: str, stream: Stream) -> str:
     return f"{port}[{UNITS.index(unit)}]{dot}{lane}" if port in ("requests", "replies") else stream.label
 
 
-class ElementStandIn(Adapter):
+class ElementAdapter(Adapter):
     """Stands in for a processing element between the machine's stores."""
 
     PORTS = ProcessingElement.PORTS
@@ -378,7 +378,7 @@ BLOCK = replace(
         "processing element of Gamma: combines the fibers of a task into one",
         ElementParameters,
         compose,
-        ElementStandIn,
+        ElementAdapter,
     ),
     matching=matching,
 )

@@ -38,7 +38,7 @@ from fiberscope.hw.memory.protocol import TENSOR_SHIFT
 from fiberscope.hw.value_type import TYPES
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.assembly import end, put
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.names import numbered
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import csr_in_place
@@ -76,7 +76,7 @@ class Gamma(Composition[GammaConfiguration]):
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
     ) -> None:
-        super().__init__(parameters, parts, kernel or StandInKernel())
+        super().__init__(parameters, parts, kernel or LookaheadKernel())
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.value_type = TYPES[parameters.value]
         a, b = typed(self.value_type, a, b)

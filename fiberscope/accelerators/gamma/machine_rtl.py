@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.accelerators.gamma import scheduler_rtl
 from fiberscope.accelerators.gamma.element_rtl import (
     SHOWN,
+    ElementAdapter,
     ElementParameters,
-    ElementStandIn,
     matching,
     type_of,
 )
@@ -165,7 +165,7 @@ class _Written:
         self.counts = {"multiply": 0, "merged_elements": 0, "add": 0}
 
 
-class GammaStandIn(ElementStandIn):
+class GammaAdapter(ElementAdapter):
     """Stands in for all of a Gamma but its memory, and is that memory's contents."""
 
     PORTS = (  # type: ignore[assignment]  # of another module
@@ -273,4 +273,4 @@ class GammaStandIn(ElementStandIn):
         return {"tasks": self.tasks, **totals}
 
 
-WHOLE = Whole(composition, GammaStandIn, bench_data)
+WHOLE = Whole(composition, GammaAdapter, bench_data)

@@ -80,7 +80,7 @@ def status(parameters: SchedulerParameters) -> Mapping[str, int]:
     return flags | {ENDED: parameters.elements.bit_length(), PARTIAL_LINES: parameters.total_bits}
 
 
-class SchedulerStandIn(Adapter):
+class SchedulerAdapter(Adapter):
     """Stands in for a scheduler; what elements have to know of partial fibers it brings to their stores."""
 
     PORTS = (*Scheduler.PORTS, Input(LOAD, ANY, optional=True))
@@ -212,14 +212,14 @@ BLOCK = unit(
     carried,
     design,
     status=status,
-    base=SchedulerStandIn,
+    base=SchedulerAdapter,
     matching=matching,
     alone=False,
     connected=lambda component: {"elements": len(component.channels("tasks"))},
     counters={
         "stream_lines": Summed("memory_requests", lambda request: int(request.control == READ)),
-        "tasks": lambda stand_in: sum(
-            end.tokens for end in stand_in.ends if end.stream.port[0] == "completions"
+        "tasks": lambda adapter: sum(
+            end.tokens for end in adapter.ends if end.stream.port[0] == "completions"
         ),
     },
 )

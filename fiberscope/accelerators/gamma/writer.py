@@ -24,10 +24,10 @@ from fiberscope.hw.memory.protocol import (
 from fiberscope.hw.stream import STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Signal
-from fiberscope.sim.lookahead import Taker
+from fiberscope.sim.lookahead import Consumer
 
 
-class FiberWriter(Taker):
+class FiberWriter(Consumer):
     """Writes finished rows of Z to memory and partial fibers into the FiberCache.
 
     Interface: ``output_tasks`` says which task the elements on ``elements`` belong to, a stop ends it; lines

@@ -11,7 +11,7 @@ from fiberscope.hw.fibers.list_writer import LISTED
 from fiberscope.hw.memory.protocol import REQUEST, WRITE
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.value_type import AUTO, TYPES, ValueType
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.workloads.vertex_program import DAMPING
@@ -114,7 +114,7 @@ class ApplyPipe(Component):
         """The first of the changed vertices leaves."""
         if not self.entries.can_push():
             return False
-        vertex = self.leaving_line * self.line_vertices + words.lowest_bit(self.leaving)
+        vertex = self.leaving_line * self.line_vertices + raw_words.lowest_bit(self.leaving)
         self.leaving &= self.leaving - 1
         self.entries.push(DATA, vertex)
         self.frontier.add(vertex, self.vertices.properties[vertex])
@@ -127,7 +127,7 @@ class ApplyPipe(Component):
     def _begin_line(self, now: int) -> None:
         self.line, self.mask = self.lines.coordinate(), self.lines.reference()
         self.lines.pop()
-        self.busy_until = now + words.ones(self.mask)
+        self.busy_until = now + raw_words.ones(self.mask)
         self.under_way = True
 
     def _end_line(self) -> None:
@@ -138,8 +138,8 @@ class ApplyPipe(Component):
             self.lines_written += 1
         if self.lists:
             self.leaving_line, self.leaving = self.line, changed
-        self.changed += words.ones(changed)
-        self.applied += words.ones(self.mask)
+        self.changed += raw_words.ones(changed)
+        self.applied += raw_words.ones(self.mask)
         self.lines_applied += 1
         self.under_way = False
 
@@ -148,7 +148,7 @@ class ApplyPipe(Component):
         changed = 0
         left = self.mask
         while left:
-            place = words.lowest_bit(left)
+            place = raw_words.lowest_bit(left)
             left &= left - 1
             vertex = self.line * self.line_vertices + place
             if vertex < self.vertices.count and self._changes(vertex):

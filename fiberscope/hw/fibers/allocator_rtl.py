@@ -75,7 +75,7 @@ def bump_allocator(parameters: BumpAllocatorParameters, between: Streams) -> Non
     )
 
 
-class BumpAllocatorStandIn(Adapter):
+class BumpAllocatorAdapter(Adapter):
     """Counts what is granted."""
 
     OBSERVED = ("requests", "grants")
@@ -165,7 +165,7 @@ BUMP_ALLOCATOR = unit(
     bump_allocator,
     arguments=("end", "begin"),
     as_made={"size_bits": ADDRESS_BITS, "who_bits": 64},
-    base=BumpAllocatorStandIn,
+    base=BumpAllocatorAdapter,
 )
 
 

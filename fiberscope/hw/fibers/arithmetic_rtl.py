@@ -139,10 +139,10 @@ def design(parameters: AccumulatorParameters, between: Streams) -> None:
     behind.send(products.valid & stop & holding, {"control": pyrtl.Const(1, 1)} | nothing)
 
 
-def _added(stand_in: Adapter) -> int:
+def _added(adapter: Adapter) -> int:
     """Additions: the elements that neither left nor are held."""
-    products = stand_in.end("products")
-    return products.elements - stand_in.end("sums").elements - products.within
+    products = adapter.end("products")
+    return products.elements - adapter.end("sums").elements - products.within
 
 
 MULTIPLIER = unit(

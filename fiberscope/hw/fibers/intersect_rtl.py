@@ -179,7 +179,7 @@ def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     told.next <<= told_next
 
 
-class TwoFingerStandIn(Adapter):
+class TwoFingerAdapter(Adapter):
     """Stands in for a ``TwoFingerIntersector``."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -204,7 +204,7 @@ class TwoFingerStandIn(Adapter):
         }
 
 
-class SkipAheadStandIn(Adapter):
+class SkipAheadAdapter(Adapter):
     """Follows the windows by the module's status: what they do is not seen at its ports."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -238,16 +238,16 @@ TWO_FINGER = unit(
     TwoFingerParameters,
     _fibers,
     two_finger,
-    base=TwoFingerStandIn,
+    base=TwoFingerAdapter,
     events=("intersect",),
     fibers=True,
     together=("matches_a", "matches_b"),
 )
 
 
-def _skips(stand_in: Adapter) -> int:
+def _skips(adapter: Adapter) -> int:
     """Skips told."""
-    return sum(end.tokens for end in stand_in.ends if end.stream.label.startswith("skips"))
+    return sum(end.tokens for end in adapter.ends if end.stream.label.startswith("skips"))
 
 
 SKIP_AHEAD = unit(
@@ -258,7 +258,7 @@ SKIP_AHEAD = unit(
     skip_ahead,
     arguments=("window",),
     status=skip_ahead_status,
-    base=SkipAheadStandIn,
+    base=SkipAheadAdapter,
     counters={
         "intersect": Told("step"),
         "matches": elements("matches_a"),

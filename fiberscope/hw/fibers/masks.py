@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fiberscope.hw.fibers.arrays import integers_of
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 
 Integers = npt.NDArray[np.int64]
 SIDE = 128  # coordinates that a mask has, in two words
@@ -38,7 +38,7 @@ class FiberMasks:  # C: final
             low, high = self.masks_b[2 * fiber], self.masks_b[2 * fiber + 1]
             if low_a & low or high_a & high:
                 break
-            steps += words.turns(low_a, high_a, low, high)
+            steps += raw_words.turns(low_a, high_a, low, high)
             fiber += 1
         self.steps += steps
         return fiber

@@ -27,12 +27,12 @@ from fiberscope.hw.fibers.lookahead import (
     SEEN,
 )
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, IDLE, LOOKAHEAD_CYCLES, MAX_TIME
-from fiberscope.sim.lookahead import StandIn
+from fiberscope.sim.lookahead import LookaheadModel
 
-__all__ = ["MergeAhead"]
+__all__ = ["MergeLookahead"]
 
 LINK_MASK = (1 << LINK) - 1
 # What a merger's cycle counts as: the least of what is said of it.
@@ -42,7 +42,7 @@ FIRST_WAY = 2
 NOBODY = -1
 
 
-class MergeAhead(StandIn):
+class MergeLookahead(LookaheadModel):
     """Stands in for a ``HighRadixMerger``; a subclass for its ways, and for who takes what it merges.
 
     Args:
@@ -101,19 +101,21 @@ class MergeAhead(StandIn):
     def _lay_out_nodes(self) -> None:  # C: def
         tree = self.merger.tree
         inputs = self.radix + len(tree)
-        self.records = words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
+        self.records = raw_words.longs(self._keep(array("q", bytes(8 * RECORD * inputs))))
         for number in range(inputs):
             self.records[RECORD * number + SEEN] = MAX_TIME
         self.first_node = RECORD * self.radix
         self.leaves_end = self.first_node + RECORD * self.leaves
         self.root = RECORD * (inputs - 1)
-        self.stack = words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes to look at
-        self.later = words.shorts(self._keep(array("h", bytes(2 * inputs))))  # and from the horizon on
-        self.listed = words.shorts(self._keep(array("h", bytes(2 * inputs))))  # whether a node is in either
-        self.leaf = words.shorts(self._keep(array("h", bytes(2 * self.radix))))  # a way's node,
-        self.ends = words.shorts(self._keep(array("h", bytes(2 * self.leaves))))  # a leaf's last way's end
+        self.stack = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes to look at
+        self.later = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # and from the horizon on
+        # Whether a node is in either.
+        self.listed = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))
+        self.leaf = raw_words.shorts(self._keep(array("h", bytes(2 * self.radix))))  # a way's node
+        # The end of a leaf's last way.
+        self.ends = raw_words.shorts(self._keep(array("h", bytes(2 * self.leaves))))
         # By way, since when a node waits for its head, if one does.
-        self.awaited_from = words.longs(self._keep(array("q", [MAX_TIME] * self.radix)))
+        self.awaited_from = raw_words.longs(self._keep(array("q", [MAX_TIME] * self.radix)))
         for node, (first, count) in enumerate(tree):
             self._lay_out_node(self.first_node + RECORD * node, first, count)
 
@@ -132,11 +134,11 @@ class MergeAhead(StandIn):
 
     def _lay_out_accounts(self) -> None:  # C: def
         self.unmarked = FIRST_WAY + self.radix + 1
-        self.ranks = words.shorts(
+        self.ranks = raw_words.shorts(
             self._keep(array("h", [self.unmarked] * LOOKAHEAD_CYCLES))
         )  # from ``settled`` on
         states = [BUSY, self.merger.merged.writer_state, *(way.reader_state for way in self.merger.ways)]
-        self.states = words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
+        self.states = raw_words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
 
     def tick(self, now: int) -> int:
         """Work out whatever is known to happen before the horizon."""

@@ -209,7 +209,7 @@ def _buffer(name: str, node: _Node) -> _Head:
     return _Head(full[0], fields, taken)
 
 
-class MergerStandIn(Adapter):
+class MergerAdapter(Adapter):
     """Follows the fibers that tasks say of each way."""
 
     QUIET = OBSERVED = ("tasks",)
@@ -245,7 +245,7 @@ BLOCK = unit(
     arguments=("radix", "stages"),
     as_made={"stages": lambda stages: min(stages, STAGES)},
     status=status,
-    base=MergerStandIn,
+    base=MergerAdapter,
     counters={"merges": tokens("tasks"), "merged_elements": elements("merged")},
     events=("merged_elements",),
 )

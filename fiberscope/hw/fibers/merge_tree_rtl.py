@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fiberscope.hw.fibers import merge_rtl as merger
 from fiberscope.hw.fibers.merge import COORDINATE_BITS, MERGE_TASK
 from fiberscope.hw.fibers.merge_rtl import MergerParameters
-from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, PendingStandIn
+from fiberscope.hw.rtl.kit.channel import CAPACITY, LATENCY, PendingAdapter
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
 from fiberscope.hw.stream import STREAM
@@ -67,7 +67,7 @@ def compose(parameters: MergeTreeParameters) -> Composition:
     )
 
 
-class MergeTreeStandIn(PendingStandIn):
+class MergeTreeAdapter(PendingAdapter):
     """A merge tree as one component."""
 
     PORTS = (
@@ -83,5 +83,5 @@ BLOCK = composed(
     "merges fibers in two levels: leaves of radix ways each, and one merger behind channels",
     MergeTreeParameters,
     compose,
-    MergeTreeStandIn,
+    MergeTreeAdapter,
 )

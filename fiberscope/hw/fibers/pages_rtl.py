@@ -75,7 +75,7 @@ BLOCK = unit(
     design,
     arguments=("first",),
     connected=connected,
-    counters={"pages": lambda stand_in: sum(end.tokens for end in stand_in.ends if end.is_input)},
+    counters={"pages": lambda adapter: sum(end.tokens for end in adapter.ends if end.is_input)},
     awaits=False,
     any_of=("pages",),
 )

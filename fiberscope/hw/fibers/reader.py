@@ -9,7 +9,7 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import MERGE_TASK
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.fibers.tasks import END_OF_WORK, TASK, TaskInputs
-from fiberscope.hw.fibers.way_lookahead import WaysAhead
+from fiberscope.hw.fibers.way_lookahead import WayLookahead
 from fiberscope.hw.memory.protocol import CONSUME, PORT_SHIFT, READ, REPLY, REQUEST, TAG_MASK
 from fiberscope.hw.stream import DATA, STOP, STREAM
 from fiberscope.sim import inline
@@ -112,7 +112,7 @@ class FiberReader(Component):
         self.fibers = array("q", bytes(8 * WAY * radix))  # by way
         self.lines = array("q", bytes(8 * ENTRY * radix * buffer_lines))  # each way has a ring of entries
         self.askable = array("b", bytes(radix))  # ways that have a line to ask for and an entry for it
-        self.ahead: WaysAhead | None = None  # C: public WaysAhead; takes lines in the place of the ways
+        self.ahead: WayLookahead | None = None  # C: public WayLookahead; takes lines in the place of the ways
         self.in_flight = 0
         self.lines_read = 0
         self.lines_consumed = 0

@@ -239,7 +239,7 @@ def _sequential(parameters: SortedHeadParameters, between: Streams, control: _Co
     return _either(control.is_head & ~walks, head, first)
 
 
-class SortedHeadStandIn(Adapter):
+class SortedHeadAdapter(Adapter):
     """Follows the rows, and counts comparisons in those of more than one list."""
 
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {STEPS: ("swaps",)}
@@ -291,7 +291,7 @@ BLOCK = unit(
     arguments=("entries", "form"),
     as_made={"column_bits": COLUMN_BITS, "value_bits": 64},
     status=status,
-    base=SortedHeadStandIn,
+    base=SortedHeadAdapter,
     counters={"rows": tokens("tasks"), "merged_elements": elements("merged")},
     events=("merged_elements",),
     together=("merged", "successors"),

@@ -11,15 +11,15 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.lookahead import ENDED
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.fibers.partials import PartialStore
-from fiberscope.hw.fibers.way_lookahead import WaysAhead
+from fiberscope.hw.fibers.way_lookahead import WayLookahead
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.value_type import ValueType
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import BUSY, IDLE, MAX_TIME
-from fiberscope.sim.lookahead import Taker
+from fiberscope.sim.lookahead import Consumer
 
-__all__ = ["SumsAhead"]
+__all__ = ["SumLookahead"]
 
 # An element or a stop between merger and accumulator.
 COORDINATE = 0  # twice that, and one more if the element is scaled; ENDED of a stop
@@ -30,16 +30,16 @@ PRODUCT = 4
 FORESEEN = 48  # sums, at the most, from the last that was taken on
 
 
-class SumsAhead(WaysAhead):
+class SumLookahead(WayLookahead):
     """Stands in for a ``HighRadixMerger``, its ways, and the ``Multiplier`` and ``Accumulator`` behind it.
 
     Elements are counted from where they are passed on; each is multiplied, added and, as a sum, sent in the
     first cycle that lies behind that of the one before, in which it is there and has room.
 
     Args:
-        operand, partials, reader: as of ``WaysAhead``.
+        operand, partials, reader: as of ``WayLookahead``.
         merger, multiplier, accumulator: in whose place it ticks.
-        taker: takes the sums.
+        consumer: takes the sums.
     """
 
     in_flight: array[int]  # C: hidden long*
@@ -83,17 +83,17 @@ class SumsAhead(WaysAhead):
         merger: HighRadixMerger,
         multiplier: Multiplier,
         accumulator: Accumulator,
-        taker: Taker,
+        consumer: Consumer,
     ) -> None:
         super().__init__(operand, partials, reader, merger, (merger, multiplier, accumulator))
         self.multiplier = multiplier
         self.accumulator = accumulator
-        self.taker = taker
+        self.consumer = consumer
         self.value_type: ValueType = accumulator.value_type  # C: readonly ValueType; the multiplier's too
 
     def engage(self) -> None:
         """Take over from the components."""
-        WaysAhead.engage(self)
+        WayLookahead.engage(self)
         self.operands = self.multiplier.operands
         self.products = self.accumulator.products
         self.sums = self.accumulator.sums
@@ -101,11 +101,11 @@ class SumsAhead(WaysAhead):
         self.operands_latency, self.products_latency = self.operands.latency, self.products.latency
         self.product_mask = (1 << (self.operands_room + self.products_room).bit_length()) - 1
         memory = self._keep(array("q", bytes(8 * PRODUCT * (self.product_mask + 1))))
-        self.in_flight, self.values = words.longs(memory), words.doubles(memory)
+        self.in_flight, self.values = raw_words.longs(memory), raw_words.doubles(memory)
         self.sums_room = self.sums.capacity
         self.sums_ring = 1 << (self.sums_room + FORESEEN).bit_length()
-        self.came_at = words.longs(self._keep(array("q", bytes(8 * self.sums_ring))))
-        self.taken_at = words.longs(self._keep(array("q", bytes(8 * self.sums_ring))))
+        self.came_at = raw_words.longs(self._keep(array("q", bytes(8 * self.sums_ring))))
+        self.taken_at = raw_words.longs(self._keep(array("q", bytes(8 * self.sums_ring))))
         self.sums.widen(self.sums_ring)
         self.merged = self.multiplied = self.added = self.multiplied_settled = self.added_settled = 0
         self.multiplying = self.adding = self.scaled = self.additions = self.emitted = 0
@@ -114,8 +114,8 @@ class SumsAhead(WaysAhead):
         self.holding, self.sum = False, 0.0
 
     def _look(self, now: int) -> None:
-        """Learn how many sums the taker takes as they come, and what has room then."""
-        self.promised = self.sums.pops + min(self.taker.takes(), FORESEEN)
+        """Learn how many sums the consumer takes as they come, and what has room then."""
+        self.promised = self.sums.pops + min(self.consumer.takes(), FORESEEN)
         self._flow()
 
     def _pass_stop(self, cycle: int) -> None:
@@ -222,7 +222,7 @@ class SumsAhead(WaysAhead):
         return MAX_TIME
 
     def _foresee(self, now: int) -> None:  # C: noexcept
-        """Learn when sums were taken, and when those will be that the taker is bound to take."""
+        """Learn when sums were taken, and when those will be that the consumer is bound to take."""
         while self.foreseen < self.sums.pops:
             self.taken_at[self.foreseen & (self.sums_ring - 1)] = now - 1
             self.foreseen += 1
@@ -256,11 +256,11 @@ class SumsAhead(WaysAhead):
 
     def last(self) -> int:
         """The last cycle in which anything is known to have happened."""
-        return max(WaysAhead.last(self), self.adding - 1, self.multiplying - 1)
+        return max(WayLookahead.last(self), self.adding - 1, self.multiplying - 1)
 
     def _settle_others(self, cycle: int) -> None:
         """Bring the accounts of ways, multiplier and accumulator up to this cycle."""
-        WaysAhead._settle_others(self, cycle)
+        WayLookahead._settle_others(self, cycle)
         self._settle_multiplier(cycle)
         self._settle_accumulator(cycle)
 

@@ -23,13 +23,13 @@ from fiberscope.hw.fibers.lookahead import (
     WAY_BITS,
 )
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.merge_lookahead import MergeAhead
+from fiberscope.hw.fibers.merge_lookahead import MergeLookahead
 from fiberscope.hw.fibers.partials import PartialStore
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.component import Component
 from fiberscope.sim.constants import MAX_TIME
 
-__all__ = ["WaysAhead"]
+__all__ = ["WayLookahead"]
 
 # A fiber of a way, from when on its first elements come until the last has left the merger:
 LEFT = 0  # the element that leaves the merger next
@@ -38,7 +38,7 @@ FIBER_SOURCE = 2
 FIBER = 4
 
 
-class WaysAhead(MergeAhead):
+class WayLookahead(MergeLookahead):
     """Stands in for channels of a latency of 1, and takes lines in the place of the elements in them.
 
     Who takes an element looks at the next one in the cycle after that, at the earliest, and a line is seen
@@ -75,7 +75,7 @@ class WaysAhead(MergeAhead):
 
     def engage(self) -> None:
         """Take over from the components."""
-        MergeAhead.engage(self)
+        MergeLookahead.engage(self)
         self._engage_ways()
 
     def _engage_ways(self) -> None:
@@ -84,16 +84,16 @@ class WaysAhead(MergeAhead):
         self.capacity = self.merger.ways[0].capacity  # tokens
         fibers = self.capacity // 2 + radix.bit_length() + 3  # in a way and, of it, in the tree
         self.ring = 1 << max(self.capacity, fibers).bit_length()
-        self.fibers = words.longs(self._keep(array("q", bytes(8 * FIBER * self.ring * radix))))
+        self.fibers = raw_words.longs(self._keep(array("q", bytes(8 * FIBER * self.ring * radix))))
         for way in range(radix):
             self.fibers[FIBER * self.ring * way + FIBER_SOURCE] = 1  # so that another one follows it
         # By way, modulo the ring: the last fiber that came, that of the way's words, and that which leaves.
-        self.come = words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.current = words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.leaving = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.come = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.current = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.leaving = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
         # From when on the slot of each of the last tokens is free, from ``settled`` on.
-        self.freed = words.shorts(self._keep(array("h", bytes(2 * self.ring * radix))))
-        self.room = words.longs(
+        self.freed = raw_words.shorts(self._keep(array("h", bytes(2 * self.ring * radix))))
+        self.room = raw_words.longs(
             self._keep(array("q", [MAX_TIME] * radix))
         )  # when the reader's next line has it
 

@@ -134,9 +134,9 @@ def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
     return alone | (flags[lane] & ~below & ~beyond)
 
 
-def _additions(stand_in: Adapter) -> int:
+def _additions(adapter: Adapter) -> int:
     """Additions; those of a vector within are counted when its sums leave."""
-    return stand_in.end("leaves").tokens - stand_in.end("sums").tokens
+    return adapter.end("leaves").tokens - adapter.end("sums").tokens
 
 
 BLOCK = unit(

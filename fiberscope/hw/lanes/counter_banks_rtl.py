@@ -231,7 +231,7 @@ def _resized(wire: Signal, bits: int) -> Signal:
     return wire[:bits] if len(wire) >= bits else wire.zero_extended(bits)
 
 
-class CounterBanksStandIn(Adapter):
+class CounterBanksAdapter(Adapter):
     """Stands in for ``CounterBanks``; its ports are those of ``fiberscope.hw.lanes.counter_banks_rtl``."""
 
     OBSERVED = ("updates", "fetches")
@@ -275,5 +275,5 @@ BLOCK = unit(
     arguments=("counters", "lanes", "sweep_lanes", "fetch_lanes", "banks"),
     as_made={"counter_bits": 62, "word_bits": WORD_BITS[1]},
     status={AWAITS: 3, CONFLICT: 1, PENDING: 1},
-    base=CounterBanksStandIn,
+    base=CounterBanksAdapter,
 )

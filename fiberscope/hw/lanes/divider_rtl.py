@@ -126,7 +126,7 @@ def _unsigned(lane: Lane) -> Lane:
     return {**lane, "reference": pyrtl.concat(pyrtl.Const(0, 1), lane["reference"])}
 
 
-class DividerStandIn(Adapter):
+class DividerAdapter(Adapter):
     """Counts numbers that are divided by zero."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -156,7 +156,7 @@ BLOCK = unit(
     arguments=("lanes", "width", "bits_per_stage"),
     as_made={"value_bits": 64},
     status=(PENDING,),
-    base=DividerStandIn,
+    base=DividerAdapter,
     counters={"rows": rows("dividends"), "divide": elements("dividends")},
     events=("divide",),
     fibers=True,

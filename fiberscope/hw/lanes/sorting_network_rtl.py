@@ -76,7 +76,7 @@ def _without_order(lane: Lane) -> Lane:
     return {field: wire for field, wire in lane.items() if field != "order"}
 
 
-class SortingNetworkStandIn(Adapter):
+class SortingNetworkAdapter(Adapter):
     """Counts rows with numbers."""
 
     OBSERVED = ("lanes",)
@@ -104,7 +104,7 @@ BLOCK = unit(
     arguments=("lanes", "width"),
     as_made=PAYLOAD_AS_MADE,
     status=status,
-    base=SortingNetworkStandIn,
+    base=SortingNetworkAdapter,
     counters={"numbers": elements("lanes")},
     events=("numbers",),
     fibers=True,

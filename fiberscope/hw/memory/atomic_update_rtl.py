@@ -212,7 +212,7 @@ def _delayed(name: str, wire: Signal, moves: Signal, cycles: int) -> Signal:
     return wire
 
 
-class AtomicUpdateStandIn(Adapter):
+class AtomicUpdateAdapter(Adapter):
     """Stand-in of an ``AtomicUpdate`` with unshared properties; all its ports must be connected."""
 
     AWAITS = False  # updates and reads come when they come
@@ -274,7 +274,7 @@ BLOCK = unit(
     design,
     status={STALLS: 1, FORWARDED: 1, PENDING: 1},  # the first two in each cycle that counts
     counters={"accepted": elements("updates"), "stalls": Told(STALLS), "forwarded": Told(FORWARDED)},
-    base=AtomicUpdateStandIn,
+    base=AtomicUpdateAdapter,
     matching=_matching,
     component=_component,
 )

@@ -51,7 +51,7 @@ def carried(parameters: BankParameters) -> Carried:
     }
 
 
-class BankStandIn(Adapter):
+class BankAdapter(Adapter):
     """Counts what the bank decides, and accounts for its cycles as it says."""
 
     EVENTS = tuple(name for name in FiberCacheBank.COUNTERS if name not in ("evictions", "write_backs"))
@@ -113,7 +113,7 @@ BLOCK = unit(
     carried,
     design,
     status=STATUS,
-    base=BankStandIn,
+    base=BankAdapter,
     matching=matching,
     component=_component,
 )

@@ -256,7 +256,7 @@ def _serve(
     return {**job, "element": after, "reach": pyrtl.select(frees, (reach - size)[: len(reach)], reach)}
 
 
-class StreamPrefetcherStandIn(Adapter):
+class StreamPrefetcherAdapter(Adapter):
     """Busy too where a line is passed by in which no element ends; within a job it awaits a line."""
 
     def account(self, now: int, moved: Mapping[str, Any], blocked: Channel | None) -> int:
@@ -287,7 +287,7 @@ BLOCK = unit(
     design,
     arguments=("base", "element_bytes", "line_bytes", "lines"),
     status=status,
-    base=StreamPrefetcherStandIn,
+    base=StreamPrefetcherAdapter,
     counters={"lines": tokens("requests"), "fetched_bytes": Told(FETCHED), "used_bytes": Told(USED)},
     matching=_matching,
 )

@@ -7,7 +7,7 @@ from array import array
 
 from fiberscope.hw.memory.atomic_update import TOUCHED
 from fiberscope.hw.stream import DATA, STOP
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
@@ -192,7 +192,7 @@ class TouchedBitmap(Component):
         """The lowest bit of the word leaves."""
         left = self.contents[self.word]
         self.contents[self.word] = left & (left - 1)
-        self._send(DATA, self.word * self.width + words.lowest_bit(left))
+        self._send(DATA, self.word * self.width + raw_words.lowest_bit(left))
         self.bits_found += 1
         return self.busy(now + 1) if left & (left - 1) else self._pass_by(now, 1)
 

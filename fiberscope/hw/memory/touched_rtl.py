@@ -185,14 +185,14 @@ def _number(flags: Signal) -> Signal:
     )
 
 
-def _set(stand_in: Adapter) -> int:
+def _set(adapter: Adapter) -> int:
     """Elements that set a bit."""
-    return sum(end.elements for end in stand_in.ends if end.stream.label.startswith("sets"))
+    return sum(end.elements for end in adapter.ends if end.stream.label.startswith("sets"))
 
 
-def _found(stand_in: Adapter) -> int:
+def _found(adapter: Adapter) -> int:
     """Bits found, which all lanes are told."""
-    found = stand_in.end("found")
+    found = adapter.end("found")
     return found.elements // len(found.lanes)
 
 

@@ -145,7 +145,7 @@ def _rest(settings: Sequence[Signal], used: int, last: bool) -> list[Signal]:
     return [] if last else [bits[used:] for bits in settings]
 
 
-class BenesStandIn(Adapter):
+class BenesAdapter(Adapter):
     """Follows how many vectors the tasks say."""
 
     OBSERVED = ("tasks",)
@@ -180,7 +180,7 @@ BLOCK = unit(
     arguments=("form", "lanes", "stages"),
     as_made={"coordinate_bits": 62, "vector_bits": 62, "reference_bits": 64, "value_bits": 64},
     status=(PENDING,),
-    base=BenesStandIn,
+    base=BenesAdapter,
     counters={"vectors": rows("inputs"), "settings": tokens("tasks")},
     events=("vectors",),
     through=("inputs", "outputs"),

@@ -22,7 +22,7 @@ from fiberscope.hw.rtl.kit.twin import InputStream, Signal, Streams, named, pack
 from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component
-from fiberscope.sim.words import lowest_bit
+from fiberscope.sim.raw_words import lowest_bit
 
 ADDRESS, PORT = "address", "port"
 WAITING = "waiting"  # status outputs: for which outputs there are tokens,
@@ -133,7 +133,7 @@ def show_losers(
     between.show(LOSING, ones_of(pyrtl.concat_list(lost)))
 
 
-class CrossbarStandIn(Adapter):
+class CrossbarAdapter(Adapter):
     """Stands in for a crossbar with these status outputs."""
 
     ARBITERS = ("outputs",)
@@ -199,7 +199,7 @@ BLOCK = unit(
     carried,
     design,
     status=lambda given: status(given.inputs, given.outputs),
-    base=CrossbarStandIn,
+    base=CrossbarAdapter,
     matching=matching,
     component=_component,
     connected=connected,

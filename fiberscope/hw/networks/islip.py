@@ -7,7 +7,7 @@ from array import array
 
 from fiberscope.hw.networks.crossbar import Crossbar
 from fiberscope.hw.networks.routes import Route
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Signal
 
@@ -87,7 +87,7 @@ class IslipCrossbar(Crossbar):
                 sink = self.outputs[output]
                 if sink.can_push():
                     self.granted[_next_in_turn(waiting, self.turns[output])] |= ONE << output
-                    self.conflicts += words.ones(waiting)  # until they are served
+                    self.conflicts += raw_words.ones(waiting)  # until they are served
         return count
 
     def _take_in(self, now: int) -> bool:  # C: inline
@@ -146,4 +146,4 @@ class IslipCrossbar(Crossbar):
 def _next_in_turn(flags: int, turn: int) -> int:  # C: cdef, noexcept, inline
     """The first that is set from a place on, else the first of all."""
     behind = flags >> turn << turn
-    return words.lowest_bit(behind or flags)
+    return raw_words.lowest_bit(behind or flags)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyrtl
 
-from fiberscope.hw.networks.crossbar_rtl import CrossbarStandIn, Turn, show_losers, status
+from fiberscope.hw.networks.crossbar_rtl import CrossbarAdapter, Turn, show_losers, status
 from fiberscope.hw.networks.islip import MOST, IslipCrossbar
 from fiberscope.hw.networks.routes import CoordinateRoute
 from fiberscope.hw.rtl.kit.channel import pointer
@@ -118,7 +118,7 @@ BLOCK = unit(
     carried,
     design,
     status=lambda given: status(given.inputs, given.outputs),
-    base=CrossbarStandIn,
+    base=CrossbarAdapter,
     matching=IslipParameters,
     component=lambda name, parameters: IslipCrossbar(name, CoordinateRoute(), parameters.depth),
 )

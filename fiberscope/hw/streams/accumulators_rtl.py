@@ -25,7 +25,7 @@ from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.accumulators import MatrixReduce, VectorReduce
 from fiberscope.hw.streams.memory_rtl import OVERFLOW
 from fiberscope.hw.streams.sorted_sums_rtl import FULL, KEY, SUM, Entry, SortedSums
-from fiberscope.hw.streams.stand_in_rtl import OVERFLOW_PORT, StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import OVERFLOW_PORT, StreamAdapter
 from fiberscope.hw.streams.tensor_reduce import TensorReduce
 from fiberscope.hw.streams.tokens import CRD, DATA, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
@@ -302,7 +302,7 @@ def _level(changed: Sequence[Signal]) -> Signal:
     return level
 
 
-class _AccumulatorStandIn(StreamStandIn):
+class _AccumulatorAdapter(StreamAdapter):
     """Stands in for an accumulator, and counts the values of each point."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -340,7 +340,7 @@ class _AccumulatorStandIn(StreamStandIn):
         return own | {name: count for name, count in super().counters().items() if OVERFLOW not in name}
 
 
-class SparseAccumulatorStandIn(_AccumulatorStandIn):
+class SparseAccumulatorAdapter(_AccumulatorAdapter):
     """Stands in for a ``VectorReduce`` or a ``MatrixReduce``."""
 
     PORTS = (*VectorReduce.PORTS, OVERFLOW_PORT)
@@ -352,7 +352,7 @@ class SparseAccumulatorStandIn(_AccumulatorStandIn):
         return {"merged": merged, "most_points": max(counts, default=0)} | super().counters()
 
 
-class TensorAccumulatorStandIn(_AccumulatorStandIn):
+class TensorAccumulatorAdapter(_AccumulatorAdapter):
     """Stands in for a ``TensorReduce``; the ports of coordinates are as many as a point has."""
 
     PORTS = (
@@ -371,7 +371,7 @@ SPARSE = replace(
         sparse_carried,
         sparse_design,
         status=(ADDS,),
-        base=SparseAccumulatorStandIn,
+        base=SparseAccumulatorAdapter,
         component=lambda name, parameters: (VectorReduce if parameters.order == 1 else MatrixReduce)(name),
         instance=lambda made: {"order": 1 if isinstance(made, VectorReduce) else 2},
     ),
@@ -386,7 +386,7 @@ TENSOR = unit(
     tensor_carried,
     tensor_design,
     status=(ADDS,),
-    base=TensorAccumulatorStandIn,
+    base=TensorAccumulatorAdapter,
     component=lambda name, parameters: TensorReduce(
         name, parameters.ways, parameters.kept, flushes=bool(parameters.flushes)
     ),

@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, named
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.coordinate_dropper import CoordinateDropper
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import CRD, DATA, DONE, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import ANY
@@ -119,7 +119,7 @@ def _outer(between: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
     return shown, Head(holds | shown.shown, fields)
 
 
-class CoordinateDropperStandIn(StreamStandIn):
+class CoordinateDropperAdapter(StreamAdapter):
     """Stands in for a ``CoordinateDropper``."""
 
     PORTS = CoordinateDropper("", ANY).ports
@@ -158,7 +158,7 @@ BLOCK = unit(
     CoordinateDropperParameters,
     carried,
     design,
-    base=CoordinateDropperStandIn,
+    base=CoordinateDropperAdapter,
     component=lambda name, parameters: CoordinateDropper(
         name, CRD if parameters.inner == COORDINATES else VAL
     ),

@@ -12,7 +12,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense import DenseScanner
 from fiberscope.hw.streams.scanner_rtl import Walk, following
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 
 
 @dataclass(frozen=True)
@@ -83,5 +83,5 @@ BLOCK = unit(
     carried,
     design,
     arguments=("size",),
-    base=StreamStandIn,
+    base=StreamAdapter,
 )

@@ -18,7 +18,7 @@ from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.reduce import FiberReduce
 from fiberscope.hw.streams.tokens import DONE, STOP
 from fiberscope.hw.streams.tokens_rtl import Head
-from fiberscope.hw.streams.values_rtl import ScalarReducerStandIn, reduction
+from fiberscope.hw.streams.values_rtl import ScalarReducerAdapter, reduction
 from fiberscope.sim.channel import Channel
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
     tokens.send(between.outputs["out_val[0]"], closes | pays | passes, kind, level, result)
 
 
-class FiberReducerStandIn(ScalarReducerStandIn):
+class FiberReducerAdapter(ScalarReducerAdapter):
     """Stands in for a ``FiberReduce``."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -136,7 +136,7 @@ BLOCK = unit(
     FiberReducerParameters,
     carried,
     design,
-    base=FiberReducerStandIn,
+    base=FiberReducerAdapter,
     component=_made,
     instance=lambda reducer: {"marks": int(reducer.marks)},
 )

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.hold import CoordinateHold
 from fiberscope.hw.streams.repeater_rtl import repeat
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DONE, STOP
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim.channel import Channel
@@ -57,7 +57,7 @@ def design(_parameters: CoordinateHoldParameters, between: Streams) -> None:
     tokens.pass_on(between.outputs["out_inner[0]"], passes, inner)
 
 
-class CoordinateHoldStandIn(StreamStandIn):
+class CoordinateHoldAdapter(StreamAdapter):
     """Stands in for a ``CoordinateHold``, which is busy too where a stop becomes due and no token moves."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -98,5 +98,5 @@ class CoordinateHoldStandIn(StreamStandIn):
 
 
 BLOCK = unit(
-    "coordinate_hold", CoordinateHold, CoordinateHoldParameters, carried, design, base=CoordinateHoldStandIn
+    "coordinate_hold", CoordinateHold, CoordinateHoldParameters, carried, design, base=CoordinateHoldAdapter
 )

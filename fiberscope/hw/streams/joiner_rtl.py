@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.stream import DATA, EMPTY, STOP
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.join import Intersect, Union
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn, named_counters
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter, named_counters
 from fiberscope.hw.streams.tokens import CRD, REF
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import Input, Output
@@ -125,7 +125,7 @@ def _first_of(heads: Sequence[Head], chosen: Sequence[Signal]) -> dict[str, Sign
     return fields
 
 
-class _JoinerStandIn(StreamStandIn):
+class _JoinerAdapter(StreamAdapter):
     """Stands in for a ``Joiner``; the ports of references are as many as there are operands."""
 
     PORTS = (
@@ -143,7 +143,7 @@ class _JoinerStandIn(StreamStandIn):
         return [way for way in self.ways if f"in_crd[{way}]" in moved]
 
 
-class IntersectStandIn(_JoinerStandIn):
+class IntersectAdapter(_JoinerAdapter):
     """Stands in for an ``Intersect``; the module says nothing on skips, which its counters have as well."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -188,7 +188,7 @@ class IntersectStandIn(_JoinerStandIn):
         return own | super().counters() | skips
 
 
-class UnionStandIn(_JoinerStandIn):
+class UnionAdapter(_JoinerAdapter):
     """Stands in for a ``Union``."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -215,8 +215,8 @@ INTERSECT = unit(
     intersect,
     arguments=("ways",),
     as_made={"ways": int},
-    base=IntersectStandIn,
+    base=IntersectAdapter,
 )
 
 
-UNION = unit("fiber_union", Union, JoinerParameters, carried, union, arguments=("ways",), base=UnionStandIn)
+UNION = unit("fiber_union", Union, JoinerParameters, carried, union, arguments=("ways",), base=UnionAdapter)

@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.dense_rtl import times
 from fiberscope.hw.streams.locator import DenseLocator
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
 
@@ -85,7 +85,7 @@ def design(parameters: LocatorParameters, between: Streams) -> None:
         tokens.send(between.outputs[f"{port}[0]"], sends, kind, crd.level, unless(~found, payload))
 
 
-class LocatorStandIn(StreamStandIn):
+class LocatorAdapter(StreamAdapter):
     """Stands in for a ``DenseLocator``."""
 
     PORTS = DenseLocator.PORTS
@@ -112,7 +112,7 @@ BLOCK = unit(
     carried,
     design,
     arguments=("size",),
-    base=LocatorStandIn,
+    base=LocatorAdapter,
     component=lambda name, parameters: DenseLocator(name, parameters.size),
     instance=lambda made: {"size": made.size, "bases": int(made.in_base is not None)},
 )

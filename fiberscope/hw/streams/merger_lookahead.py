@@ -14,18 +14,18 @@ from collections.abc import Sequence
 
 from fiberscope.hw.fibers.lookahead import ELEMENT, ENDED, KEY, NUMBER, POPPED, PUSHED, RECORD, SEEN, WAY_BITS
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.merge_lookahead import MergeAhead
+from fiberscope.hw.fibers.merge_lookahead import MergeLookahead
 from fiberscope.hw.stream import DATA, STOP
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.growing_memory import Growing
 from fiberscope.hw.streams.merge_lists import POINTS
 from fiberscope.hw.streams.process import LogicalProcess, Progress, apart
 from fiberscope.hw.streams.ways import FiberWays
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 from fiberscope.sim.constants import BUSY, IDLE, LOOKAHEAD_CYCLES, MAX_TIME
 from fiberscope.sim.wiring import Link
 
-__all__ = ["FiberWaysAhead"]
+__all__ = ["FiberWayLookahead"]
 
 # A fiber of a way:
 LEFT = 0  # the element that leaves the merger next,
@@ -40,7 +40,7 @@ WITHOUT_LINE = 1
 AT_HORIZON = 2
 
 
-class FiberWaysAhead(MergeAhead):
+class FiberWayLookahead(MergeLookahead):
     """Stands in for a ``FiberWays``, the ``HighRadixMerger`` that it feeds and blocks behind that.
 
     Args:
@@ -90,7 +90,7 @@ class FiberWaysAhead(MergeAhead):
 
     def engage(self) -> None:
         """Take over from the components."""
-        MergeAhead.engage(self)
+        MergeLookahead.engage(self)
         self._engage_ways()
         self.processes = apart(self.blocks, self.links, self.own_clock, self.world)
         self.ways.hands = False
@@ -103,25 +103,25 @@ class FiberWaysAhead(MergeAhead):
         self.item_mask = (1 << self.capacity.bit_length()) - 1
         self.fiber_ring = 1 << (self.capacity // 2 + radix.bit_length() + 4).bit_length()
         items = radix * (self.item_mask + 1)
-        self.handed = words.longs(self._keep(array("q", bytes(8 * items))))  # when, by number modulo
-        self.popped = words.longs(self._keep(array("q", bytes(8 * items))))  # in which cycles
-        self.last_handed = words.longs(self._keep(array("q", [-1] * radix)))
-        self.blocked_from = words.longs(self._keep(array("q", [MAX_TIME] * radix)))
-        self.next_element = words.longs(self._keep(array("q", bytes(8 * radix))))
-        self.fibers = words.longs(self._keep(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
+        self.handed = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # when, by number modulo
+        self.popped = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # in which cycles
+        self.last_handed = raw_words.longs(self._keep(array("q", [-1] * radix)))
+        self.blocked_from = raw_words.longs(self._keep(array("q", [MAX_TIME] * radix)))
+        self.next_element = raw_words.longs(self._keep(array("q", bytes(8 * radix))))
+        self.fibers = raw_words.longs(self._keep(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
         # By way, modulo the ring: the last fiber that came, that of the way's head, and that which leaves.
-        self.come = words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.current = words.shorts(self._keep(array("h", bytes(2 * radix))))
-        self.leaving = words.shorts(self._keep(array("h", [1] * radix)))
-        self.lacks = words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.come = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.current = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
+        self.leaving = raw_words.shorts(self._keep(array("h", [1] * radix)))
+        self.lacks = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
         self.late_count = self.dry_count = self.unhanded = self.finished_at = 0
         self.active, self.stepped = False, -1
         self.due = self.quiet_until = 0
         self.has_more = self.held_up = False
         # By cycle from ``settled`` on: whether anything moved, what else it counts as, ways blocked more.
-        self.moves = words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
-        self.waits = words.shorts(self._keep(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
-        self.blocks_more = words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
+        self.moves = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
+        self.waits = raw_words.shorts(self._keep(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
+        self.blocks_more = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
         self.waiting, self.blocked = IDLE, 0
 
     def tick(self, now: int) -> int:
@@ -129,7 +129,7 @@ class FiberWaysAhead(MergeAhead):
         if now == self.stepped:
             return self.idle()
         self.stepped = now
-        MergeAhead.tick(self, now)
+        MergeLookahead.tick(self, now)
         while self._must_sweep(now) and self._sweep(self.horizon):
             self._merge()
         due = now + 1 if self.held_up else min(self.parked, self.due)
@@ -368,7 +368,7 @@ class FiberWaysAhead(MergeAhead):
     def last(self) -> int:
         """The last cycle in which anything is known to have happened."""
         handed = [self.last_handed[way] for way in range(self.radix)]
-        return max(MergeAhead.last(self), *handed, *[process.last for process in self.processes])
+        return max(MergeLookahead.last(self), *handed, *[process.last for process in self.processes])
 
     def _settle_others(self, cycle: int) -> None:
         """Bring the accounts of ways and blocks up to this cycle."""

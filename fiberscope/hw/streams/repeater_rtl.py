@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, OutputStream, 
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.repeater import Repeater, RepeatSignalGenerator
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim.channel import Channel
@@ -103,7 +103,7 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
     return answers
 
 
-class RepeatSignalGeneratorStandIn(StreamStandIn):
+class RepeatSignalGeneratorAdapter(StreamAdapter):
     """Stands in for a ``RepeatSignalGenerator``."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -122,7 +122,7 @@ class RepeatSignalGeneratorStandIn(StreamStandIn):
         return {"longest_fiber": self._longest} | super().counters()
 
 
-class RepeaterStandIn(StreamStandIn):
+class RepeaterAdapter(StreamAdapter):
     """Stands in for a ``Repeater``, which counts as waiting for a signal while it takes a reference alone."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -153,6 +153,6 @@ GENERATOR = unit(
     RepeatSignalGeneratorParameters,
     generator_carried,
     generator_design,
-    base=RepeatSignalGeneratorStandIn,
+    base=RepeatSignalGeneratorAdapter,
 )
-REPEATER = unit("repeater", Repeater, RepeaterParameters, carried, design, base=RepeaterStandIn)
+REPEATER = unit("repeater", Repeater, RepeaterParameters, carried, design, base=RepeaterAdapter)

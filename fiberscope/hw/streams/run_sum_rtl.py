@@ -14,7 +14,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.fiber_reduce_rtl import SumParameters
 from fiberscope.hw.streams.run_sum import RunSum
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.hw.streams.tokens_rtl import Head
 
@@ -68,7 +68,7 @@ def design(parameters: RunSumParameters, between: Streams) -> None:
         tokens.send(between.outputs[port], acts & (ends | ~crd.is_data), kind, crd.level, payload)
 
 
-class RunSumStandIn(StreamStandIn):
+class RunSumAdapter(StreamAdapter):
     """Stands in for a ``RunSum``."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -88,4 +88,4 @@ class RunSumStandIn(StreamStandIn):
         return {"additions": self._additions} | super().counters()
 
 
-BLOCK = unit("run_sum", RunSum, RunSumParameters, carried, design, base=RunSumStandIn)
+BLOCK = unit("run_sum", RunSum, RunSumParameters, carried, design, base=RunSumAdapter)

@@ -15,7 +15,7 @@ from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.compressed import CompressedScanner
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory, level_words
-from fiberscope.hw.streams.stand_in_rtl import LOAD_PORT, StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
 from fiberscope.hw.streams.tokens import DATA
 from fiberscope.hw.streams.tokens_rtl import Head
 
@@ -137,7 +137,7 @@ def following(place: Signal) -> Signal:
     return (place + 1)[: len(place)]
 
 
-class CompressedScannerStandIn(StreamStandIn):
+class CompressedScannerAdapter(StreamAdapter):
     """Stands in for a ``CompressedScanner``."""
 
     PORTS = (*CompressedScanner.PORTS, LOAD_PORT)
@@ -168,7 +168,7 @@ BLOCK = unit(
     CompressedScannerParameters,
     carried,
     design,
-    base=CompressedScannerStandIn,
+    base=CompressedScannerAdapter,
     alone=False,
     instance=_of_level,
 )

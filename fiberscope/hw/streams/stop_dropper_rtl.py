@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.twin import Streams
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.droppers import StopDropper
-from fiberscope.hw.streams.stand_in_rtl import StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import StreamAdapter
 from fiberscope.hw.streams.tokens import CRD, STOP, VAL
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.sim import ANY
@@ -61,7 +61,7 @@ def design(parameters: StopDropperParameters, between: Streams) -> None:
     tokens.pass_on(between.outputs["out_stream[0]"], room & head.shown & stays, head)
 
 
-class StopDropperStandIn(StreamStandIn):
+class StopDropperAdapter(StreamAdapter):
     """Its ports carry what an instance is made for."""
 
     PORTS = StopDropper("", ANY).ports
@@ -78,7 +78,7 @@ BLOCK = unit(
     StopDropperParameters,
     carried,
     design,
-    base=StopDropperStandIn,
+    base=StopDropperAdapter,
     instance=lambda dropper: {
         "carries": COORDINATES if dropper.ports[0].carries == CRD else VALUES,
         "kept": NEVER if dropper.kept == ALL_GO else dropper.kept,

@@ -20,7 +20,7 @@ from fiberscope.hw.streams.alu import Alu
 from fiberscope.hw.streams.arrays import ArrayLoad
 from fiberscope.hw.streams.memory_rtl import LOAD, Memory, value_words
 from fiberscope.hw.streams.reduce import ScalarReduce
-from fiberscope.hw.streams.stand_in_rtl import LOAD_PORT, StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import LOAD_PORT, StreamAdapter
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
 
@@ -220,7 +220,7 @@ def reduction(
     return begun, unless(~begun, result)
 
 
-class ArrayStandIn(StreamStandIn):
+class ArrayAdapter(StreamAdapter):
     """Stands in for an ``ArrayLoad``."""
 
     PORTS = (*ArrayLoad.PORTS, LOAD_PORT)
@@ -241,7 +241,7 @@ class ArrayStandIn(StreamStandIn):
         return own | super().counters()
 
 
-class ScalarReducerStandIn(StreamStandIn):
+class ScalarReducerAdapter(StreamAdapter):
     """Stands in for a ``ScalarReduce``."""
 
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
@@ -268,7 +268,7 @@ ARRAY = unit(
     ArrayParameters,
     array_carried,
     array_design,
-    base=ArrayStandIn,
+    base=ArrayAdapter,
     alone=False,
     instance=lambda array: {"entries": max(1, array.size)},
 )
@@ -288,7 +288,7 @@ ALU = unit(
     alu_design,
     arguments=("operation",),
     instance=_of_alu,
-    base=StreamStandIn,
+    base=StreamAdapter,
     counters={"operations": Summed("out_val[0]", lambda token: token.control == DATA)},
 )
 
@@ -314,7 +314,7 @@ REDUCER = unit(
     ScalarReducerParameters,
     reducer_carried,
     reducer_design,
-    base=ScalarReducerStandIn,
+    base=ScalarReducerAdapter,
     component=_reducer,
     instance=lambda reducer: {"operation": "sum", "empty_fibers": _of_empty(reducer)},
 )

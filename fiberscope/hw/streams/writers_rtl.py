@@ -16,7 +16,7 @@ from fiberscope.hw.rtl.kit.twin import Signal, Streams, index_bits, named, unles
 from fiberscope.hw.rtl.kit.unit import Carried, Summed, unit
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.hw.streams.memory_rtl import STORE, level_words, value_words
-from fiberscope.hw.streams.stand_in_rtl import STORE_PORT, StreamStandIn
+from fiberscope.hw.streams.stream_adapter_rtl import STORE_PORT, StreamAdapter
 from fiberscope.hw.streams.tokens import DATA, EMPTY
 from fiberscope.hw.streams.tokens_rtl import Head
 from fiberscope.hw.streams.writers import CompressedWriter, ValuesWriter
@@ -120,7 +120,7 @@ def _fitted(wire: Signal, bits: int) -> Signal:
     return wire.zero_extended(max(bits, len(wire)))[:bits]
 
 
-class WriterStandIn(StreamStandIn):
+class WriterAdapter(StreamAdapter):
     """Its one output keeps what it writes."""
 
     def counters(self) -> dict[str, int]:
@@ -128,13 +128,13 @@ class WriterStandIn(StreamStandIn):
         return {}
 
 
-class ValuesWriterStandIn(WriterStandIn):
+class ValuesWriterAdapter(WriterAdapter):
     """With what it writes as a port."""
 
     PORTS = (*ValuesWriter.PORTS, STORE_PORT)
 
 
-class CompressedWriterStandIn(WriterStandIn):
+class CompressedWriterAdapter(WriterAdapter):
     """With what it writes as a port."""
 
     PORTS = (*CompressedWriter.PORTS, STORE_PORT)
@@ -146,7 +146,7 @@ VALUES = unit(
     ValuesWriterParameters,
     values_carried,
     values_design,
-    base=ValuesWriterStandIn,
+    base=ValuesWriterAdapter,
     counters={"stored": Summed("in_val", lambda token: token.control == DATA)},
     alone=False,
 )
@@ -158,7 +158,7 @@ COMPRESSED = unit(
     CompressedWriterParameters,
     compressed_carried,
     compressed_design,
-    base=CompressedWriterStandIn,
+    base=CompressedWriterAdapter,
     counters={"stored": Summed("in_crd", lambda token: token.control in (DATA, EMPTY))},
     alone=False,
 )

@@ -18,7 +18,7 @@ from fiberscope.models.trace.specification import Component as Unit
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Component, Kernel
 from fiberscope.sim.clock import Clock
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 
 __all__ = ["MappedComposition"]
 
@@ -57,7 +57,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         kernel: Kernel | None,
     ) -> None:
         self.NAME = name  # type: ignore[misc] # it is a machine of its own
-        super().__init__(parameters, parts, kernel or StandInKernel())
+        super().__init__(parameters, parts, kernel or LookaheadKernel())
         self.specification, self.value_type = specification, TYPES[parameters.value]
         walk, core = parameters.timing.walk, self.kernel.clocks[0]
         self.walking = self.kernel.clock("walk", core.hertz * walk) if walk > 1 else core

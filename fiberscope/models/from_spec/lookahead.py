@@ -9,10 +9,10 @@ from typing import TypeAlias
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.merged_points import MergedPoints
-from fiberscope.hw.streams.merger_lookahead import FiberWaysAhead
+from fiberscope.hw.streams.merger_lookahead import FiberWayLookahead
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.sim import Component
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.wiring import Link
 
 __all__ = ["Merge", "work_ahead"]
@@ -21,7 +21,7 @@ Merge: TypeAlias = tuple[FiberWays, Component, MergedPoints]  # what feeds a mer
 Links: TypeAlias = Mapping[str, Sequence[Link]]  # by a component's name
 
 
-def work_ahead(kernel: StandInKernel, merges: Sequence[Merge]) -> None:
+def work_ahead(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
     """Have mergers worked out ahead, each with the blocks behind it that can be.
 
     Raises:
@@ -36,7 +36,7 @@ def work_ahead(kernel: StandInKernel, merges: Sequence[Merge]) -> None:
         assert isinstance(merger, HighRadixMerger)
         blocks = _fed(points, into, out_of)
         links = {link: None for block in blocks for link in (*into[block.name], *out_of[block.name])}
-        kernel.stand_in(FiberWaysAhead(ways, merger, blocks, list(links)))
+        kernel.add_lookahead(FiberWayLookahead(ways, merger, blocks, list(links)))
 
 
 def _fed(points: MergedPoints, into: Links, out_of: Links) -> list[StreamBlock]:

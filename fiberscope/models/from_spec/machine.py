@@ -27,7 +27,7 @@ from fiberscope.models.trace.memory_entries import (
 )
 from fiberscope.models.trace.specification import Specification
 from fiberscope.sim import Kernel
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["MappedMachine"]
@@ -76,7 +76,7 @@ class MappedMachine(MappedComposition):
             if isinstance(component, StreamBlock):
                 component.value_type = self.value_type
         self.stores.build()
-        if isinstance(self.kernel, StandInKernel) and not parts:
+        if isinstance(self.kernel, LookaheadKernel) and not parts:
             work_ahead(
                 self.kernel,
                 [merge for stage in self.stages for leaf in stage.leaves for merge in leaf.merges],

@@ -11,7 +11,7 @@ from array import array
 
 from fiberscope.hw.memory.tags import Sets, TagStore
 from fiberscope.models.trace.recorder import LineTable, Recorder, doubled
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 
 WORD_BITS = 5  # 32 bits a word
 WORD = (1 << WORD_BITS) - 1
@@ -68,7 +68,7 @@ class Instants:  # C: final
             return -1
         place = 0  # C: long
         for level in range(self.levels - 1, -1, -1):
-            place = place << WORD_BITS | words.highest_bit(self.bits[self.starts[level] + place])
+            place = place << WORD_BITS | raw_words.highest_bit(self.bits[self.starts[level] + place])
         return place
 
 

@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from fiberscope.compiler.modules import WRITTEN
 from fiberscope.results.provenance.imports import Import, Named, named
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 __all__ = ["Sources", "sources", "written"]
 
@@ -248,7 +248,7 @@ def _counted(path: str) -> str:
     """The file that says what is run: a module that has not been compiled again since its source was changed
     counts itself. In libraries nobody changes sources, and files have the times of their installation."""
     compiled = f"{path.removesuffix('.py')}{EXTENSION_SUFFIXES[0]}"
-    if mode.uncompiled_requested() or not path.endswith(".py") or not os.path.isfile(compiled):
+    if import_mode.uncompiled_requested() or not path.endswith(".py") or not os.path.isfile(compiled):
         return path
     typed = f"{path.removesuffix('.py')}.pxd"
     changed = max(written(path), written(typed))

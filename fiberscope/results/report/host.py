@@ -17,7 +17,7 @@ import numpy as np
 
 from fiberscope.results.report import parts
 from fiberscope.results.report.parts import Environment
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 __all__ = ["Timing", "environment", "hertz", "measured", "peak_memory_bytes"]
 
@@ -60,14 +60,14 @@ def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | N
         computes_per_host_cycle=rate / frequency if frequency and rate is not None else None,
         hertz=frequency,
         peak_memory_bytes=peak_memory_bytes(),
-        compiled=mode.compiled(),
+        compiled=import_mode.compiled(),
     )
 
 
 @cache
 def environment() -> Environment:
     """Return the environment of this process."""
-    compiled = mode.compiled()
+    compiled = import_mode.compiled()
     return Environment(
         python=f"{platform.python_version()} ({platform.python_implementation()})",
         numpy=np.__version__,

@@ -7,7 +7,7 @@ from extensor_bench import configured
 
 from fiberscope.accelerators.extensor import ExTensor
 from fiberscope.accelerators.testing import cycles
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 # Bytes that TeAAL's baseline (the original authors' simulator) and its model report.
 PUBLISHED = {
@@ -35,7 +35,7 @@ SIMPLE_CYCLES = {"wiki-Vote": 685_188, "p2p-Gnutella31": 1_113_892}
 
 @pytest.mark.real
 @pytest.mark.slow
-@pytest.mark.skipif(not mode.compiled(), reason="whole matrices take hours uncompiled")
+@pytest.mark.skipif(not import_mode.compiled(), reason="whole matrices take hours uncompiled")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_counts_and_traffic_of_the_published_runs(name, published):
     machine = ExTensor(configured(memory__model="simple"), published, published)

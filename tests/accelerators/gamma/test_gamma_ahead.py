@@ -12,10 +12,10 @@ from fiberscope.accelerators.gamma import Gamma
 from fiberscope.accelerators.gamma.writer import FiberWriter
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.merge import HighRadixMerger
-from fiberscope.hw.fibers.sum_lookahead import SumsAhead
+from fiberscope.hw.fibers.sum_lookahead import SumLookahead
 from fiberscope.hw.memory.cache import FiberCacheBank
 from fiberscope.sim import Kernel, SimulationError
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 
 LIMITS = st.lists(st.integers(1, 3000), max_size=4).map(sorted)
 SMALL = {key.replace(".", "__"): value for key, value in SETTINGS.items()}
@@ -60,7 +60,7 @@ def ticks(machine):
 def test_a_pipeline_worked_out_ahead_does_what_its_components_would(parameters, matrices, limits, order_seed):
     plain = outcome(parameters, *matrices, limits, Kernel())
     assert outcome(parameters, *matrices, limits) == plain
-    assert outcome(parameters, *matrices, limits, StandInKernel(order_seed=order_seed)) == plain
+    assert outcome(parameters, *matrices, limits, LookaheadKernel(order_seed=order_seed)) == plain
 
 
 @pytest.mark.parametrize("radix", [2, 5, 16, 64])
@@ -161,13 +161,13 @@ def test_a_tracer_comes_before_the_first_run():
 
 
 def test_planted_a_product_that_comes_late_is_found(monkeypatch):
-    class Late(SumsAhead):
+    class Late(SumLookahead):
         def engage(self):
             super().engage()
             self.products_latency += 1
 
     plain = outcome(configured(**SMALL), *small_operands(), kernel=Kernel())
-    monkeypatch.setattr("fiberscope.accelerators.gamma.element.SumsAhead", Late)
+    monkeypatch.setattr("fiberscope.accelerators.gamma.element.SumLookahead", Late)
     assert outcome(configured(**SMALL), *small_operands()) != plain
 
 
@@ -206,7 +206,7 @@ def test_a_sum_that_is_taken_before_the_pipeline_ticks_leaves_its_slot_to_the_ne
     quick = {"pe.accumulator_latency": 1, "pe.multiplier_latency": 1, "pe.pipeline_queue": 2}
     machine = congested(**quick | {"fibercache.misses": 2})
     plain = outcome(*machine, kernel=Kernel())
-    assert outcome(*machine, kernel=StandInKernel(order_seed=order_seed)) == plain
+    assert outcome(*machine, kernel=LookaheadKernel(order_seed=order_seed)) == plain
 
 
 def test_planted_a_writer_whose_word_outlives_its_task_is_found(monkeypatch):

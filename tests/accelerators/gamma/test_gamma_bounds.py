@@ -12,7 +12,7 @@ from gamma_bench import configurations, configured, operands, run_gamma
 from hypothesis import HealthCheck, given, settings
 
 from fiberscope.accelerators.testing import cycles
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.workloads import load
 
 NOISE = 0.03  # a different order of events moves cycles by this much either way
@@ -51,7 +51,7 @@ def run(graph, **changed):
     return cycles(run_gamma(configured(**{**SMALL_MACHINE, **changed}), graph, graph))
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="a whole graph takes minutes uncompiled")
+@pytest.mark.skipif(not import_mode.compiled(), reason="a whole graph takes minutes uncompiled")
 @pytest.mark.parametrize(("model", "reorder"), [("simple", "affinity"), ("dram", "none")])
 @pytest.mark.parametrize(
     ("key", "values", "fixed"),
@@ -69,7 +69,7 @@ def test_more_of_a_resource_is_never_slower(graph, key, values, fixed, model, re
     assert found[-1] < found[0], "the resource must matter on this matrix"
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="a whole graph takes minutes uncompiled")
+@pytest.mark.skipif(not import_mode.compiled(), reason="a whole graph takes minutes uncompiled")
 def test_more_elements_are_slower_where_their_tasks_outgrow_the_cache(graph):
     """A counter-example, kept so that a machine without it turns this red: see docs/accuracy.md."""
     few, many = (

@@ -6,11 +6,11 @@ import pytest
 from gamma_bench import configured
 
 from fiberscope.accelerators.gamma import Gamma
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.workloads import lookup
 from fiberscope.workloads.surrogate import surrogate
 
-pytestmark = pytest.mark.skipif(not mode.compiled(), reason="whole matrices take minutes uncompiled")
+pytestmark = pytest.mark.skipif(not import_mode.compiled(), reason="whole matrices take minutes uncompiled")
 
 # (multiply, add, partial_merge, tasks), nonzeros of Z, bytes of A read, bytes at the least. The counts do not
 # depend on timing. Those of wiki-Vote and p2p-Gnutella31 were checked against scipy and a count by hand.

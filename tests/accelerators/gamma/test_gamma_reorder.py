@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fiberscope.accelerators.gamma import Gamma
 from fiberscope.accelerators.gamma.reorder import affinity_order, window_rows
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.workloads import load
 
 MATRICES = st.lists(st.sets(st.integers(0, 9), max_size=6), min_size=1, max_size=24)
@@ -83,7 +83,7 @@ def test_a_reordered_product_is_the_same(rows):
     assert difference.nnz == 0 or difference.max() < 1e-12
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="a million nonzeros take minutes uncompiled")
+@pytest.mark.skipif(not import_mode.compiled(), reason="a million nonzeros take minutes uncompiled")
 def test_a_million_nonzeros_take_seconds():
     a = stored(load("uniform:rows=200000,cols=200000,nonzeros=1000000").matrix)
     begin = time.process_time()

@@ -25,7 +25,7 @@ from scipy import sparse
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.graphicionado import Graphicionado
 from fiberscope.accelerators.testing import cycles, run_to_end
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.workloads import load
 
 # Of each: useful bytes of graphicionado, graphdyns and csr_like.
@@ -232,7 +232,7 @@ def test_leaner_designs_use_fewer_bytes_of_properties_in_every_iteration(algorit
 
 
 @pytest.mark.real
-@pytest.mark.skipif(not mode.compiled(), reason="whole graphs take long uncompiled")
+@pytest.mark.skipif(not import_mode.compiled(), reason="whole graphs take long uncompiled")
 @pytest.mark.parametrize(
     ("name", "algorithm"),
     [pytest.param(*case, marks=[] if case[0] == "wiki-Vote" else pytest.mark.slow) for case in USEFUL],

@@ -10,7 +10,7 @@ from inner_product_case import CASE, MACHINE
 import fiberscope
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.testing import random_operands, run_to_end
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 LINE, ELEMENT = 64, 12
 ROOT = MACHINE.parents[2]
@@ -62,7 +62,7 @@ def lines(elements):
     return -(-elements * ELEMENT // LINE) * LINE
 
 
-@pytest.mark.skipif(not mode.compiled(), reason="too slow uncompiled")
+@pytest.mark.skipif(not import_mode.compiled(), reason="too slow uncompiled")
 def test_skipping_ahead_is_worth_what_the_page_of_the_blocks_says():
     a, _ = random_operands(8, 2000, 8, 160)
     _, b = random_operands(8, 2000, 8, 3200)

@@ -8,7 +8,7 @@ from outerspace_bench import configured
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace
 from fiberscope.accelerators.testing import cycles
 from fiberscope.explore.compare import published as reported_runs
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 NAMES = ("multiply", "add", "swap", "pairs", "nodes", "node_blocks", "rows_merged")
 COUNTS = {
@@ -23,7 +23,7 @@ CYCLES = {"wiki-Vote": 10_829_076, "p2p-Gnutella31": 2_133_018}
 
 @pytest.mark.real
 @pytest.mark.slow
-@pytest.mark.skipif(not mode.compiled(), reason="whole matrices take hours uncompiled")
+@pytest.mark.skipif(not import_mode.compiled(), reason="whole matrices take hours uncompiled")
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_and_traffic_of_the_published_matrices(name, published):
     machine = OuterSpace(configured(), published, published)

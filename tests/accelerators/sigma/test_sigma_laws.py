@@ -19,12 +19,14 @@ from fiberscope.accelerators.sigma.packing import chunks, slices
 from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.accelerators.testing import cycles, run_to_end
 from fiberscope.explore.compare import published
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.workloads import draw
 
 PUBLISHED = published(ACCELERATOR)
 COMPARED = {"output.words_per_cycle": 0, "memory.model": "none"}
-compiled_only = pytest.mark.skipif(not mode.compiled(), reason="routing 128 lanes takes minutes uncompiled")
+compiled_only = pytest.mark.skipif(
+    not import_mode.compiled(), reason="routing 128 lanes takes minutes uncompiled"
+)
 
 
 def gemm(m, n, k, a=0.2, b=0.9):

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import fiberscope
 from fiberscope.results.provenance.imports import Import, named
 from fiberscope.results.provenance.sources import sources
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 ROOT = Path(fiberscope.__file__).parents[1]
 FILES = sorted((ROOT / "fiberscope").rglob("*.py"))
@@ -206,7 +206,7 @@ def test_a_module_that_was_not_compiled_again_counts_itself(
     def digest() -> str:
         return sources([], [str(folder / "mine.py")], now=True).modules["prov_pack.late"]
 
-    monkeypatch.delenv(mode.VARIABLE, raising=False)
+    monkeypatch.delenv(import_mode.VARIABLE, raising=False)
     source, compiled = folder / "prov_pack" / "late.py", folder / "prov_pack" / f"late{EXTENSION_SUFFIXES[0]}"
     compiled.write_bytes(b"code")
     changed = source.stat().st_mtime
@@ -217,7 +217,7 @@ def test_a_module_that_was_not_compiled_again_counts_itself(
     stale = digest()
     os.utime(compiled, (changed + 3, changed + 3))
     assert len({fresh, stale, digest()}) == 3
-    monkeypatch.setenv(mode.VARIABLE, "1")
+    monkeypatch.setenv(import_mode.VARIABLE, "1")
     os.utime(compiled, (0, 0))
     assert digest() not in (fresh, stale)
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fiberscope.hw.fibers.arrays import integers_of, values_of
 from fiberscope.hw.fibers.intersection import FiberIntersection
 from fiberscope.hw.fibers.masks import SIDE, FiberMasks, masks_of, worth_masks
-from fiberscope.sim import words
+from fiberscope.sim import raw_words
 
 fibers = st.sets(st.integers(0, SIDE - 1), min_size=1, max_size=40).map(sorted)
 rows = st.lists(fibers, min_size=1, max_size=6)
@@ -59,7 +59,7 @@ def test_masks_say_what_lists_do(of_a, of_b, tile):
 @example([5, 64], [6, 63, 65])
 def test_what_is_uncompiled_says_what_lists_do(of_a, of_b):
     assume(not set(of_a) & set(of_b))
-    assert words.turns(*masks([of_a]), *masks([of_b])) == by_lists(of_a, [of_b])[0]
+    assert raw_words.turns(*masks([of_a]), *masks([of_b])) == by_lists(of_a, [of_b])[0]
 
 
 def test_each_step_leaps_up_to_the_next_coordinate_of_the_other():

@@ -22,7 +22,7 @@ from fiberscope.hw.networks.benes import DOUBLE, BenesNetwork
 from fiberscope.hw.networks.benes_router import MulticastRouter
 from fiberscope.hw.networks.crossbar import Concentrator
 from fiberscope.hw.stream import DATA, STOP
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 from fiberscope.sim.testing import run_block
 
 
@@ -134,4 +134,4 @@ def outcomes():
 
 
 if __name__ == "__main__":
-    json.dump({"compiled": mode.compiled(), "outcomes": outcomes()}, sys.stdout)
+    json.dump({"compiled": import_mode.compiled(), "outcomes": outcomes()}, sys.stdout)

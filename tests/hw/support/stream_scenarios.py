@@ -25,7 +25,7 @@ from fiberscope.hw.streams.split import Flatten, Split
 from fiberscope.hw.streams.testing import run_streams, with_gaps
 from fiberscope.hw.streams.word_dropper import WordDropper
 from fiberscope.hw.streams.word_intersect import WordIntersect
-from fiberscope.sim import mode
+from fiberscope.sim import import_mode
 
 
 def _operands(generator, kinds):
@@ -133,4 +133,4 @@ def outcomes():
 
 
 if __name__ == "__main__":
-    print(json.dumps({"compiled": mode.compiled(), "outcomes": outcomes()}))
+    print(json.dumps({"compiled": import_mode.compiled(), "outcomes": outcomes()}))

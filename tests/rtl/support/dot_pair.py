@@ -90,7 +90,7 @@ def dot_pair(seed: int, backend: Callable[[], Backend] | None = None) -> Pair:
     return Pair(
         "dot",
         DotComponent,
-        lambda name: DOT.stand_in(name, interface, make()),
+        lambda name: DOT.adapter(name, interface, make()),
         fibers(seed),
         ("products",),
         seed,

@@ -18,7 +18,7 @@ from stream_values_scenario import number_of
 from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.gamma import ACCELERATOR, Gamma, GammaConfiguration
 from fiberscope.accelerators.gamma.element import ProcessingElement
-from fiberscope.accelerators.gamma.element_rtl import ElementStandIn, matching, parts
+from fiberscope.accelerators.gamma.element_rtl import ElementAdapter, matching, parts
 from fiberscope.accelerators.gamma.layout import NO_PARENT
 from fiberscope.accelerators.gamma.prefetcher_rtl import POINTER_BYTES
 from fiberscope.hw.fibers.arithmetic import Multiplier
@@ -38,7 +38,7 @@ TASKS = 60
 END_OF_WORK: Token = (0, 0, -1, 0.0)
 
 
-class Scaled(MULTIPLIER.stand_in):  # type: ignore[name-defined,misc]
+class Scaled(MULTIPLIER.adapter):  # type: ignore[name-defined,misc]
     """Serves a multiplier with its scales."""
 
     SERVED = ("operands",)
@@ -82,10 +82,10 @@ def multiplier_pair(seed: int) -> Pair:
         return {"operands": (unit, "operands"), "products": (wire, "out")}
 
     def rtl(name: str) -> Component:
-        stand_in = Scaled(name, MULTIPLIER.interface(given), PyrtlBackend(MULTIPLIER.twin(given), seed))
-        stand_in.given(scales, given.value_field)
-        stand_in.drain = given.latency
-        return stand_in
+        adapter = Scaled(name, MULTIPLIER.interface(given), PyrtlBackend(MULTIPLIER.twin(given), seed))
+        adapter.given(scales, given.value_field)
+        adapter.drain = given.latency
+        return adapter
 
     return Pair("multiplier", rtl, rtl, {"operands": tokens}, ("products",), seed, composed=composed)
 
@@ -183,7 +183,7 @@ def inputs_of(machine: Gamma, task: int) -> list[TaskInput]:
     return [one for one in inputs if one.end > one.first]
 
 
-class UnitStandIn(ElementStandIn):
+class UnitAdapter(ElementAdapter):
     """Serves a unit alone from the machine's stores, and keeps what leaves, with what is beside it."""
 
     SERVED = ("tasks", "replies", "output_tasks")
@@ -202,7 +202,7 @@ class UnitStandIn(ElementStandIn):
                 self.left.append((label, token.reference, beside))
 
 
-class ReaderStandIn(UnitStandIn):
+class ReaderAdapter(UnitAdapter):
     """Of a task, the fibers that have an element are found."""
 
     def _task(self, task: int) -> dict[str, int]:
@@ -214,7 +214,7 @@ class ReaderStandIn(UnitStandIn):
         return bits
 
 
-class WriterStandIn(UnitStandIn):
+class WriterAdapter(UnitAdapter):
     """Of a task, where its output goes is told."""
 
     def _beside(self, stream: Stream, token: Token) -> dict[str, int]:
@@ -258,7 +258,7 @@ class Unit:
         self,
         name: str,
         seed: int,
-        served: type[UnitStandIn],
+        served: type[UnitAdapter],
         answered: Sequence[int],
         machine: Gamma | None = None,
     ) -> None:
@@ -284,7 +284,7 @@ class Unit:
 
     def _rtl(self, name: str) -> Component:
         part = parts(self.given)[self.name]
-        kind = type(self.name, (self.served,), {"PORTS": part.block.stand_in.PORTS})
+        kind = type(self.name, (self.served,), {"PORTS": part.block.adapter.PORTS})
         self.twin = kind(name, part.interface, PyrtlBackend(part.block.twin(part.parameters), self.seed))
         self.twin.given(self.machine, 0)
         return self.twin

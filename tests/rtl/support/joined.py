@@ -11,7 +11,7 @@ from fiberscope.hw.fibers import intersect_rtl as intersector
 from fiberscope.hw.fibers.intersect_rtl import SkipAheadParameters
 from fiberscope.hw.rtl.kit import channel
 from fiberscope.hw.rtl.kit.backend import PyrtlBackend
-from fiberscope.hw.rtl.kit.channel import PendingStandIn, carrying
+from fiberscope.hw.rtl.kit.channel import PendingAdapter, carrying
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, flat
 from fiberscope.sim import Component, Kernel
@@ -35,10 +35,10 @@ def skipping() -> Composition:
     )
 
 
-class SkippingStandIn(PendingStandIn):
+class SkippingAdapter(PendingAdapter):
     """Counts what the part shows."""
 
-    PORTS = intersector.SKIP_AHEAD.stand_in.PORTS
+    PORTS = intersector.SKIP_AHEAD.adapter.PORTS
 
     def observe(self, moved: object) -> None:
         self.counted = getattr(self, "counted", {"intersect": 0, "dropped": 0})
@@ -64,7 +64,7 @@ def skipping_pair(seed: int) -> Pair:
     return Pair(
         "skipping",
         lambda name: scenario.component(name, GIVEN),
-        lambda name: SkippingStandIn(name, interface, PyrtlBackend(twin, seed)),
+        lambda name: SkippingAdapter(name, interface, PyrtlBackend(twin, seed)),
         scenario.pair(seed, GIVEN).inputs,
         PORTS[2:],
         seed,

@@ -1,6 +1,6 @@
 """A component and its twin side by side in one kernel, given the same streams and stalls.
 
-    check_pair(Pair(name, component, stand_in, inputs, outputs, seed))
+    check_pair(Pair(name, component, adapter, inputs, outputs, seed))
 
 Ports without given tokens and without a sink are for ``around``, which puts components of its own there: a
 memory, say, that answers what the block asks.

@@ -67,7 +67,7 @@ class Scenario:
         return Pair(
             self.block,
             lambda name: self.component(name, parameters),
-            lambda name: block.stand_in(name, interface, make()),
+            lambda name: block.adapter(name, interface, make()),
             self.inputs(random.Random(seed), parameters),
             self.outputs,
             seed,

@@ -79,7 +79,7 @@ class FilledScenario(StreamScenario):
             filled = self.filled(make(), interface, seed, parameters)
             if writes:
                 filled = recorded[name] = Recorded(filled, interface)
-            return block.stand_in(name, interface, filled)
+            return block.adapter(name, interface, filled)
 
         return replace(
             super().pair(seed, parameters, backend, **kernel_options),

@@ -27,7 +27,7 @@ class RtlBlock:
         matching: parameters that suit a component, from the arguments with which that is made.
         interface: the module's ports for some parameters.
         design: what is between them.
-        stand_in: the adapter that puts a module with these ports into the component's place.
+        adapter: the adapter that puts a module with these ports into the component's place.
         component: makes the component from a name and ``parameters``; None if the block is several.
         listed: whether it is in the catalogue; not what only joins others.
         kinds: the event classes whose instances it is the twin of.
@@ -42,7 +42,7 @@ class RtlBlock:
     matching: Callable[..., Parameters]
     interface: Callable[[Any], Interface]
     design: Callable[[Any, Streams], None]
-    stand_in: type[Adapter]
+    adapter: type[Adapter]
     component: Callable[..., Component] | None = None
     listed: bool = True
     kinds: tuple[type[Component], ...] = ()

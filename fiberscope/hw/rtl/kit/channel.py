@@ -271,7 +271,7 @@ def following(place: Signal, capacity: int) -> Signal:
     return pyrtl.select(last, pyrtl.Const(0, len(place)), (place + 1)[: len(place)])
 
 
-class PendingStandIn(Adapter):
+class PendingAdapter(Adapter):
     """Stands in for what acts by itself while its status ``pending`` is high; counts as busy meanwhile.
 
     After a cycle in which it is low and no token moves, nothing happens until something at a port changes.
@@ -282,7 +282,7 @@ class PendingStandIn(Adapter):
         return self.busy(now + 1) if moved or self.status[PENDING] else self.idle()
 
 
-class ChannelStandIn(PendingStandIn):
+class ChannelAdapter(PendingAdapter):
     """A channel as a component: what it takes at ``in`` it gives at ``out``."""
 
     PORTS = (Input("in", ANY), Output("out", ANY))
@@ -295,6 +295,6 @@ BLOCK = RtlBlock(
     ChannelParameters,
     interface,
     design,
-    ChannelStandIn,
+    ChannelAdapter,
 )
 OF_STREAM = replace(BLOCK, parameters=ChannelOf, matching=ChannelOf, listed=False)

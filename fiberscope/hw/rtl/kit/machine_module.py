@@ -30,7 +30,7 @@ class Whole:
 
     Args:
         compose: how the module is composed, of what the machine's kernel was given.
-        stand_in: the adapter that puts it into the machine's place.
+        adapter: the adapter that puts it into the machine's place.
         bench_data: what a bench of the module needs beside its ports, given the product, as values of JSON.
 
     Raises:
@@ -38,7 +38,7 @@ class Whole:
     """
 
     compose: Callable[[SeatKernel], Composition]
-    stand_in: type[Adapter]
+    adapter: type[Adapter]
     bench_data: Callable[[SeatKernel, Any], Mapping[str, Any]]
 
 
@@ -59,7 +59,7 @@ class Seat(Component):
 
     def declared_ports(self) -> tuple[Port, ...]:
         """Those of the component."""
-        return self.block.stand_in.PORTS
+        return self.block.adapter.PORTS
 
     def channels(self, port: str) -> list[Any]:
         """Return the channels at a port, or at an array of ports."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from fiberscope.hw.rtl.kit import channel
 from fiberscope.hw.rtl.kit.block import RtlBlock
-from fiberscope.hw.rtl.kit.channel import PendingStandIn, carrying
+from fiberscope.hw.rtl.kit.channel import PendingAdapter, carrying
 from fiberscope.hw.rtl.kit.interface import Interface, Stream
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock, Composition, Link, Part, composed
@@ -32,13 +32,13 @@ def registered(block: RtlBlock, capacity: int = CAPACITY, *, inputs: bool = Fals
 
     The module does in every cycle what the component does between channels of this capacity and of latency 1.
     """
-    stand_in = type("Registered", (PendingStandIn,), {"PORTS": block.stand_in.PORTS})
+    adapter = type("Registered", (PendingAdapter,), {"PORTS": block.adapter.PORTS})
     whole = composed(
         block.name,
         f"{block.summary}; outputs registered",
         block.parameters,
         lambda parameters: _composition(block, parameters, capacity, inputs),
-        stand_in,
+        adapter,
     )
     return replace(whole, has_registered_outputs=True)
 

@@ -117,22 +117,22 @@ Carried: TypeAlias = Mapping[
 
 def rows(label: str) -> Counted:
     """Cycles in which tokens moved at a stream."""
-    return lambda stand_in: stand_in.end(label).rows
+    return lambda adapter: adapter.end(label).rows
 
 
 def tokens(label: str) -> Counted:
     """Tokens that moved at a stream."""
-    return lambda stand_in: stand_in.end(label).tokens
+    return lambda adapter: adapter.end(label).tokens
 
 
 def elements(label: str) -> Counted:
     """Those of them that were no stops."""
-    return lambda stand_in: stand_in.end(label).elements
+    return lambda adapter: adapter.end(label).elements
 
 
 def stops(label: str) -> Counted:
     """Those of them that were stops."""
-    return lambda stand_in: stand_in.end(label).stops
+    return lambda adapter: adapter.end(label).stops
 
 
 def unit(
@@ -178,11 +178,11 @@ def unit(
     design = design or partial(_without_logic, name)
     matching = matching or partial(_matching, parameters, arguments, as_made or {})
     component = component or (partial(_component, kind, arguments) if alone else None)
-    stand_in = _stand_in(kind, base, counters or {}, flags)
-    interface = partial(_interface, name, stand_in, carried, status)
+    adapter = _adapter_class(kind, base, counters or {}, flags)
+    interface = partial(_interface, name, adapter, carried, status)
     if component is not None and issubclass(parameters, ValueParameters) and "values" not in arguments:
         component = partial(_typed, component)
-    said = name, _summary(kind), parameters, matching, interface, design, stand_in, component
+    said = name, _summary(kind), parameters, matching, interface, design, adapter, component
     instance = instance or partial(_as_it_is, arguments)
     return RtlBlock(*said, kinds=(kind,), listed=listed, instance=instance, connected=connected)
 
@@ -193,13 +193,13 @@ def _without_logic(name: str, _parameters: Parameters, _streams: Streams) -> Non
 
 def _interface(
     name: str,
-    stand_in: type[Adapter],
+    adapter: type[Adapter],
     carried: Callable[[Any], Carried],
     status: Status | Callable[[Any], Status],
     numbers: Parameters,
 ) -> Interface:
     shown = status(numbers) if callable(status) else status
-    return Interface(name, tuple(_streams(stand_in.PORTS, carried(numbers))), shown)
+    return Interface(name, tuple(_streams(adapter.PORTS, carried(numbers))), shown)
 
 
 def _as_it_is(arguments: Sequence[str], made: Component) -> dict[str, object]:
@@ -271,14 +271,14 @@ def _at(port: Port, what: Fields | Lanes | Each) -> Sequence[Stream]:
     return [Stream(port.name, port.name, direction, what)]
 
 
-def _stand_in(
+def _adapter_class(
     kind: type[Component], base: type[Adapter], counters: Mapping[str, Counted], flags: Mapping[str, object]
 ) -> type[Adapter]:
     """The adapter with the class's ports that counts what it counts."""
     summed = {name: count for name, count in counters.items() if isinstance(count, Summed)}
     told = {name: count.status for name, count in counters.items() if isinstance(count, Told)}
 
-    class StandIn(base):  # type: ignore[valid-type, misc]  # mypy wants a class that it knows
+    class UnitAdapter(base):  # type: ignore[valid-type, misc]  # mypy wants a class that it knows
         def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
             super().__init__(name, interface, backend)
             self._sums = dict.fromkeys([*summed, *told], 0)
@@ -297,12 +297,12 @@ def _stand_in(
             counted: dict[str, int] = self.told(own | super().counters())
             return counted
 
-    StandIn.__name__ = StandIn.__qualname__ = f"{kind.__name__}StandIn"
-    StandIn.PORTS = base.PORTS or kind.PORTS
+    UnitAdapter.__name__ = UnitAdapter.__qualname__ = f"{kind.__name__}UnitAdapter"
+    UnitAdapter.PORTS = base.PORTS or kind.PORTS
     if told:
-        StandIn.COUNTED_BY = {status: (name,) for name, status in told.items()} | dict(base.COUNTED_BY)
+        UnitAdapter.COUNTED_BY = {status: (name,) for name, status in told.items()} | dict(base.COUNTED_BY)
     elif base.observe is Adapter.observe:
-        StandIn.OBSERVED = tuple(count.label for count in summed.values())
+        UnitAdapter.OBSERVED = tuple(count.label for count in summed.values())
     for flag, value in flags.items():
-        setattr(StandIn, flag.upper(), value)
-    return StandIn
+        setattr(UnitAdapter, flag.upper(), value)
+    return UnitAdapter

@@ -143,7 +143,7 @@ def composed(
     summary: str,
     parameters: type[Parameters],
     compose: Callable[[Any], Composition],
-    stand_in: type[Adapter],
+    adapter: type[Adapter],
 ) -> ComposedBlock:
     """A block for the catalogue from what it is composed of; the arguments are those of ``RtlBlock``."""
     return ComposedBlock(
@@ -153,6 +153,6 @@ def composed(
         parameters,
         lambda given: compose(given).interface(),
         lambda given, between: flat(compose(given), between),
-        stand_in,
+        adapter,
         compose=compose,
     )

@@ -15,7 +15,7 @@ from stores import watched
 
 from fiberscope.accelerators.extensor import ExTensor
 from fiberscope.accelerators.extensor.output import OutputBuffer, PartialSlot
-from fiberscope.sim import Kernel, SimulationError, mode
+from fiberscope.sim import Kernel, SimulationError, import_mode
 
 
 class Hasty(OutputBuffer):
@@ -42,7 +42,7 @@ def run(parts: dict[str, Callable[..., Any]] | None = None) -> str:
 
 
 if __name__ == "__main__":
-    found = {"compiled": mode.compiled(), "as built": run()}
+    found = {"compiled": import_mode.compiled(), "as built": run()}
     found["not behind a token"] = run({"outputs": Hasty})
     PartialSlot.WRITERS = {**PartialSlot.WRITERS, "values": "outputs"}
     found["another writer"] = run()

@@ -13,7 +13,7 @@ from stores import watched
 
 from fiberscope.accelerators.gamma import Gamma
 from fiberscope.accelerators.gamma.tasks import TaskTable
-from fiberscope.sim import SimulationError, mode
+from fiberscope.sim import SimulationError, import_mode
 
 
 def run() -> str:
@@ -31,7 +31,7 @@ def run() -> str:
 
 
 if __name__ == "__main__":
-    found = {"compiled": mode.compiled(), "as built": run()}
+    found = {"compiled": import_mode.compiled(), "as built": run()}
     TaskTable.WRITERS = {**TaskTable.WRITERS, "starts": "scheduler"}
     found["another writer"] = run()
     print(json.dumps(found))

@@ -18,7 +18,7 @@ from stores import watched
 from fiberscope.accelerators.outerspace import OuterSpace
 from fiberscope.accelerators.outerspace.linker import Linker
 from fiberscope.accelerators.outerspace.lists import RowLists
-from fiberscope.sim import Kernel, SimulationError, mode
+from fiberscope.sim import Kernel, SimulationError, import_mode
 
 
 class Hasty(Linker):
@@ -44,7 +44,11 @@ def run(parts: dict[str, Callable[..., Any]] | None = None) -> str:
 
 
 if __name__ == "__main__":
-    found = {"compiled": mode.compiled(), "as built": run(), "not behind a token": run({"linker": Hasty})}
+    found = {
+        "compiled": import_mode.compiled(),
+        "as built": run(),
+        "not behind a token": run({"linker": Hasty}),
+    }
     RowLists.WRITERS = {**RowLists.WRITERS, "values": "merger"}
     found["another writer"] = run()
     print(json.dumps(found))

@@ -9,14 +9,14 @@ from mapped_runs import built
 from fiberscope.hw.fibers.merge import HighRadixMerger
 from fiberscope.hw.streams.merge_lists import Lists
 from fiberscope.hw.streams.merged_points import MergedPoints
-from fiberscope.hw.streams.merger_lookahead import FiberWaysAhead
+from fiberscope.hw.streams.merger_lookahead import FiberWayLookahead
 from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.testing import TimedSource, with_gaps
 from fiberscope.hw.streams.tokens import CRD, DATA, REF
 from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.models.from_spec.lookahead import work_ahead
 from fiberscope.sim import Kernel
-from fiberscope.sim.lookahead import StandInKernel
+from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.testing import StreamSink
 
 ANYHOW = settings(suppress_health_check=list(HealthCheck))
@@ -80,7 +80,7 @@ def summed(kernel, fibers, pause):
     sinks = [add(StreamSink(port, [pause])) for port in ("out_crd", "out_val")]
     for sink in sinks:
         connect(sums, f"{sink.name}[0]", sink, "in", capacity=1)
-    if isinstance(kernel, StandInKernel):
+    if isinstance(kernel, LookaheadKernel):
         work_ahead(kernel, [(ways, merger, points)])
     kernel.run()
     crd, val = (sink.received for sink in sinks)
@@ -90,7 +90,7 @@ def summed(kernel, fibers, pause):
     return found, [at for at, one in crd if one[0] != DATA], kernel.statistics()
 
 
-@pytest.mark.parametrize("kernel", [Kernel, StandInKernel])
+@pytest.mark.parametrize("kernel", [Kernel, LookaheadKernel])
 def test_two_fibers_are_added_up_in_the_cycles_that_their_blocks_take(kernel):
     """Lists come in cycles 1 and 2, the task's stop in 3, in which the merge begins.
 
@@ -102,7 +102,7 @@ def test_two_fibers_are_added_up_in_the_cycles_that_their_blocks_take(kernel):
     assert ends == [16, 18]
 
 
-@pytest.mark.parametrize("kernel", [Kernel, StandInKernel])
+@pytest.mark.parametrize("kernel", [Kernel, LookaheadKernel])
 def test_who_takes_the_sums_late_holds_up_the_ways_through_all_the_rest(kernel):
     """A sum is taken every ten cycles, from 8 on; token k = 0, 1, ... needs the slot of the one before last.
 
@@ -118,20 +118,20 @@ def test_who_takes_the_sums_late_holds_up_the_ways_through_all_the_rest(kernel):
 
 
 def test_planted_a_way_with_room_for_one_more_is_found(monkeypatch):
-    class Roomy(FiberWaysAhead):
+    class Roomy(FiberWayLookahead):
         def engage(self):
             super().engage()
             self.capacity += 1
 
-    monkeypatch.setattr("fiberscope.models.from_spec.lookahead.FiberWaysAhead", Roomy)
-    _found, _ends, statistics = summed(StandInKernel(), [list(range(10))], 9)
+    monkeypatch.setattr("fiberscope.models.from_spec.lookahead.FiberWayLookahead", Roomy)
+    _found, _ends, statistics = summed(LookaheadKernel(), [list(range(10))], 9)
     assert statistics["ways"].output_stall != {"ways": 19}
 
 
 def test_fewer_ticks_are_taken_for_it():
     """Of two long fibers, which keep all parts busy."""
     ticks = []
-    for kernel in (Kernel(), StandInKernel()):
+    for kernel in (Kernel(), LookaheadKernel()):
         summed(kernel, [list(range(500)), list(range(0, 1000, 2))], 0)
         ticks.append(kernel.ticks)
     assert ticks[1] < 0.5 * ticks[0]

@@ -23,7 +23,7 @@ STORE_PORT = Output(STORE, ANY, optional=True)
 OVERFLOW_PORT = Output(OVERFLOW, ANY, optional=True)
 
 
-class StreamStandIn(Adapter):
+class StreamAdapter(Adapter):
     """Stands in for a ``StreamBlock``.
 
     Accounting: idle once done has passed, else waiting for output while a consumer has no space, else busy
