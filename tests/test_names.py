@@ -9,11 +9,13 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "fiberscope"
 REFUSED = {"one", "found", "given", "told", "made", "known"}
 REFUSED_OF_MODULES = REFUSED | {"meanwhile", "beside", "spelt", "settled", "said", "of", "within", "behind"}
-# Folders and files whose names have not been chosen yet. The list may only become shorter.
+# Files in which wires of exported Verilog are named after such variables. The list may only become shorter.
 NOT_YET = (
-    "hw",
+    "hw/fibers/pages_rtl.py",
+    "hw/lanes/bitmap_rtl.py",
+    "hw/rtl/kit/trees.py",
     "accelerators/gamma/scheduler_logic_rtl.py",
-)  # of hw, wires in Verilog have these names
+)
 FILES = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -67,5 +69,5 @@ def test_a_refused_name_is_reported_with_its_line():
     assert sorted(refused_variables(tree)) == ["line 3: given", "line 4: one"]
 
 
-def test_every_folder_that_waits_for_its_names_exists():
+def test_every_file_that_keeps_its_names_exists():
     assert [folder for folder in NOT_YET if not (PACKAGE / folder).exists()] == []

@@ -49,19 +49,19 @@ class ValueType:  # C: final
         self._value = array("d", [0.0])
         self._bits = memoryview(self._value).cast("b").cast("q")  # the same memory
 
-    def add(self, one: float, other: float) -> float:
+    def add(self, value: float, other: float) -> float:
         """The sum."""
         if not self.floats:
-            return one + other
-        return self.rounded(self._operand(one) + self._operand(other))
+            return value + other
+        return self.rounded(self._operand(value) + self._operand(other))
 
-    def multiply(self, one: float, other: float) -> float:
+    def multiply(self, value: float, other: float) -> float:
         """The product."""
         if not self.floats:
-            return one * other
-        one, other = self._operand(one), self._operand(other)
-        product = one * other
-        if abs(product) == self.least and abs(one * RAISED * other) < self.least * RAISED:
+            return value * other
+        value, other = self._operand(value), self._operand(other)
+        product = value * other
+        if abs(product) == self.least and abs(value * RAISED * other) < self.least * RAISED:
             return math.copysign(0.0, product)  # a double has rounded it as subnormal
         return self.rounded(product)
 
@@ -87,8 +87,8 @@ class ValueType:  # C: final
 
 DOUBLE = ValueType(AUTO)
 TYPES: Mapping[str, ValueType] = {
-    one.name: one
-    for one in (
+    value_type.name: value_type
+    for value_type in (
         DOUBLE,
         ValueType(INTEGER),
         ValueType("float32", 32, 23, 127),

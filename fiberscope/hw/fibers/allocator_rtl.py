@@ -59,17 +59,17 @@ def bump_allocator(parameters: BumpAllocatorParameters, between: Streams) -> Non
     """A register of what is given out, from 0 on; an adder, a comparison, an adder of the beginning."""
     requests, grants = between.inputs["requests"], between.outputs["grants"]
     width = parameters.end.bit_length() or 1
-    given: Signal = pyrtl.Register(width, "given")
-    after = named("after", given + requests.fields["coordinate"])
+    allocated: Signal = pyrtl.Register(width, "given")
+    after = named("after", allocated + requests.fields["coordinate"])
     overflows = named("overflows", after > parameters.end - parameters.begin)
     taken = named("taken", requests.valid & grants.ready)
-    given.next <<= pyrtl.select(taken & ~overflows, after[:width], given)
+    allocated.next <<= pyrtl.select(taken & ~overflows, after[:width], allocated)
     requests.accept(grants.ready)
     grants.send(
         requests.valid,
         {
             "control": overflows,
-            "coordinate": (given + parameters.begin)[:width],
+            "coordinate": (allocated + parameters.begin)[:width],
             "reference": requests.fields["reference"],
         },
     )

@@ -45,10 +45,12 @@ def rounded_to(
     """
     if value_type is DOUBLE:
         return values
-    found = np.fromiter(map(value_type.rounded, values.tolist()), np.float64, len(values))
+    rounded_values = np.fromiter(map(value_type.rounded, values.tolist()), np.float64, len(values))
     fits = (
-        found == np.trunc(found) if value_type.name == INTEGER else np.isfinite(found) | ~np.isfinite(values)
+        rounded_values == np.trunc(rounded_values)
+        if value_type.name == INTEGER
+        else np.isfinite(rounded_values) | ~np.isfinite(values)
     )
     if not fits.all():
         raise ValueError(f"{values[~fits][0]:g} is no {value_type.name}; --set {setting} names another type")
-    return found
+    return rounded_values

@@ -165,18 +165,18 @@ def _side(between: Streams, own: Window, below: Sequence[Signal], paired: Signal
 
 def _tell(between: Streams, sides: Sequence[_Side], finished: Signal) -> None:
     """Tell the source of a side whose window a skip has emptied, once a skip."""
-    told: Signal = pyrtl.Register(1, "told")
+    sent: Signal = pyrtl.Register(1, "told")
     number: Signal = pyrtl.Register(NUMBER_BITS, "fiber_number")
     number.next <<= (number + finished)[:NUMBER_BITS]
-    told_next = told
+    told_next = sent
     for side, other in zip(sides, reversed(sides), strict=True):
         skips = between.outputs[f"skips_{side.name}"]
-        already = told & side.skipping
+        already = sent & side.skipping
         asks = named(f"asks_{side.name}", side.empties & ~already)
         target = blank_if_stop({field: other.head[field] for field in ("control", "coordinate")})
         skips.send(asks, target | {"reference": pyrtl.concat(pyrtl.Const(0, 1), number)})
         told_next = pyrtl.select(side.drops, already | (asks & skips.ready), told_next)
-    told.next <<= told_next
+    sent.next <<= told_next
 
 
 class TwoFingerAdapter(Adapter):

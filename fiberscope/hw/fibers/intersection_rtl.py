@@ -90,7 +90,10 @@ def design(parameters: MaskIntersectorParameters, between: Streams) -> None:
 def _place(flag: Signal) -> Signal:
     """The number of the only bit that is set; 0 of none."""
     numbers = range(len(flag))
-    with_bit = [sum(1 << one for one in numbers if one >> bit & 1) for bit in range(index_bits(len(flag)))]
+    with_bit = [
+        sum(1 << position for position in numbers if position >> bit & 1)
+        for bit in range(index_bits(len(flag)))
+    ]
     return pyrtl.concat_list([(flag & places) != 0 for places in with_bit])
 
 

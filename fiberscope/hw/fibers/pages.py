@@ -41,7 +41,7 @@ class PageAllocator(Component):
 
     def tick(self, now: int) -> int:
         """Give a page to everyone who asks and has space for it."""
-        given, waits = self.given, False
+        pages_before, waits = self.given, False
         for i in range(len(self.page_requests)):
             asks, gets = self.page_requests[i], self.pages[i]
             if asks.can_pop() and gets.can_push():
@@ -50,7 +50,7 @@ class PageAllocator(Component):
                 self.given += 1
             elif asks.can_pop():
                 waits = True
-        if self.given > given:
+        if self.given > pages_before:
             return self.busy(now + 1)
         return self.wait_any_output(self.pages) if waits else self.idle()
 

@@ -62,9 +62,9 @@ def design(parameters: PageAllocatorParameters, between: Streams) -> None:
         page.send(asker.valid, {"reference": (following + count)[:width]})
 
 
-def connected(made: Component) -> dict[str, int]:
+def connected(component: Component) -> dict[str, int]:
     """Who is connected to a component in its machine."""
-    return {"askers": len(made.channels("pages"))}
+    return {"askers": len(component.channels("pages"))}
 
 
 BLOCK = unit(

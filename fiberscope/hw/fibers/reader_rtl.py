@@ -208,7 +208,7 @@ class _Way:
 
     def _has_room(self, tokens: Signal) -> Signal:
         needed, capacity = self.used + tokens, self.given.capacity
-        with_stops = [one & (needed <= capacity + i) for i, one in enumerate(self.at_least, 1)]
+        with_stops = [flag & (needed <= capacity + i) for i, flag in enumerate(self.at_least, 1)]
         return reduce(or_, with_stops, needed <= capacity)
 
     def ask(self, asks: Signal) -> None:
@@ -348,8 +348,8 @@ def _in_turn(
     behind = [flag if i == last else flag & (turn <= i) for i, flag in enumerate(held)]
     none_behind = ~any_of("behind", behind)
     first = [
-        one | (none_behind & other) | (begins & new)
-        for one, other, new in zip(lowest(behind), lowest(held), lowest(coming), strict=True)
+        earlier | (none_behind & other) | (begins & new)
+        for earlier, other, new in zip(lowest(behind), lowest(held), lowest(coming), strict=True)
     ]
     asks = any_of("may_ask", held) | (begins & any_of("may_begin", coming))
     following = [pyrtl.Const((i + 1) % len(held), len(turn)) for i in range(len(held))]

@@ -50,16 +50,16 @@ class Scanner:  # C: final
         """Take the first coordinate that is not below the one sought, and tell it."""
         if self.place == self.end:
             return
-        place, found = self.place, END
+        place, coordinate = self.place, END
         while place < self.end and self.coordinates[place] < self.sought:
             place += 1
         behind = self.stride - 1  # coordinates to look at behind one that is held
         if place < self.end:
-            found = self.coordinates[place]
-            if found == self.sought:
+            coordinate = self.coordinates[place]
+            if coordinate == self.sought:
                 behind = (place - self.first) % self.stride
         self.clock += 1 + min(place - self.place, behind)
-        self.found[self.told], self.times[self.told] = found, self.clock
+        self.found[self.told], self.times[self.told] = coordinate, self.clock
         self.told += 1
         self.place = min(place + 1, self.end)
 

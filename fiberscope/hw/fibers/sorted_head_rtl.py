@@ -154,14 +154,14 @@ def _send(between: Streams, control: _Control, smallest: Entry) -> None:
     successors.send(control.ends & control.stays & merged.ready, {"reference": smallest["reference"]})
 
 
-def _precedes(one: Entry, other: Entry) -> Signal:
+def _precedes(head: Entry, other: Entry) -> Signal:
     """Whether a head leaves before another: the smaller column, or of equal ones the larger list."""
-    first, second = (pyrtl.concat(entry["coordinate"], ~entry["reference"]) for entry in (one, other))
+    first, second = (pyrtl.concat(entry["coordinate"], ~entry["reference"]) for entry in (head, other))
     return first < second
 
 
-def _either(condition: Signal, one: Entry, other: Entry) -> Entry:
-    return {name: pyrtl.select(condition, wire, other[name]) for name, wire in one.items()}
+def _either(condition: Signal, entry: Entry, other: Entry) -> Entry:
+    return {name: pyrtl.select(condition, wire, other[name]) for name, wire in entry.items()}
 
 
 def _registers(name: str, like: Entry) -> dict[str, Signal]:

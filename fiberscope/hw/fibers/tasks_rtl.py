@@ -89,7 +89,7 @@ class Tasks:
 
     def bits(self, inputs: Sequence[TaskInput], output: int) -> dict[str, int]:
         """The fields beside a task's number."""
-        rows = [(*one[:-1], word_of(self.scale, one.scale)) for one in inputs]
+        rows = [(*entry[:-1], word_of(self.scale, entry.scale)) for entry in inputs]
         words = {
             name: joined([row[i] for row in rows], width)
             for i, (name, width) in enumerate(self.widths.items())
@@ -161,7 +161,9 @@ class Elements:
         Raises:
             ValueError: a value is none of such a field.
         """
-        words = [word_of(self.value, one.value) << NUMBER_BITS | one.coordinate for one in elements]
+        words = [
+            word_of(self.value, element.value) << NUMBER_BITS | element.coordinate for element in elements
+        ]
         return joined(words, 8 * self.element_bytes)
 
     def unpacked(self, line: int) -> list[Element]:

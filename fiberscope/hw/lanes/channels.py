@@ -41,6 +41,6 @@ def check_connected(component: Component, port: str, lanes: int, *, optional: bo
     Raises:
         SimulationError: naming the component and how many it needs.
     """
-    found = len(component.channels(port))
-    if found != lanes and not (optional and found == 0):
-        raise SimulationError(f"{component.name}: connect {lanes} {port}, one a lane, not {found}")
+    count = len(component.channels(port))
+    if count != lanes and not (optional and count == 0):
+        raise SimulationError(f"{component.name}: connect {lanes} {port}, one a lane, not {count}")

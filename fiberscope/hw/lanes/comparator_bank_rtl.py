@@ -67,16 +67,16 @@ def _nonzero(row: Row) -> list[Signal]:
 
 def _changed(row: Row, moves: Signal) -> list[Signal]:
     """Whether each coordinate is that of an array's first item, or another than that of the item before."""
-    known: Signal = pyrtl.Register(1, "known")  # whether the array has had an item,
+    has_item: Signal = pyrtl.Register(1, "known")  # whether the array has had an item,
     before: Signal = DataRegister(len(row[0]["coordinate"]), "coordinate_before")  # and its coordinate
-    any_before, last = known, before
+    any_before, last = has_item, before
     changed = []
     for lane in row:
         is_item = lane[MASK] & ~lane["control"]
         changed.append(~any_before | (lane["coordinate"] != last))
         any_before = (any_before | is_item) & ~(lane[MASK] & lane["control"])
         last = pyrtl.select(is_item, lane["coordinate"], last)
-    known.next <<= pyrtl.select(moves, any_before, known)
+    has_item.next <<= pyrtl.select(moves, any_before, has_item)
     before.next <<= pyrtl.select(moves, last, before)
     return changed
 

@@ -108,15 +108,17 @@ class CounterMemory:
             or_, [unless(~way, entry) for way, (entry, _, _) in zip(ways, self._writes[bank], strict=True)]
         )
         writes = named(f"writes_{bank:02}", reduce(or_, ways))
-        known = named(f"known_entry_{bank:02}", self._is_known(bank, entry))
+        is_known = named(f"known_entry_{bank:02}", self._is_known(bank, entry))
         enables, counts = [], []
         for part in range(self.shape.parts):
             wanted = [enables[part] for _, enables, _ in self._writes[bank]]
-            given = [counts[part] for _, _, counts in self._writes[bank]]
+            counts_of_writes = [counts[part] for _, _, counts in self._writes[bank]]
             counts.append(
-                reduce(or_, [unless(~flag, count) for flag, count in zip(wanted, given, strict=True)])
+                reduce(
+                    or_, [unless(~flag, count) for flag, count in zip(wanted, counts_of_writes, strict=True)]
+                )
             )
-            enables.append(reduce(or_, wanted) | (writes & ~known))
+            enables.append(reduce(or_, wanted) | (writes & ~is_known))
         self._banks[bank].write(entry, counts, enables)
         number = decoded(entry, self.shape.entries)
         register = self._known[bank]

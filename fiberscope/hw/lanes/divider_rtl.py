@@ -94,7 +94,7 @@ def constant_of(
 def _bits_by_stage(parameters: DividerParameters) -> list[int]:
     """Bits of the quotient that each stage finds; the last has what is left."""
     step = parameters.bits_per_stage
-    return [min(step, parameters.width - found) for found in range(0, parameters.width, step)]
+    return [min(step, parameters.width - bits_done) for bits_done in range(0, parameters.width, step)]
 
 
 def _found(row: Row, divisor: Signal, bits: int, stage: str) -> Row:

@@ -114,12 +114,12 @@ def _crossed(
     """The item in each place: one that is held, or of the lane that has the place."""
     words = [_word(lane) for lane in row]
     at = [decoded(place, parameters.places) for place in places]
-    found = []
+    crossed = []
     for i in range(parameters.places):
         flags = [item & flags[i] for item, flags in zip(items, at, strict=True)]
         new = named(f"new_{i:02}", chosen(flags, words))
-        found.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
-    return found
+        crossed.append(pyrtl.select(held > i, kept[i], new) if i < len(kept) else new)
+    return crossed
 
 
 BLOCK = unit(

@@ -182,10 +182,10 @@ def _property(
     place = decoded(writes.place, parameters.entries)
     less = pyrtl.select(moves & writes.read, written & ~place, written)
     written.next <<= pyrtl.select(moves & writes.update, written | place, less)
-    known = _delayed("known", (written & decoded(entering.place, parameters.entries)) != 0, moves, 1)
+    has_value = _delayed("known", (written & decoded(entering.place, parameters.entries)) != 0, moves, 1)
     (held,) = memory.read(entering.place, moves)
     neutral = pyrtl.Const(parameters.neutral, parameters.value_bits)
-    return pyrtl.select(known, held, neutral)
+    return pyrtl.select(has_value, held, neutral)
 
 
 def _forwarded(
@@ -245,12 +245,12 @@ def _matching(
         raise ValueError("atomic_update: an operation of your own has no module")
     if TYPES[values].floats:
         raise ValueError(f"atomic_update: there is no module for values of {values}")
-    given = AtomicUpdateParameters(
+    matched = AtomicUpdateParameters(
         mode, operation, len(temporary), WHOLE_BITS, read_latency, reduce_latency, write_latency
     )
-    if neutral != given.neutral:
-        raise ValueError(f"atomic_update: neutral must be {given.neutral} for {operation}, not {neutral}")
-    return given
+    if neutral != matched.neutral:
+        raise ValueError(f"atomic_update: neutral must be {matched.neutral} for {operation}, not {neutral}")
+    return matched
 
 
 def _component(name: str, parameters: AtomicUpdateParameters) -> AtomicUpdate:

@@ -155,5 +155,5 @@ def axi_module(composition: Composition) -> str:
 
 
 def _axi_name(wire: Wire) -> str:
-    found = re.fullmatch(rf"({'|'.join(CHANNELS)})_(\d+)_(\w+)", wire.name)
-    return f"m{found[2]}_axi_{found[1]}{found[3]}" if found else wire.name
+    match = re.fullmatch(rf"({'|'.join(CHANNELS)})_(\d+)_(\w+)", wire.name)
+    return f"m{match[2]}_axi_{match[1]}{match[3]}" if match else wire.name

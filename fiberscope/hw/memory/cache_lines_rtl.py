@@ -60,7 +60,7 @@ class Lines:
             line = self._stages.behind(rank, "line", line)
         self.given = line
 
-    def read(self, way: Signal, wanted: Signal, found: Signal) -> None:
+    def read(self, way: Signal, wanted: Signal, hit_way: Signal) -> None:
         """Read for the request that enters the last stage, if it wants a line, or again for the one in it.
 
         Args:
@@ -75,7 +75,7 @@ class Lines:
         address = named("line_address", pyrtl.select(stays, self._at, entering))
         (stored,) = self._memory.read(address, pyrtl.select(stays, self._came, stages.entering & wanted))
         self._filled = named("line_is_filled", table.closes & self._fills)
-        asked = pyrtl.select(stays, self._at, self._place(stages.entering_set, found))
+        asked = pyrtl.select(stays, self._at, self._place(stages.entering_set, hit_way))
         comes = self._filled & (self._to == asked)
         self._came.next <<= comes | (self._came & ~stays & ~stages.move)
         self.victim: Signal = stored

@@ -90,10 +90,10 @@ def _look_up(bank: Bank, head: InputStream) -> LookedUp:
     wanted = named("wanted", head.valid & (fields["control"] < len(OPERATIONS)) & ~all_in_flight)
     enters = stages.enter(wanted, set_index)
     head.accept(enters)
-    known = bank.tags.read(set_index, enters)
+    is_known = bank.tags.read(set_index, enters)
     if bank.lines:
         bank.lines.enter(fields[LINE])
-    request = Request(fields["control"], fields["coordinate"], fields["reference"], known)
+    request = Request(fields["control"], fields["coordinate"], fields["reference"], is_known)
     return LookedUp(
         request.behind(LOOK_UP, stages),
         stages.misses_behind(LOOK_UP, "misses", misses, bank.table),
@@ -108,13 +108,13 @@ def _line(bank: Bank, reference: Signal) -> Signal:
 def _compare(bank: Bank, looked_up: LookedUp) -> Compared:
     """Look for the line in its set, and for one to leave in each group of ways."""
     stages, tags, request = bank.stages, bank.tags, looked_up.request
-    found = tags.compare(_line(bank, request.reference), request.known)
+    hits = tags.compare(_line(bank, request.reference), request.known)
     states = tags.states()
     candidates = tags.candidates(states, looked_up.in_flight)
     return Compared(
         request.behind(COMPARE, stages),
         stages.misses_behind(COMPARE, "misses", looked_up.misses, bank.table),
-        stages.all_behind(COMPARE, "found", found),
+        stages.all_behind(COMPARE, "found", hits),
         [_state_behind(stages, COMPARE, i, state) for i, state in enumerate(states)],
         stages.all_behind(COMPARE, "free", tags.free()),
         [_candidate_behind(stages, i, candidate) for i, candidate in enumerate(candidates)],
@@ -162,10 +162,10 @@ def _choose(bank: Bank, compared: Compared) -> Chosen:
 def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Victim, present: Signal) -> None:
     """Read the line that the request asks for, or the victim if that has to be written back."""
     if bank.lines:
-        found = number_of(compared.found)
+        hit_way = number_of(compared.found)
         evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
-        way = pyrtl.select(present, found, victim.way)
-        bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), found)
+        way = pyrtl.select(present, hit_way, victim.way)
+        bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), hit_way)
 
 
 def _decide(bank: Bank, chosen: Chosen) -> None:

@@ -35,7 +35,7 @@ def matching(specification: FiberCacheSpecification, port: int) -> BankParameter
 
 
 def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
-    numbers = {known.name: getattr(parameters, known.name) for known in fields(FiberCacheSpecification)}
+    numbers = {field.name: getattr(parameters, field.name) for field in fields(FiberCacheSpecification)}
     return FiberCacheBank(name, FiberCacheSpecification(**numbers), parameters.port)
 
 
@@ -85,11 +85,11 @@ class BankAdapter(Adapter):
             return
         self._counts["evictions"] += self.status["evicted"]
         self._counts["write_backs"] += int(sent is not None and sent.control == WRITE)
-        found = "misses" if self.status["missed"] else "hits"
-        if found == "hits" and operation in (READ, CONSUME) and not replied:
-            found = "joins"
+        outcome = "misses" if self.status["missed"] else "hits"
+        if outcome == "hits" and operation in (READ, CONSUME) and not replied:
+            outcome = "joins"
         counted = WRITE if operation == WRITE_UNREAD else operation
-        self._counts[f"{OPERATIONS[counted]}_{found}"] += 1
+        self._counts[f"{OPERATIONS[counted]}_{outcome}"] += 1
 
     def account(self, now: int, moved: Mapping[str, Token], blocked: Channel | None) -> int:
         """Busy if anything moves; else waiting for space if the module says so, else for a line."""

@@ -25,7 +25,7 @@ def number_of(flags: Sequence[Signal]) -> Signal:
     """Which flag is set; 0 if none is, no more than one may be."""
     bits = range(index_bits(len(flags)))
     ones = [[flag for number, flag in enumerate(flags) if number >> bit & 1] for bit in bits]
-    return pyrtl.concat_list([reduce(or_, found) if found else pyrtl.Const(0, 1) for found in ones])
+    return pyrtl.concat_list([reduce(or_, group) if group else pyrtl.Const(0, 1) for group in ones])
 
 
 class FreeNumbers:
@@ -45,19 +45,19 @@ class FreeNumbers:
         self.next: Signal = pyrtl.Register(index_bits(count), f"next_{name}")
         self.available: Signal = named(f"{name}_available", ~self._none)
 
-    def update(self, take: Signal, give: Signal, given: Signal) -> None:
+    def update(self, take: Signal, give: Signal, returned: Signal) -> None:
         """Take ``next``, or give a number back; never both in a cycle."""
         below = all_up_to(self._taken)
         lowest = [
             ~taken & before for taken, before in zip(self._taken, [pyrtl.Const(1, 1), *below], strict=False)
         ]
         moves = take | self._none
-        found = pyrtl.select(below[-1], given, number_of(lowest))
-        self.next.next <<= pyrtl.select(moves, found, self.next)
+        next_number = pyrtl.select(below[-1], returned, number_of(lowest))
+        self.next.next <<= pyrtl.select(moves, next_number, self.next)
         self._none.next <<= moves & below[-1] & ~give
         returns = give & ~self._none
         for number, (taken, first) in enumerate(zip(self._taken, lowest, strict=True)):
-            taken.next <<= (taken | (moves & first)) & ~(returns & (given == number))
+            taken.next <<= (taken | (moves & first)) & ~(returns & (returned == number))
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class MissTable:
             for way in range(ways)
         ]
 
-    def bringing(self, flags: Sequence[Signal], found: Sequence[Signal]) -> list[Signal]:
+    def bringing(self, flags: Sequence[Signal], hits: Sequence[Signal]) -> list[Signal]:
         """A flag for each of these misses: whether the line that it will bring is the one found in a way."""
-        way = named("found_way", number_of(found))
-        present = any_of("found_any", found)
+        way = named("found_way", number_of(hits))
+        present = any_of("found_any", hits)
         return [flag & present & (miss.way == way) for flag, miss in zip(flags, self._misses, strict=True)]
 
     def take_line(self, arriving: Signal, valid: Signal, room: Signal) -> Signal:
@@ -203,8 +203,8 @@ class MissTable:
 
     def of_arriving(self, name: str) -> Signal:
         """Return a register of ``Miss``, of the miss whose line shows at the port."""
-        found = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
-        return named(f"arriving_{name}", found)
+        value = chosen(self.arriving, [getattr(miss, name) for miss in self._misses])
+        return named(f"arriving_{name}", value)
 
     def still(self, flags: Sequence[Signal]) -> list[Signal]:
         """These flags of misses without that of the one which is done in this cycle."""

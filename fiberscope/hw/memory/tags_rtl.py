@@ -112,9 +112,11 @@ class Tags:
         sets = range(len(self._written))
         return pyrtl.concat_list([set_index == number for number in sets])
 
-    def compare(self, line: Signal, known: Signal) -> list[Signal]:
+    def compare(self, line: Signal, is_known: Signal) -> list[Signal]:
         """A flag for each way: whether the line is there; of the set that was read."""
-        self._valid = [named(f"way_{i:02}_valid", entry[0] & known) for i, entry in enumerate(self._entries)]
+        self._valid = [
+            named(f"way_{i:02}_valid", entry[0] & is_known) for i, entry in enumerate(self._entries)
+        ]
         return [
             named(f"found_{i:02}", valid & (entry[1:] == line))
             for i, (valid, entry) in enumerate(zip(self._valid, self._entries, strict=True))
@@ -177,8 +179,8 @@ class Tags:
         changes: TagChanges,
         set_index: Signal,
         line: Signal,
-        known: Signal,
-        found: Sequence[Signal],
+        is_known: Signal,
+        hits: Sequence[Signal],
         states: Sequence[State],
         victim: Victim,
     ) -> None:
@@ -186,14 +188,14 @@ class Tags:
 
         The first write to a set clears all other ways of it.
         """
-        unknown = named("set_becomes_known", changes.place & ~known)
+        unknown = named("set_becomes_known", changes.place & ~is_known)
         lines, enables, after = [], [], []
         for i, state in enumerate(states):
             takes = named(f"takes_{i:02}", changes.place & victim.chosen[i])
             lines.append(pyrtl.concat(line, takes))
-            enables.append(named(f"line_written_{i:02}", takes | unknown | (changes.drop & found[i])))
+            enables.append(named(f"line_written_{i:02}", takes | unknown | (changes.drop & hits[i])))
             older = named(f"aged_reuse_{i:02}", self._aged(state, self._ages(state, changes, victim), victim))
-            kept = self._befallen(state, older, found[i], changes)
+            kept = self._befallen(state, older, hits[i], changes)
             after.append(_entry(_either(takes, self._placed(changes), kept)))
         self._lines.write(set_index, lines, enables)
         self._states.write(set_index, [pyrtl.concat_list(after)], [named("tags_change", changes.any())])
@@ -213,29 +215,31 @@ class Tags:
     def _placed(self, changes: TagChanges) -> State:
         """The state of a new line."""
         priority_limit, reuse_limit = self._limits
-        one = pyrtl.Const(min(1, priority_limit), self._widths[1])
+        first_priority = pyrtl.Const(min(1, priority_limit), self._widths[1])
         awaited = changes.fetch | (changes.write & ~changes.unread)
         return State(
             dirty=changes.write,
-            priority=pyrtl.select(awaited, one, pyrtl.Const(0, len(one))),
+            priority=pyrtl.select(awaited, first_priority, pyrtl.Const(0, len(first_priority))),
             reuse=pyrtl.Const(reuse_limit - 1, self._widths[2]),
         )
 
-    def _befallen(self, state: State, older: Signal, found: Signal, changes: TagChanges) -> State:
+    def _befallen(self, state: State, older: Signal, is_hit: Signal, changes: TagChanges) -> State:
         """The state of a way that keeps its line."""
         limit, width = self._limits[0], self._widths[1]
         more = pyrtl.select(state.priority == limit, state.priority, (state.priority + 1)[:width])
         fewer = pyrtl.select(state.priority == 0, state.priority, (state.priority - 1)[:width])
-        fetched, was_read = found & changes.fetch, found & changes.read
+        fetched, was_read = is_hit & changes.fetch, is_hit & changes.read
         return State(
-            dirty=state.dirty | (found & changes.write),
+            dirty=state.dirty | (is_hit & changes.write),
             priority=pyrtl.select(fetched, more, pyrtl.select(was_read, fewer, state.priority)),
             reuse=pyrtl.select(fetched | was_read, pyrtl.Const(0, len(older)), older),
         )
 
 
-def _either(condition: Signal, one: State, other: State) -> State:
-    return State(*(pyrtl.select(condition, *pair) for pair in zip(_fields(one), _fields(other), strict=True)))
+def _either(condition: Signal, state: State, other: State) -> State:
+    return State(
+        *(pyrtl.select(condition, *pair) for pair in zip(_fields(state), _fields(other), strict=True))
+    )
 
 
 def _fields(state: State) -> list[Signal]:

@@ -87,25 +87,25 @@ def design(parameters: TouchedBitmapParameters, between: Streams) -> None:
     """A memory for each writer, which are read together; and an encoder of the lowest bit."""
     phase: Signal = pyrtl.Register(3, "phase")
     collecting, telling, waiting, scanning, ending = (phase == number for number in range(PHASES))
-    ready, found = between.outputs["ready"], between.outputs["found"]
+    ready, sink = between.outputs["ready"], between.outputs["found"]
     scan = _scan(parameters, between, waiting)
-    starts = named("starts", ending & found.ready)
+    starts = named("starts", ending & sink.ready)
     sources = [stream for label, stream in between.inputs.items() if label != "scans"]
     puts, all_ended = _collected(sources, collecting, starts)
     banks = [
         _bank(parameters, f"{i:02}", *pair, scan) for i, pair in enumerate(zip(sources, puts, strict=True))
     ]
-    given: Signal = pyrtl.Register(parameters.width, "given")
-    left = named("left", reduce(or_, banks) & ~given)
+    sent: Signal = pyrtl.Register(parameters.width, "given")
+    left = named("left", reduce(or_, banks) & ~sent)
     first = pyrtl.concat_list(lowest(list(left)))
     gives = named("gives", scanning & (left != 0))
-    moves = named("moves", gives & found.ready)
+    moves = named("moves", gives & sink.ready)
     done = scan.done
     done <<= scanning & ((left == 0) | (moves & (left == first)))
-    given.next <<= unless(scan.done, pyrtl.select(moves, given | first, given))
+    sent.next <<= unless(scan.done, pyrtl.select(moves, sent | first, sent))
     coordinate = pyrtl.concat(scan.word, _number(first))[: index_bits(parameters.bits)]
     token = {"control": ending, "coordinate": unless(ending, coordinate)}
-    found.send_lanes(ending | gives, [token] * parameters.readers)
+    sink.send_lanes(ending | gives, [token] * parameters.readers)
     count: Signal = pyrtl.Register(parameters.count_bits, "count")
     count.next <<= unless(starts, (count + ones_of(pyrtl.concat_list(puts)))[: len(count)])
     ready.send(telling, {"reference": count})
@@ -163,17 +163,17 @@ def _bank(
     bit = source.fields["coordinate"].zero_extended(lane_bits + place_bits)
     chosen_bit, place = decoded(bit[:lane_bits], parameters.width), bit[lane_bits:]
     row = decoded(place, parameters.words)
-    known: Signal = pyrtl.Register(parameters.words, f"known_{name}")
-    new = (known & row) == 0
+    seen: Signal = pyrtl.Register(parameters.words, f"known_{name}")
+    new = (seen & row) == 0
     memory = Sram(f"bits_{name}", parameters.words, 1, parameters.width)
     memory.write(place, list(chosen_bit), [puts & (new | lane) for lane in chosen_bit])
     word = pyrtl.concat_list(memory.read(scan.following, scan.reads))
     is_known: Signal = DataRegister(1, f"is_known_{name}")
     is_known.next <<= pyrtl.select(
-        scan.reads, (known & decoded(scan.following, parameters.words)) != 0, is_known
+        scan.reads, (seen & decoded(scan.following, parameters.words)) != 0, is_known
     )
-    more = known | unless(~puts, row)
-    known.next <<= unless(scan.clears, more & ~unless(~scan.done, decoded(scan.word, parameters.words)))
+    more = seen | unless(~puts, row)
+    seen.next <<= unless(scan.clears, more & ~unless(~scan.done, decoded(scan.word, parameters.words)))
     return unless(~is_known, word)
 
 
@@ -192,8 +192,8 @@ def _set(adapter: Adapter) -> int:
 
 def _found(adapter: Adapter) -> int:
     """Bits found, which all lanes are told."""
-    found = adapter.end("found")
-    return found.elements // len(found.lanes)
+    end = adapter.end("found")
+    return end.elements // len(end.lanes)
 
 
 def _matching(bits: int, *, width: int = WIDTHS[0], block: int = 1) -> TouchedBitmapParameters:

@@ -112,19 +112,19 @@ class MulticastRouter:  # C: final
                 return True
         return False
 
-    def _find_free(self, output: int, bits: int, known: int) -> None:  # C: noexcept
+    def _find_free(self, output: int, bits: int, depth: int) -> None:  # C: noexcept
         """Find the free paths by middle rows with these low bits, so many of which are known.
 
         Each bit decides over two wires more, from the outermost to the innermost.
         """
-        if 2 * known == self._hops:
+        if 2 * depth == self._hops:
             self._free[output * self.lanes + bits] = 1
             return
-        if self._is_free(output, bits, known):
-            self._find_free(output, bits, known + 1)
-        bits |= 1 << known
-        if self._is_free(output, bits, known):
-            self._find_free(output, bits, known + 1)
+        if self._is_free(output, bits, depth):
+            self._find_free(output, bits, depth + 1)
+        bits |= 1 << depth
+        if self._is_free(output, bits, depth):
+            self._find_free(output, bits, depth + 1)
 
     def _is_free(self, output: int, middle: int, hop: int) -> bool:  # C: noexcept
         """Whether a path may take this hop and that as far from the other end."""

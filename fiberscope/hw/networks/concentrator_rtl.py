@@ -92,9 +92,9 @@ def _send_on(parameters: ConcentratorParameters, between: Streams) -> None:
     requests.send(any_of("sends", asking), word | {"coordinate": tag})
 
 
-def connected(made: Component) -> Mapping[str, int]:
+def connected(component: Component) -> Mapping[str, int]:
     """Who is connected to a component in its machine."""
-    return {"requesters": len(made.channels("inputs")), "repliers": len(made.channels("outputs"))}
+    return {"requesters": len(component.channels("inputs")), "repliers": len(component.channels("outputs"))}
 
 
 BLOCK = unit(

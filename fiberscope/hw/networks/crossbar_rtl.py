@@ -180,9 +180,9 @@ def matching(route: Route, *, virtual_output_queues: int = 0) -> CrossbarParamet
     return CrossbarParameters(interleave_bits=interleave.bit_length() - 1)
 
 
-def connected(made: Component) -> Mapping[str, int]:
+def connected(component: Component) -> Mapping[str, int]:
     """Return the number of ports that a component has in its machine."""
-    return {port: len(made.channels(port)) for port in ("inputs", "outputs")}
+    return {port: len(component.channels(port)) for port in ("inputs", "outputs")}
 
 
 def _component(name: str, parameters: CrossbarParameters) -> Crossbar:
@@ -198,7 +198,7 @@ BLOCK = unit(
     CrossbarParameters,
     carried,
     design,
-    status=lambda given: status(given.inputs, given.outputs),
+    status=lambda parameters: status(parameters.inputs, parameters.outputs),
     base=CrossbarAdapter,
     matching=matching,
     component=_component,

@@ -117,7 +117,7 @@ BLOCK = unit(
     IslipParameters,
     carried,
     design,
-    status=lambda given: status(given.inputs, given.outputs),
+    status=lambda parameters: status(parameters.inputs, parameters.outputs),
     base=CrossbarAdapter,
     matching=IslipParameters,
     component=lambda name, parameters: IslipCrossbar(name, CoordinateRoute(), parameters.depth),

@@ -21,7 +21,9 @@ def _made() -> Iterator[object]:
 
 def _blocks() -> Iterator[RtlBlock]:
     yield channel.BLOCK
-    yield from (one for one in _made() if isinstance(one, RtlBlock) and one.listed)
+    yield from (value for value in _made() if isinstance(value, RtlBlock) and value.listed)
 
 
-BLOCKS: Mapping[str, RtlBlock] = {block.name: block for block in sorted(_blocks(), key=lambda one: one.name)}
+BLOCKS: Mapping[str, RtlBlock] = {
+    block.name: block for block in sorted(_blocks(), key=lambda unit: unit.name)
+}

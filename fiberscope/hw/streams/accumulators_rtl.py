@@ -373,7 +373,7 @@ SPARSE = replace(
         status=(ADDS,),
         base=SparseAccumulatorAdapter,
         component=lambda name, parameters: (VectorReduce if parameters.order == 1 else MatrixReduce)(name),
-        instance=lambda made: {"order": 1 if isinstance(made, VectorReduce) else 2},
+        instance=lambda component: {"order": 1 if isinstance(component, VectorReduce) else 2},
     ),
     kinds=(VectorReduce, MatrixReduce),
 )
@@ -390,5 +390,9 @@ TENSOR = unit(
     component=lambda name, parameters: TensorReduce(
         name, parameters.ways, parameters.kept, flushes=bool(parameters.flushes)
     ),
-    instance=lambda made: {"ways": made.ways, "kept": made.kept, "flushes": int(made.flushes)},
+    instance=lambda component: {
+        "ways": component.ways,
+        "kept": component.kept,
+        "flushes": int(component.flushes),
+    },
 )

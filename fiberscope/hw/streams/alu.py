@@ -71,33 +71,33 @@ class Arithmetic(StreamBlock):
 
     COUNTERS = ("operations",)
 
-    def __init__(self, name: str, operation: str, known: dict[str, int], quirks: int = CLEAN) -> None:
+    def __init__(self, name: str, operation: str, operations: dict[str, int], quirks: int = CLEAN) -> None:
         super().__init__(name, quirks)
-        if operation not in known:
-            raise ValueError(f"{name} has no operation {operation}; {nearest(operation, known)}")
+        if operation not in operations:
+            raise ValueError(f"{name} has no operation {operation}; {nearest(operation, operations)}")
         self.operation = operation  # C: str
-        self.code = known[operation]  # C: long
+        self.code = operations[operation]  # C: long
         self.operations = 0
 
-    def compute(self, one: float, other: float) -> float:  # C: cdef
+    def compute(self, value: float, other: float) -> float:  # C: cdef
         """The result of two operands, or of the first."""
         self.operations += 1
         code = self.code  # C: long
         if code == MULTIPLY:
-            return self.value_type.multiply(one, other)
+            return self.value_type.multiply(value, other)
         if code == ADD:
-            return self.value_type.add(one, other)
+            return self.value_type.add(value, other)
         if code == SUBTRACT:
-            return self.value_type.add(one, -other)
+            return self.value_type.add(value, -other)
         if code == MAXIMUM:
-            return other if other > one else one
+            return other if other > value else value
         if code == MINIMUM:
-            return other if other < one else one
+            return other if other < value else value
         if code == TAKE:
             return other
         if code == DIVIDE:
-            return self.value_type.rounded(one / other) if other != 0.0 else 0.0
-        return self.value_type.rounded(_function(code, one))
+            return self.value_type.rounded(value / other) if other != 0.0 else 0.0
+        return self.value_type.rounded(_function(code, value))
 
 
 def _function(code: int, operand: float) -> float:  # C: cdef
@@ -236,10 +236,10 @@ class Alu(Arithmetic):
             return f"S{self.kept_level}"
         return str(text(channel.control(), channel.coordinate(), channel.value(), VAL))
 
-    def _refuse(self, one: str, other: str, now: int) -> None:  # C: one=str, other=str
+    def _refuse(self, first: str, other: str, now: int) -> None:  # C: first=str, other=str
         raise SimulationError(
-            f"cycle {now}, {self.name}: the operands must have the same shape, but {one} on in_val[0] meets "
-            f"{other} on in_val[1]"
+            f"cycle {now}, {self.name}: the operands must have the same shape, but {first} on in_val[0] "
+            f"meets {other} on in_val[1]"
         )
 
 

@@ -88,7 +88,9 @@ class AheadKernel(Kernel):
 
     def _attach(self, apart: bool) -> None:
         """Have the blocks in times of their own, or all in that of the kernel."""
-        clocks = {one.block.name: one.clock if apart else self.clocks[0] for one in self.processes}
+        clocks = {
+            process.block.name: process.clock if apart else self.clocks[0] for process in self.processes
+        }
         for link in self.wiring.connections:
             writer, reader = link.producer.component, link.consumer.component
             channel = inline.channel(link.channel)

@@ -74,8 +74,8 @@ class DenseScanner(Scanner):
         """An N has been taken where a reference is due."""
         return self._die("N") if self.quirks & Q6 else self.end_empty_fiber(now)
 
-    def _die(self, found: str) -> int:  # C: found=str
+    def _die(self, token_text: str) -> int:  # C: token_text=str
         raise SimulationError(
-            f"{self.name}: {found} where a reference is due: the public simulator's dense scanner cannot "
-            "take it (Q6)"
+            f"{self.name}: {token_text} where a reference is due: the public simulator's dense scanner "
+            "cannot take it (Q6)"
         )

@@ -125,9 +125,9 @@ class FiberReducerAdapter(ScalarReducerAdapter):
 
 
 def _made(name: str, parameters: FiberReducerParameters) -> FiberReduce:
-    made = FiberReduce(name)
-    made.marks = bool(parameters.marks)
-    return made
+    reducer = FiberReduce(name)
+    reducer.marks = bool(parameters.marks)
+    return reducer
 
 
 BLOCK = unit(

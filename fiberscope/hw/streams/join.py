@@ -125,13 +125,13 @@ class Intersect(Joiner):
     def _drop(self, leader: int, now: int) -> int:
         """Drop the heads behind the leader's; with the quirk, all that differ from it."""
         ahead = self.keys[leader]
-        told, self.news[leader] = self.news[leader], 0  # C: told=bint
+        is_new, self.news[leader] = self.news[leader], 0  # C: is_new=bint
         for way in range(self.ways):
             key = self.keys[way]
             if key != ahead and (key < STOP_KEY or self.quirks & Q11):
                 if key == EMPTY_KEY:
                     self.refuse(now, "N meets a stop")
-                if told and not self.knows_end[way]:
+                if is_new and not self.knows_end[way]:
                     self._skip(way, ahead)
                     self.knows_end[way] = ahead >= STOP_KEY
                 self.advance(way, now)

@@ -172,9 +172,9 @@ class IntersectAdapter(_JoinerAdapter):
         """The operands that stay are ahead."""
         leader = next(way for way in self.ways if way not in taken)
         stops = self.channels("in_crd")[leader].control() == STOP
-        told = [way for way in taken if self._news[leader] and not self._knows_end[way]]
-        self._skips.update(f"out_skip{way}_{'stops' if stops else 'data'}" for way in told)
-        self._knows_end = [knows or (stops and way in told) for way, knows in enumerate(self._knows_end)]
+        receivers = [way for way in taken if self._news[leader] and not self._knows_end[way]]
+        self._skips.update(f"out_skip{way}_{'stops' if stops else 'data'}" for way in receivers)
+        self._knows_end = [knows or (stops and way in receivers) for way, knows in enumerate(self._knows_end)]
         self._news = [way in taken or (news and way != leader) for way, news in enumerate(self._news)]
         self._dropped += len(taken)
         self._run += 1

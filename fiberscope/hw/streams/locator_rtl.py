@@ -73,16 +73,16 @@ def design(parameters: LocatorParameters, between: Streams) -> None:
     within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1)
     if parameters.size:
         within = within | (crd.payload < parameters.size)
-    found = named("found", reduce(and_, [head.is_data for head in heads]) & within)
+    present = named("found", reduce(and_, [head.is_data for head in heads]) & within)
     for stream in between.inputs.values():
         stream.accept(acts)
     bits = parameters.reference_bits
     base = times(heads[2].payload, parameters.size) if parameters.bases else pyrtl.Const(0, bits)
-    kind = tokens.kind_of(found, crd.is_stop, crd.is_done)
+    kind = tokens.kind_of(present, crd.is_stop, crd.is_done)
     place = (base + crd.payload)[:bits]
     for port, payload in (("out_crd", crd.payload), ("out_ref", ref.payload), ("out_ref2", place)):
-        sends = acts & (found | crd.is_control)
-        tokens.send(between.outputs[f"{port}[0]"], sends, kind, crd.level, unless(~found, payload))
+        sends = acts & (present | crd.is_control)
+        tokens.send(between.outputs[f"{port}[0]"], sends, kind, crd.level, unless(~present, payload))
 
 
 class LocatorAdapter(StreamAdapter):
@@ -101,8 +101,8 @@ class LocatorAdapter(StreamAdapter):
 
     def counters(self) -> dict[str, int]:
         """Those of the component."""
-        found = self.moved["out_crd[0]", DATA]
-        return {"found": found, "missed": self._asked - found} | super().counters()
+        count = self.moved["out_crd[0]", DATA]
+        return {"found": count, "missed": self._asked - count} | super().counters()
 
 
 BLOCK = unit(
@@ -114,5 +114,5 @@ BLOCK = unit(
     arguments=("size",),
     base=LocatorAdapter,
     component=lambda name, parameters: DenseLocator(name, parameters.size),
-    instance=lambda made: {"size": made.size, "bases": int(made.in_base is not None)},
+    instance=lambda component: {"size": component.size, "bases": int(component.in_base is not None)},
 )

@@ -111,6 +111,6 @@ BLOCK = unit(
     carried,
     design,
     alone=False,
-    instance=lambda made: tables_of(made.table),
+    instance=lambda component: tables_of(component.table),
     listed=False,
 )

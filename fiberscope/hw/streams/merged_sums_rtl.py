@@ -148,7 +148,7 @@ POINTS_AND_SUMS = unit(
     _points_and_sums,
     _design_points,
     alone=False,
-    instance=lambda made: tables_of(made.table),
+    instance=lambda component: tables_of(component.table),
     listed=False,
 )
 EITHER = unit("either", Either, EitherParameters, _either, _design_either, alone=False, listed=False)
@@ -159,6 +159,6 @@ SUMS = unit(
     _fiber_sums,
     _design_sums,
     alone=False,
-    instance=lambda made: tables_of(made.table),
+    instance=lambda component: tables_of(component.table),
     listed=False,
 )

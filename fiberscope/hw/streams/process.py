@@ -178,16 +178,16 @@ def apart(
         clock: of those in step.
         world: how far these have run.
     """
-    made = {block.name: LogicalProcess(block, clock.period) for block in blocks}
+    processes = {block.name: LogicalProcess(block, clock.period) for block in blocks}
     for link in links:
-        writer = made.get(link.producer.component.name)
-        reader = made.get(link.consumer.component.name)
+        writer = processes.get(link.producer.component.name)
+        reader = processes.get(link.consumer.component.name)
         if writer is not None:
             writer.writes(link.channel, reader.progress if reader else world, outward=reader is None)
         if reader is not None:
             reader.reads(link.channel, writer.progress if writer else world)
         _attach(link.channel, writer, reader, clock)
-    return list(made.values())
+    return list(processes.values())
 
 
 def _attach(

@@ -74,8 +74,10 @@ class Dealt(StreamBlock):
             SimulationError: always.
         """
         end = self.sources[way]
-        found = text(end.control(), end.coordinate(), end.value(), self.carries)
-        raise SimulationError(f"cycle {now}, {self.name}: {found} on {self.array}[{way}] instead of {wanted}")
+        token_text = text(end.control(), end.coordinate(), end.value(), self.carries)
+        raise SimulationError(
+            f"cycle {now}, {self.name}: {token_text} on {self.array}[{way}] instead of {wanted}"
+        )
 
 
 class Merge(Dealt):
@@ -125,12 +127,12 @@ class Merge(Dealt):
 
     def _least(self) -> int:
         """The way of the least coordinate; none if no way has one."""
-        least, found = 0, NO_WAY
+        least, least_way = 0, NO_WAY
         for way in range(self.ways):
             source = self.sources[way]
-            if source.control() == DATA and (found == NO_WAY or source.coordinate() < least):
-                least, found = source.coordinate(), way
-        return found
+            if source.control() == DATA and (least_way == NO_WAY or source.coordinate() < least):
+                least, least_way = source.coordinate(), way
+        return least_way
 
 
 class Serializer(Dealt):

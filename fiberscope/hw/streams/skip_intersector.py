@@ -54,9 +54,9 @@ class SkipAhead(StreamBlock):
     out_ref0: OutputStream
     out_ref1: OutputStream
 
-    def __init__(self, name: str, one: Level, other: Level) -> None:
+    def __init__(self, name: str, level: Level, other: Level) -> None:
         super().__init__(name)
-        self.one, self.other = one, other
+        self.one, self.other = level, other
         self.mode = WANTS_FIBER
         self.here = self.there = 0  # positions of the heads
         self.end = self.their_end = 0

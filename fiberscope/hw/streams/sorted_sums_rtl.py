@@ -70,8 +70,8 @@ class SortedSums:
 
     def _added(self, takes: Signal) -> Sequence[Entry]:
         """The entries, that of the point that is taken with its value added."""
-        found = named("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
-        total = self._parameters.added(found, self._new[SUM])
+        matching = named("found", chosen(self._equal, [entry[SUM] for entry in self._entries]))
+        total = self._parameters.added(matching, self._new[SUM])
         return [
             {**entry, SUM: pyrtl.select(takes & equal, total, entry[SUM])}
             for entry, equal in zip(self._entries, self._equal, strict=True)

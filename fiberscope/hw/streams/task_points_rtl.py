@@ -75,6 +75,6 @@ BLOCK = unit(
     carried,
     design,
     alone=False,
-    instance=lambda made: {"ways": made.ways, "level": made.level},
+    instance=lambda component: {"ways": component.ways, "level": component.level},
     listed=False,
 )

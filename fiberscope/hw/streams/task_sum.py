@@ -53,8 +53,8 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
         self.dropped = 0
         names = (*(str(way) for way in range(ways)), "val")
         self.ports: tuple[Port, ...] = (
-            *(Input(f"in_{one}", VAL if one == "val" else CRD) for one in names),
-            *(output_stream(f"out_{one}", VAL if one == "val" else CRD) for one in names),
+            *(Input(f"in_{part}", VAL if part == "val" else CRD) for part in names),
+            *(output_stream(f"out_{part}", VAL if part == "val" else CRD) for part in names),
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def

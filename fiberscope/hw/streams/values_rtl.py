@@ -173,8 +173,8 @@ def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
     result = parameters.computed_in(
         lag, parameters.operation, operands.one, operands.other, parameters.result_bits
     )
-    made = tokens.token(sink, delayed(operands.kind, lag), delayed(operands.level, lag), result)
-    buffered(parameters, [operands], [made], sink, late=True)
+    result_token = tokens.token(sink, delayed(operands.kind, lag), delayed(operands.level, lag), result)
+    buffered(parameters, [operands], [result_token], sink, late=True)
 
 
 def reducer_carried(parameters: ScalarReducerParameters) -> Carried:
@@ -299,9 +299,9 @@ PIPELINE = replace(
 
 
 def _reducer(name: str, parameters: ScalarReducerParameters) -> ScalarReduce:
-    made = ScalarReduce(name, parameters.operation, parameters.empty_fibers == DROP)
-    made.marks = parameters.empty_fibers == MARK
-    return made
+    reducer = ScalarReduce(name, parameters.operation, parameters.empty_fibers == DROP)
+    reducer.marks = parameters.empty_fibers == MARK
+    return reducer
 
 
 def _of_empty(reducer: ScalarReduce) -> str:

@@ -23,12 +23,12 @@ SEGMENT, COORDINATE, VALUE = range(3)  # what a word of the level is
 class LevelMemory:
     """The fibers that tasks name, each way reading an element for itself."""
 
-    def __init__(self, given: WaysParameters, between: Streams) -> None:
-        load, ports = between.inputs[LOAD], given.radix
+    def __init__(self, parameters: WaysParameters, between: Streams) -> None:
+        load, ports = between.inputs[LOAD], parameters.radix
         load.accept(pyrtl.Const(1, 1))
-        self.segments = Memory("segments", given.fibers + 1, given.elements.bit_length())
-        self.coordinates = Memory("coordinates", given.elements, given.coordinate_bits, ports)
-        self.values = Memory("values", given.elements, given.value_field.width, ports)
+        self.segments = Memory("segments", parameters.fibers + 1, parameters.elements.bit_length())
+        self.coordinates = Memory("coordinates", parameters.elements, parameters.coordinate_bits, ports)
+        self.values = Memory("values", parameters.elements, parameters.value_field.width, ports)
         kind, place = load.fields["control"], load.fields["address"]
         self.segments.write(place, load.fields["word"], load.valid & (kind == SEGMENT))
         self.coordinates.write(place, load.fields["word"], load.valid & (kind == COORDINATE))
@@ -38,14 +38,14 @@ class LevelMemory:
 class PartialStore:
     """Partial fibers, in two areas of which one is read while the other is written."""
 
-    def __init__(self, given: WaysParameters, between: Streams) -> None:
-        stored, ports = between.inputs[STORED], given.radix
+    def __init__(self, parameters: WaysParameters, between: Streams) -> None:
+        stored, ports = between.inputs[STORED], parameters.radix
         stored.accept(pyrtl.Const(1, 1))
-        self._parts = given.coordinate_bits, given.reference_bits, given.value_field.width
-        self.elements = Memory("partial_elements", 2 * given.partials, sum(self._parts), ports)
-        self.ends = Memory("partial_ends", 2 * given.lists, given.partials.bit_length(), ports + 1)
-        self._counts = [_counter(given.partials, f"elements_of_{area}") for area in range(2)]
-        self._fibers = [_counter(given.lists, f"fibers_of_{area}") for area in range(2)]
+        self._parts = parameters.coordinate_bits, parameters.reference_bits, parameters.value_field.width
+        self.elements = Memory("partial_elements", 2 * parameters.partials, sum(self._parts), ports)
+        self.ends = Memory("partial_ends", 2 * parameters.lists, parameters.partials.bit_length(), ports + 1)
+        self._counts = [_counter(parameters.partials, f"elements_of_{area}") for area in range(2)]
+        self._fibers = [_counter(parameters.lists, f"fibers_of_{area}") for area in range(2)]
         fields, area = stored.fields, stored.fields["area"]
         ends = named("fiber_stored", stored.valid & fields["ends"])
         puts = named("element_stored", stored.valid & ~fields["ends"])
@@ -86,23 +86,25 @@ def fitted(wire: Signal, bits: int) -> Signal:
 class TaskLists:
     """The lists of tasks as they come, and how many each task has."""
 
-    def __init__(self, given: WaysParameters, between: Streams, level: LevelMemory, done: Signal) -> None:
-        bits = index_bits(given.lists)
+    def __init__(
+        self, parameters: WaysParameters, between: Streams, level: LevelMemory, done: Signal
+    ) -> None:
+        bits = index_bits(parameters.lists)
         inputs = [between.inputs[label] for label in between.inputs if label.startswith("in_")]
         crd, ref, *along = (Head.of(stream) for stream in inputs)
         self.all: Signal = pyrtl.Register(1, "all_came")
         self._tail: Signal = pyrtl.Register(bits, "next_list")
         self._came: Signal = pyrtl.Register(bits + 1, "came")
-        self._closed: Signal = pyrtl.Register(given.waiting.bit_length(), "closed")
-        self._front: Signal = pyrtl.Register(index_bits(given.waiting), "front")
-        self._counts = Memory("lists_of_task", given.waiting, bits + 1)
+        self._closed: Signal = pyrtl.Register(parameters.waiting.bit_length(), "closed")
+        self._front: Signal = pyrtl.Register(index_bits(parameters.waiting), "front")
+        self._counts = Memory("lists_of_task", parameters.waiting, bits + 1)
         shown = [head.shown for head in (crd, ref, *along)]
-        takes = named("takes", ~done & ~self.all & (self._closed != given.waiting) & reduce(and_, shown))
+        takes = named("takes", ~done & ~self.all & (self._closed != parameters.waiting) & reduce(and_, shown))
         for stream in inputs:
             stream.accept(takes)
         begin, end = level.segments[ref.payload], level.segments[(ref.payload + 1)[: len(ref.payload)]]
         adds = named("adds_list", takes & crd.is_data & ref.is_data & (begin != end))
-        self.ends = Memory("fibers_of_lists", given.lists, 2 * len(begin), given.radix)
+        self.ends = Memory("fibers_of_lists", parameters.lists, 2 * len(begin), parameters.radix)
         self.ends.write(self._tail, pyrtl.concat(begin, end), adds)
         fields = {f"carried{place}": head.payload for place, head in enumerate(along)}
         between.outputs[LISTS].send(adds, {"number": self._tail, "coordinate": crd.payload, **fields})
@@ -112,7 +114,7 @@ class TaskLists:
         self._tail.next <<= (self._tail + adds)[:bits]
         self._came.next <<= unless(self._closes, (self._came + adds)[: bits + 1])
         self.all.next <<= self.all | (takes & crd.is_done)
-        self._waiting = given.waiting
+        self._waiting = parameters.waiting
 
     def leave(self, turns: Signal) -> None:
         """Drop the first task, if it is turned to."""
@@ -133,24 +135,24 @@ class MergeSlots:
     """The merges that are under way: of each what its ways are to hand on."""
 
     def __init__(
-        self, given: WaysParameters, between: Streams, level: LevelMemory, store: PartialStore
+        self, parameters: WaysParameters, between: Streams, level: LevelMemory, store: PartialStore
     ) -> None:
-        self._given, self._level, self._store = given, level, store
+        self._given, self._level, self._store = parameters, level, store
         self._turn: Signal = pyrtl.Register(1, "slot")
         self._begun: Signal = pyrtl.Register(2, "begun")
         self._areas = [pyrtl.Register(AREA_BITS, f"area_{slot}") for slot in range(SLOTS)]
         self._ways = [
-            [_Way(given, f"{slot}_{way:02}") for way in range(given.radix)] for slot in range(SLOTS)
+            [_Way(parameters, f"{slot}_{way:02}") for way in range(parameters.radix)] for slot in range(SLOTS)
         ]
         self.busy = named("busy", self._begun != 0)
-        handed = [self._hand(between, way) for way in range(given.radix)]
+        handed = [self._hand(between, way) for way in range(parameters.radix)]
         self._handed = handed
         lacks = [
             any_of(
                 f"lacks_{slot}",
                 [
-                    one.lacks & ~(hands & ends & (self._turn == slot))
-                    for one, (hands, ends) in zip(self._ways[slot], handed, strict=True)
+                    way.lacks & ~(hands & ends & (self._turn == slot))
+                    for way, (hands, ends) in zip(self._ways[slot], handed, strict=True)
                 ],
             )
             for slot in range(SLOTS)
@@ -192,7 +194,7 @@ class MergeSlots:
             held.next <<= pyrtl.select(begins & (free == slot), area, held)
         bits, radix = len(first), self._given.radix
         places = [(place + pyrtl.Const(way) - 1)[:bits] for way in range(radix + 1)]
-        behind = [self._store.ends[pyrtl.concat(area[0], one)] for one in places]  # each fiber
+        behind = [self._store.ends[pyrtl.concat(area[0], fiber)] for fiber in places]  # each fiber
         for way in range(radix):
             here = (place + pyrtl.Const(way))[: len(place)]
             number = (first + here)[:bits]
@@ -221,17 +223,17 @@ def _alike(wires: Sequence[Signal], bits: int) -> list[Signal]:
 class _Way:
     """What a way is to hand on of a merge: from a place to the last, of a list."""
 
-    def __init__(self, given: WaysParameters, name: str) -> None:
+    def __init__(self, parameters: WaysParameters, name: str) -> None:
         self.lacks: Signal = pyrtl.Register(1, f"lacks_{name}")
         self._fields: dict[str, Signal] = {
-            "place": DataRegister(given.place_bits, f"place_{name}"),
-            "last": DataRegister(given.place_bits, f"last_{name}"),
-            "source": DataRegister(given.reference_bits, f"source_{name}"),
+            "place": DataRegister(parameters.place_bits, f"place_{name}"),
+            "last": DataRegister(parameters.place_bits, f"last_{name}"),
+            "source": DataRegister(parameters.reference_bits, f"source_{name}"),
         }
 
     def or_else(self, other: _Way, chosen: Signal) -> dict[str, Signal]:
         """This one, or the other where it is chosen."""
-        mine, others = ({"lacks": one.lacks, **one._fields} for one in (self, other))
+        mine, others = ({"lacks": way.lacks, **way._fields} for way in (self, other))
         return {name: pyrtl.select(chosen, others[name], wire) for name, wire in mine.items()}
 
     def move(

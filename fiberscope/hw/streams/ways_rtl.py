@@ -55,11 +55,11 @@ def design(parameters: WaysParameters, between: Streams) -> None:
 
 
 class _Ways:
-    def __init__(self, given: WaysParameters, between: Streams) -> None:
-        self.given, self.between = given, between
-        self.index_bits = index_bits(given.lists)
+    def __init__(self, parameters: WaysParameters, between: Streams) -> None:
+        self.given, self.between = parameters, between
+        self.index_bits = index_bits(parameters.lists)
         self.count_bits = self.index_bits + 1
-        self.level, self.store = LevelMemory(given, between), PartialStore(given, between)
+        self.level, self.store = LevelMemory(parameters, between), PartialStore(parameters, between)
         self.done: Signal = pyrtl.Register(1, "done")
         self.place: Signal = pyrtl.Register(self.count_bits, "place")
         self.count: Signal = pyrtl.Register(self.count_bits, "count")

@@ -68,7 +68,7 @@ CONVERSION_FAULTS = (
     ),
     *faults_of(
         "lanes/counter_memory_rtl.py", "counter_banks",
-        ("counters-others-of-an-entry-unknown", "reduce(or_, wanted) | (writes & ~known)",
+        ("counters-others-of-an-entry-unknown", "reduce(or_, wanted) | (writes & ~is_known)",
          "reduce(or_, wanted)"),
         ("counters-known-from-the-start", "unless(~self._is_known(b, entry), part)", "part"),
         ("counters-8-entries", "decoded(entry, self.shape.entries) & self._known[bank]",

@@ -36,7 +36,7 @@ MUTANTS = {
              "pyrtl.Const(0, 1), state.priority, ("),
             ("tags-priority-below-0", "state.priority == 0, state.priority, (",
              "pyrtl.Const(0, 1), state.priority, ("),
-            ("tags-drop-of-all", "(changes.drop & found[i])", "changes.drop"),
+            ("tags-drop-of-all", "(changes.drop & hits[i])", "changes.drop"),
             ("tags-clean-victim-written", "self.leaves & (self.rank[0] ^ (self.rank[1:] == 0))",
              "self.leaves"),
             ("tags-groups-behind-the-third-lost", "starts = range(0, self.ways, GROUP)",
@@ -258,8 +258,8 @@ MUTANTS = {
         ),
         *faults_of(
             "rtl/kit/parameters.py", "test_bounds.py",
-            ("parameters-out-of-bounds", "if BOUNDS in known.metadata:", "if 0:"),
-            ("parameters-of-any-number", "if given not in numbers:", "if 0:"),
+            ("parameters-out-of-bounds", "if BOUNDS in own_field.metadata:", "if 0:"),
+            ("parameters-of-any-number", "if value not in numbers:", "if 0:"),
         ),
         *faults_of(
             "rtl/kit/behaviour.py", "dot",
@@ -361,7 +361,7 @@ MUTANTS = {
             ("allocator-overflow-adds", "taken & ~overflows, after", "taken, after"),
             ("allocator-one-too-many", "after > parameters.end - parameters.begin",
              "after > parameters.end - parameters.begin + 1"),
-            ("allocator-new-pointer", "(given + parameters.begin)[:width]",
+            ("allocator-new-pointer", "(allocated + parameters.begin)[:width]",
              "(after + parameters.begin)[:width]"),
             ("writer-first-256-rows-know-heads", "linked | chosen, linked",
              "linked | chosen & ((1 << 256) - 1), linked"),
@@ -377,7 +377,7 @@ MUTANTS = {
             "rtl/kit/codec.py", "adder_network accumulator",
             ("whole-numbers-unsigned", "return (-magnitude if number < 0 else magnitude) & self.mask",
              "return magnitude & self.mask"),
-            ("whole-numbers-without-sign", "return found | SIGN if number < 0 else found", "return found"),
+            ("whole-numbers-without-sign", "return word | SIGN if number < 0 else found", "return found"),
         ),
         *faults_of(
             "fibers/merge_tree_rtl.py", "merge_tree",

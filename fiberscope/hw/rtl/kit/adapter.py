@@ -127,9 +127,9 @@ class Adapter(Component):
         """Fetch the channel of every stream."""
         for stream in self.interface.streams:
             channels = [self._channel(stream, *port) for port in stream.ports]
-            found = [channel for channel in channels if channel is not None]
-            if found:
-                self._attach(stream, found)
+            linked = [channel for channel in channels if channel is not None]
+            if linked:
+                self._attach(stream, linked)
             elif stream.label in self.TOGETHER:  # those that are sent with it need not wait for it
                 self._words.inputs[self._words.place("input", stream.wire("ready"))] = 1
         connected = sum(map(len, self.connected.values()))

@@ -63,8 +63,8 @@ CUTS = 3  # of a sum or product: before what was made alike or by parts is added
 
 def value_type() -> str:
     """The parameter that says of what type values are: ``integer``, in two's complement, or a float."""
-    given: str = field(default=INTEGER, metadata={CHOICES: VALUES}, kw_only=True)
-    return given
+    parameter: str = field(default=INTEGER, metadata={CHOICES: VALUES}, kw_only=True)
+    return parameter
 
 
 def carried_as(values: str, bits: int) -> dict[str, Any]:
@@ -101,19 +101,19 @@ class ValueParameters(Parameters):
         """The field of such a value, of so many bits if it is a whole number."""
         return _field(self.values, bits)
 
-    def computed(self, operation: str, one: Signal, other: Signal, bits: int) -> Signal:
+    def computed(self, operation: str, value: Signal, other: Signal, bits: int) -> Signal:
         """Compute an operation of two values; of a whole number so many bits, the lowest."""
-        result, width = operations(self.values)[operation](one, other), self.field(bits).width
+        result, width = operations(self.values)[operation](value, other), self.field(bits).width
         return result.sign_extended(max(len(result), width))[:width]
 
-    def computed_in(self, stages: int, operation: str, one: Signal, other: Signal, bits: int) -> Signal:
+    def computed_in(self, stages: int, operation: str, value: Signal, other: Signal, bits: int) -> Signal:
         """The same of what the values were so many cycles ago.
 
         Registers are within sums and products of floats, and behind whatever else is computed.
         """
         if self.values == INTEGER or operation not in _PIPELINES:
-            return delayed(self.computed(operation, one, other, bits), stages)
-        return _PIPELINES[operation](_FORMS[self.values], one, other, _Pipeline(stages).cut)
+            return delayed(self.computed(operation, value, other, bits), stages)
+        return _PIPELINES[operation](_FORMS[self.values], value, other, _Pipeline(stages).cut)
 
 
 class SummingParameters(ValueParameters):
@@ -135,17 +135,17 @@ class SummingParameters(ValueParameters):
         """The field of a sum."""
         return self.field(self.sum_bits)
 
-    def added(self, one: Signal, other: Signal) -> Signal:
+    def added(self, value: Signal, other: Signal) -> Signal:
         """The sum of two."""
-        return self.computed("add", one, other, self.sum_bits)
+        return self.computed("add", value, other, self.sum_bits)
 
 
 def operations(values: str) -> Mapping[str, Operation]:
     """Return the operations on two values of a type, by name; of whole numbers with the bits they take."""
     less = pyrtl.signed_lt if values == INTEGER else partial(_less, _FORMS[values])
     return {
-        "max": lambda one, other: pyrtl.select(less(one, other), other, one),
-        "min": lambda one, other: pyrtl.select(less(other, one), other, one),
+        "max": lambda value, other: pyrtl.select(less(value, other), other, value),
+        "min": lambda value, other: pyrtl.select(less(other, value), other, value),
         "take": lambda _one, other: other,
         **(_OF_INTEGERS if values == INTEGER else _floating(_FORMS[values])),
     }
@@ -163,7 +163,7 @@ def _floating(form: _Form) -> Mapping[str, Operation]:
 
 
 def _at_once(pipeline: Pipelined, form: _Form) -> Operation:
-    return lambda one, other: pipeline(form, one, other, _uncut)
+    return lambda value, other: pipeline(form, value, other, _uncut)
 
 
 class _Float:
@@ -187,16 +187,16 @@ def _uncut(*signals: Signal) -> Sequence[Signal]:
     return signals
 
 
-def _difference(form: _Form, one: Signal, other: Signal, cut: Cut) -> Signal:
-    return _sum(form, one, pyrtl.concat(~other[-1], other[:-1]), cut)
+def _difference(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
+    return _sum(form, value, pyrtl.concat(~other[-1], other[:-1]), cut)
 
 
-def _sum(form: _Form, one: Signal, other: Signal, cut: Cut) -> Signal:
+def _sum(form: _Form, value: Signal, other: Signal, cut: Cut) -> Signal:
     """Both of two paths: digits cancel where exponents differ by one at most, and are shifted out elsewhere.
 
     Source: Farmwald, On the Design of High Performance Digital Arithmetic Units (1981).
     """
-    left, right = _Float(form, one), _Float(form, other)
+    left, right = _Float(form, value), _Float(form, other)
     subtracts = left.sign != right.sign
     ahead, behind = left.exponent - right.exponent, right.exponent - left.exponent
     swaps = ahead[-1]
@@ -284,14 +284,14 @@ class _Pipeline:
 
 def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
     """Of significands from 1 to less than 2 the product is less than 4."""
-    one, other = _Float(form, left), _Float(form, right)
-    multiplicand, factor = named("multiplicand", one.significand), named("factor", other.significand)
-    infinite = one.is_infinite | other.is_infinite
-    nan = one.is_nan | other.is_nan | (infinite & (one.is_zero | other.is_zero))
+    value, other = _Float(form, left), _Float(form, right)
+    multiplicand, factor = named("multiplicand", value.significand), named("factor", other.significand)
+    infinite = value.is_infinite | other.is_infinite
+    nan = value.is_nan | other.is_nan | (infinite & (value.is_zero | other.is_zero))
     width = -(-len(factor) // PARTS)
     parts = [multiplicand * factor[low : low + width] for low in range(0, len(factor), width)]
     sign, exponents, nan, infinite, *parts = cut(
-        one.sign ^ other.sign, one.exponent + other.exponent, nan, infinite, *parts
+        value.sign ^ other.sign, value.exponent + other.exponent, nan, infinite, *parts
     )
     shifted = [pyrtl.concat(part, pyrtl.Const(0, width * i)) if i else part for i, part in enumerate(parts)]
     product = total(shifted)[: 2 * len(factor)]
@@ -351,10 +351,10 @@ def _leading_zeros(word: Signal) -> Signal:
     return prioritized_mux(list(word[::-1]), counts)
 
 
-def _less(form: _Form, one: Signal, other: Signal) -> Signal:
+def _less(form: _Form, value: Signal, other: Signal) -> Signal:
     """Whether one value is less than another, as IEEE 754 has it: zeros are equal, and no NaN is in order."""
-    left, right = one[:-1], other[:-1]
+    left, right = value[:-1], other[:-1]
     numbers = (left <= _infinite(form)) & (right <= _infinite(form))
-    of_one_sign = pyrtl.select(one[-1], right < left, left < right)
-    of_two = one[-1] & ((left != 0) | (right != 0))
-    return numbers & pyrtl.select(one[-1] == other[-1], of_one_sign, of_two)
+    of_one_sign = pyrtl.select(value[-1], right < left, left < right)
+    of_two = value[-1] & ((left != 0) | (right != 0))
+    return numbers & pyrtl.select(value[-1] == other[-1], of_one_sign, of_two)

@@ -121,8 +121,10 @@ def _core(interface: Interface, module: str) -> str:
     pins = [".clk(aclk)", ".rst(~aresetn)"]
     for stream in interface.streams:
         pins += [f".{stream.wire(part)}({stream.prefix}_t{part})" for part in ("valid", "ready")]
-        given = _given(stream) if stream.direction == "input" else {}
-        pins += [f".{stream.wire(field)}({given.get(field, stream.wire(field))})" for field in stream.widths]
+        constants = _given(stream) if stream.direction == "input" else {}
+        pins += [
+            f".{stream.wire(field)}({constants.get(field, stream.wire(field))})" for field in stream.widths
+        ]
     return f"    {module} core (\n        " + ",\n        ".join(pins) + "\n    );"
 
 

@@ -70,8 +70,8 @@ class Models:
     """
 
     def __init__(self, twin: Twin) -> None:
-        found = {driven.seat: None for driven in sorted(_driven(twin), key=lambda driven: str(driven.name))}
-        self._seated = [(seat, seat.model()) for seat in found]
+        seats = {driven.seat: None for driven in sorted(_driven(twin), key=lambda driven: str(driven.name))}
+        self._seated = [(seat, seat.model()) for seat in seats]
         self._outputs: list[Mapping[str, int]] = []
 
     def given(self) -> dict[str, int]:
@@ -90,8 +90,8 @@ class Models:
 
 
 def _driven(twin: Twin) -> set[_Driven]:
-    found: set[_Driven] = twin.block.wirevector_subset(_Driven)
-    return found
+    drivers: set[_Driven] = twin.block.wirevector_subset(_Driven)
+    return drivers
 
 
 def _checked(seat: _Seat, name: str, width: int, outputs: Mapping[str, int]) -> int:

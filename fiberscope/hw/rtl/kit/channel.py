@@ -115,10 +115,10 @@ def carrying(
     return ChannelOf(tokens, capacity, latency, lanes, drained)
 
 
-def _check_size(given: ChannelParameters | ChannelOf) -> None:
-    check_range("channel", "capacity", given.capacity, *CAPACITY)
-    check_range("channel", "latency", given.latency, *LATENCY)
-    check_range("channel", "lanes", given.lanes, 1, min(2, given.capacity))
+def _check_size(parameters: ChannelParameters | ChannelOf) -> None:
+    check_range("channel", "capacity", parameters.capacity, *CAPACITY)
+    check_range("channel", "latency", parameters.latency, *LATENCY)
+    check_range("channel", "lanes", parameters.lanes, 1, min(2, parameters.capacity))
 
 
 def interface(parameters: ChannelParameters | ChannelOf) -> Interface:

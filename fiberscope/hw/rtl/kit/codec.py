@@ -95,8 +95,8 @@ class Codec:  # C: final
         while magnitude & LEADING == 0:
             magnitude <<= 1
             exponent -= 1
-        found = exponent << FRACTION | magnitude & (LEADING - 1)  # C: long
-        return found | SIGN if number < 0 else found
+        word = exponent << FRACTION | magnitude & (LEADING - 1)  # C: long
+        return word | SIGN if number < 0 else word
 
     def _narrowed(self, number: int) -> int:
         """A double in fewer bits, -1 if these cannot hold it exactly."""

@@ -314,7 +314,7 @@ def _stream(parts: Mapping[str, Part], end: str) -> Stream:
 def _streams(parts: Mapping[str, Part], end: str) -> list[Stream]:
     """The lanes of a part's port, the first one first."""
     name, _, label = end.partition(".")
-    return [one for one in parts[name].interface.streams if one.label.partition(".")[0] == label]
+    return [stream for stream in parts[name].interface.streams if stream.label.partition(".")[0] == label]
 
 
 def _pins(stream: Stream, prefix: str, taken: Stream | None = None) -> dict[str, str]:

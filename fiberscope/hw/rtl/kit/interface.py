@@ -224,10 +224,10 @@ class Stream:
         """
         bits: dict[str, int] = {}
         for name, field in self.fields.items():
-            given = getattr(token, field.part)
-            number = float_bits(given) if field.part == "value" else given
+            field_value = getattr(token, field.part)
+            number = float_bits(field_value) if field.part == "value" else field_value
             if not field.codec.fits(number):
-                raise misfit(self, name, given)
+                raise misfit(self, name, field_value)
             bits[name] = field.codec.encode(number)
         return bits
 
@@ -238,8 +238,8 @@ class Stream:
     def lanes_told(self, wires: Mapping[str, int]) -> list[dict[str, int] | None]:
         """The bits of each field that a token carries, by lane; None for one that the mask leaves out."""
         lanes = [self._lane(wires, lane) for lane in range(len(self.ports))]
-        told = [name for name in self.told if name != MASK]
-        return [{name: bits[name] for name in told} if bits.get(MASK, 1) else None for bits in lanes]
+        fields = [name for name in self.told if name != MASK]
+        return [{name: bits[name] for name in fields} if bits.get(MASK, 1) else None for bits in lanes]
 
     def _lane(self, wires: Mapping[str, int], lane: int) -> dict[str, int]:
         """The bits of each field in a lane."""
@@ -325,11 +325,11 @@ class Bundle(Stream):
         return Token(EMPTY, 0, 0, 0.0) if self.mask and not bits[MASK] else super()._token(bits)
 
 
-def misfit(stream: Stream, field: str, given: float) -> SimulationError:
+def misfit(stream: Stream, field: str, value: float) -> SimulationError:
     """Describe a number that a field cannot carry."""
     whole = stream.fields[field].kind == "whole"
     bits = f"{stream.widths[field]} bits" + (", which hold whole numbers" if whole else "")
-    return SimulationError(f"{stream.wire(field)}: {given} does not fit its {bits}")
+    return SimulationError(f"{stream.wire(field)}: {value} does not fit its {bits}")
 
 
 def float_bits(number: float) -> int:

@@ -263,5 +263,5 @@ def _within(name: str) -> str:
 
 def _with(parameters: Parameters, wanted: Mapping[str, Any]) -> Parameters:
     """The parameters with those of the wanted ones that are among them."""
-    names = {known.name for known in fields(parameters)}
+    names = {own_field.name for own_field in fields(parameters)}
     return replace(parameters, **{name: value for name, value in wanted.items() if name in names})

@@ -25,8 +25,8 @@ def memory_interface(module: str, channels: int) -> Interface:
     with all three; nothing else is.
     """
     asked = streams("memory_requests", "output", PORT.fields, channels)
-    told = streams("memory_replies", "input", PORT.fields, channels)
-    return Interface(module, (*asked, *told), (DONE,))
+    replies = streams("memory_replies", "input", PORT.fields, channels)
+    return Interface(module, (*asked, *replies), (DONE,))
 
 
 class MemoryPins(Component):

@@ -50,7 +50,7 @@ def name_what_is_held(block: pyrtl.Block, origins: Mapping[str, str]) -> None:
     What is read of an SRAM is known by its register.
     """
     registers = block.wirevector_subset(pyrtl.Register)
-    bases = {one.name: origins.get(_own(one.name), "") for one in registers}
+    bases = {register.name: origins.get(_own(register.name), "") for register in registers}
     for read in block.logic_subset("m"):
         memory = read.op_param[1]
         if not hasattr(memory, "macro"):
@@ -70,8 +70,8 @@ def _own(name: str) -> str:
 def renamed(text: str, origins: Mapping[str, str]) -> str:
     """A module of Verilog with names for its numbered wires."""
     numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
-    found = sorted(set(_NUMBERED.findall(text)), key=lambda name: int(name.removeprefix("tmp")))
-    names = {name: f"{(base := origins[name])}{TERM}{next(numbers[base])}" for name in found}
+    temporaries = sorted(set(_NUMBERED.findall(text)), key=lambda name: int(name.removeprefix("tmp")))
+    names = {name: f"{(base := origins[name])}{TERM}{next(numbers[base])}" for name in temporaries}
     return _NUMBERED.sub(lambda match: names[match[0]], text)
 
 

@@ -53,19 +53,19 @@ class Parameters:
     def __post_init__(self) -> None:
         """Refuse what cannot be built, all of it at once."""
         refusals = Refusals()
-        for known in fields(self):
+        for own_field in fields(self):
             with refusals.collected():
-                self._check(known)
+                self._check(own_field)
         refusals.check()
 
-    def _check(self, known: Field[Any]) -> None:
-        block, value = self.block_name, getattr(self, known.name)
-        if BOUNDS in known.metadata:
-            check_range(block, known.name, value, *known.metadata[BOUNDS])
-        if NUMBERS in known.metadata:
-            _check_number(block, known.name, value, known.metadata[NUMBERS])
-        if CHOICES in known.metadata:
-            check_choice(block, known.name, value, known.metadata[CHOICES])
+    def _check(self, own_field: Field[Any]) -> None:
+        block, value = self.block_name, getattr(self, own_field.name)
+        if BOUNDS in own_field.metadata:
+            check_range(block, own_field.name, value, *own_field.metadata[BOUNDS])
+        if NUMBERS in own_field.metadata:
+            _check_number(block, own_field.name, value, own_field.metadata[NUMBERS])
+        if CHOICES in own_field.metadata:
+            check_choice(block, own_field.name, value, own_field.metadata[CHOICES])
 
     @property
     def block_name(self) -> str:
@@ -75,20 +75,20 @@ class Parameters:
 
 def number(default: int, least: int, most: int) -> int:
     """A parameter between two bounds."""
-    given: int = field(default=default, metadata={BOUNDS: (least, most)})
-    return given
+    parameter: int = field(default=default, metadata={BOUNDS: (least, most)})
+    return parameter
 
 
 def one_of(default: int, *numbers: int) -> int:
     """A parameter that is one of some numbers."""
-    given: int = field(default=default, metadata={NUMBERS: numbers})
-    return given
+    parameter: int = field(default=default, metadata={NUMBERS: numbers})
+    return parameter
 
 
 def choice(default: str, names: Sequence[str]) -> str:
     """A parameter that is one of some names."""
-    given: str = field(default=default, metadata={CHOICES: names})
-    return given
+    parameter: str = field(default=default, metadata={CHOICES: names})
+    return parameter
 
 
 Kind = TypeVar("Kind", bound=Parameters)
@@ -104,10 +104,10 @@ def check_range(block: str, name: str, number: int, least: int, most: int) -> No
         raise ValueError(f"{block}: {name} must be from {least} to {most}, not {number}")
 
 
-def _check_number(block: str, name: str, given: int, numbers: Sequence[int]) -> None:
-    if given not in numbers:
+def _check_number(block: str, name: str, value: int, numbers: Sequence[int]) -> None:
+    if value not in numbers:
         *others, last = map(str, numbers)
-        raise ValueError(f"{block}: {name} must be {', '.join(others)} or {last}, not {given}")
+        raise ValueError(f"{block}: {name} must be {', '.join(others)} or {last}, not {value}")
 
 
 def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> None:
@@ -123,9 +123,11 @@ def check_choice(block: str, name: str, chosen: str, choices: Sequence[str]) -> 
 def described(kind: type[Parameters]) -> list[str]:
     """Lines that list the parameters with their defaults, and the choices of each that is no number."""
     listed = fields(kind)
-    defaults = " ".join(f"{known.name}={known.default}" for known in listed)
+    defaults = " ".join(f"{parameter.name}={parameter.default}" for parameter in listed)
     return [defaults] + [
-        f"{known.name}: {', '.join(known.metadata[CHOICES])}" for known in listed if CHOICES in known.metadata
+        f"{parameter.name}: {', '.join(parameter.metadata[CHOICES])}"
+        for parameter in listed
+        if CHOICES in parameter.metadata
     ]
 
 
@@ -142,11 +144,11 @@ def parse(block: str, kind: type[Kind], settings: Sequence[str]) -> Kind:
         ValueError: for an unknown name, with the nearest known; for what is no number, out of range, none of
             the choices, or a list.
     """
-    made = combinations(block, kind, settings)
-    if len(made) > 1:
+    parsed = combinations(block, kind, settings)
+    if len(parsed) > 1:
         listed = next(setting for setting in settings if "," in setting)
         raise ValueError(f"--set {listed}: write one value; several are for fiberscope rtl area")
-    return made[0]
+    return parsed[0]
 
 
 def combinations(block: str, kind: type[Kind], settings: Sequence[str]) -> list[Kind]:
@@ -157,22 +159,27 @@ def combinations(block: str, kind: type[Kind], settings: Sequence[str]) -> list[
     Raises:
         ValueError: as ``parse`` does, but for lists; whichever combination is at fault.
     """
-    given = _given(block, kind, settings)
-    return [kind(**dict(zip(given, values, strict=True))) for values in itertools.product(*given.values())]
+    values_by_name = _given(block, kind, settings)
+    return [
+        kind(**dict(zip(values_by_name, values, strict=True)))
+        for values in itertools.product(*values_by_name.values())
+    ]
 
 
 def _given(block: str, kind: type[Parameters], settings: Sequence[str]) -> dict[str, list[int | str]]:
     """The values of each parameter that is set."""
-    known = {one.name: one for one in fields(kind)}
-    given: dict[str, list[int | str]] = {}
+    parameters_by_name = {parameter.name: parameter for parameter in fields(kind)}
+    values_by_name: dict[str, list[int | str]] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise ValueError(_advice(setting, next(iter(known.values()))))
-        if name not in known:
-            raise ValueError(f"{block} has no parameter {name}; {nearest(name, known)}")
-        given[name] = [_parsed(setting, value.strip(), known[name]) for value in text.split(",")]
-    return given
+            raise ValueError(_advice(setting, next(iter(parameters_by_name.values()))))
+        if name not in parameters_by_name:
+            raise ValueError(f"{block} has no parameter {name}; {nearest(name, parameters_by_name)}")
+        values_by_name[name] = [
+            _parsed(setting, value.strip(), parameters_by_name[name]) for value in text.split(",")
+        ]
+    return values_by_name
 
 
 def _parsed(setting: str, text: str, parameter: Field[Any]) -> int | str:

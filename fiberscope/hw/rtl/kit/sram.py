@@ -95,7 +95,7 @@ class Sram:
 
 def srams(twin: Twin) -> list[Macro]:
     """The macros that a twin consists of beside its logic, by name."""
-    found = {
+    macros = {
         net.op_param[1].macro for net in twin.block.logic_subset("m") if isinstance(net.op_param[1], _Lane)
     }
-    return sorted(found, key=lambda macro: macro.name)
+    return sorted(macros, key=lambda macro: macro.name)

@@ -25,12 +25,12 @@ def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
 
 def any_of(name: str, flags: Sequence[Signal]) -> Signal:
     """Whether any flag is set, four to a wire, whose names begin with this one."""
-    found, level = list(flags), 0
-    while len(found) > 1:
+    terms, level = list(flags), 0
+    while len(terms) > 1:
         level += 1
-        quarters = range(0, len(found), 4)
-        found = [named(f"{name}_{level}_{i // 4:02}", reduce(or_, found[i : i + 4])) for i in quarters]
-    return found[0]
+        quarters = range(0, len(terms), 4)
+        terms = [named(f"{name}_{level}_{i // 4:02}", reduce(or_, terms[i : i + 4])) for i in quarters]
+    return terms[0]
 
 
 def lowest(flags: Sequence[Signal]) -> list[Signal]:
@@ -39,12 +39,12 @@ def lowest(flags: Sequence[Signal]) -> list[Signal]:
     return [flag & free for flag, free in zip(flags, before, strict=True)]
 
 
-def follows(one: Signal, other: Signal) -> Signal:
+def follows(value: Signal, other: Signal) -> Signal:
     """Whether a number of two bits or more is the one behind another, 0 that behind the largest.
 
     There is no addition: where it is, a bit differs if all below it were ones and became zeros.
     """
-    return (one ^ other) == pyrtl.concat((other & ~one)[:-1], pyrtl.Const(1, 1))
+    return (value ^ other) == pyrtl.concat((other & ~value)[:-1], pyrtl.Const(1, 1))
 
 
 def decoded(number: Signal, count: int) -> Signal:

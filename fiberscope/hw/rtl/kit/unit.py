@@ -202,15 +202,15 @@ def _interface(
     return Interface(name, tuple(_streams(adapter.PORTS, carried(numbers))), shown)
 
 
-def _as_it_is(arguments: Sequence[str], made: Component) -> dict[str, object]:
-    return {known: getattr(made, known) for known in arguments}
+def _as_it_is(arguments: Sequence[str], component: Component) -> dict[str, object]:
+    return {argument: getattr(component, argument) for argument in arguments}
 
 
 def _matching(
     kind: type[Parameters],
     arguments: Sequence[str],
     as_made: Mapping[str, Any],
-    *given: object,
+    *values: object,
     **named: object,
 ) -> Parameters:
     """Parameters that suit a component made with these arguments.
@@ -218,28 +218,28 @@ def _matching(
     Raises:
         ValueError: for more arguments than modules have parameters for.
     """
-    if len(given) > len(arguments):
-        raise ValueError(f"no module is made with {', '.join(map(str, given[len(arguments) :]))}")
-    made: dict[str, Any] = dict(zip(arguments, given, strict=False)) | named
-    for known, value in as_made.items():
+    if len(values) > len(arguments):
+        raise ValueError(f"no module is made with {', '.join(map(str, values[len(arguments) :]))}")
+    keywords: dict[str, Any] = dict(zip(arguments, values, strict=False)) | named
+    for argument, value in as_made.items():
         if not callable(value):
-            made[known] = value
-        elif known in made:
-            made[known] = value(made[known])
-    return kind(**made)
+            keywords[argument] = value
+        elif argument in keywords:
+            keywords[argument] = value(keywords[argument])
+    return kind(**keywords)
 
 
 def _component(
     kind: type[Component], arguments: Sequence[str], name: str, parameters: Parameters
 ) -> Component:
-    return kind(name, **{known: getattr(parameters, known) for known in arguments})
+    return kind(name, **{argument: getattr(parameters, argument) for argument in arguments})
 
 
 def _typed(make: Callable[..., Component], name: str, parameters: ValueParameters) -> Component:
     """A component that computes with values of a type."""
-    made: Any = make(name, parameters)
-    made.value_type = parameters.value_type
-    return made  # type: ignore[no-any-return]  # mypy does not know which component it is
+    component: Any = make(name, parameters)
+    component.value_type = parameters.value_type
+    return component  # type: ignore[no-any-return]  # mypy does not know which component it is
 
 
 def _summary(kind: type[Component]) -> str:
@@ -276,18 +276,18 @@ def _adapter_class(
 ) -> type[Adapter]:
     """The adapter with the class's ports that counts what it counts."""
     summed = {name: count for name, count in counters.items() if isinstance(count, Summed)}
-    told = {name: count.status for name, count in counters.items() if isinstance(count, Told)}
+    statuses = {name: count.status for name, count in counters.items() if isinstance(count, Told)}
 
     class UnitAdapter(base):  # type: ignore[valid-type, misc]  # mypy wants a class that it knows
         def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
             super().__init__(name, interface, backend)
-            self._sums = dict.fromkeys([*summed, *told], 0)
+            self._sums = dict.fromkeys([*summed, *statuses], 0)
 
         def observe(self, moved: Mapping[str, Transfer]) -> None:
             super().observe(moved)
             for name, count in summed.items():
                 self._sums[name] += sum(map(count.of, tokens_of(moved.get(count.label, ()))))
-            for name, status in told.items():
+            for name, status in statuses.items():
                 self._sums[name] += self.status[status]
 
         def counters(self) -> dict[str, int]:
@@ -299,8 +299,10 @@ def _adapter_class(
 
     UnitAdapter.__name__ = UnitAdapter.__qualname__ = f"{kind.__name__}UnitAdapter"
     UnitAdapter.PORTS = base.PORTS or kind.PORTS
-    if told:
-        UnitAdapter.COUNTED_BY = {status: (name,) for name, status in told.items()} | dict(base.COUNTED_BY)
+    if statuses:
+        UnitAdapter.COUNTED_BY = {status: (name,) for name, status in statuses.items()} | dict(
+            base.COUNTED_BY
+        )
     elif base.observe is Adapter.observe:
         UnitAdapter.OBSERVED = tuple(count.label for count in summed.values())
     for flag, value in flags.items():

@@ -75,13 +75,13 @@ def _module_names(module: str, instances: list[Instance]) -> list[tuple[Part, st
     parts = list(dict.fromkeys(instance.part for instance in instances))
     blocks = Counter(part.block.name for part in parts)
     seen: Counter[str] = Counter()
-    found = []
+    named_parts = []
     for part in parts:
         block = part.block.name
         name = f"{module}_{block}" + (f"_{seen[block]}" if blocks[block] > 1 else "")
-        found.append((part, part.interface.module if isinstance(part.block, ForeignBlock) else name))
+        named_parts.append((part, part.interface.module if isinstance(part.block, ForeignBlock) else name))
         seen[block] += 1
-    return found
+    return named_parts
 
 
 def _wrapper(
@@ -151,8 +151,8 @@ def composed(
         summary,
         parameters,
         parameters,
-        lambda given: compose(given).interface(),
-        lambda given, between: flat(compose(given), between),
+        lambda numbers: compose(numbers).interface(),
+        lambda numbers, between: flat(compose(numbers), between),
         adapter,
         compose=compose,
     )

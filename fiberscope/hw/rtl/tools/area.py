@@ -188,8 +188,8 @@ def gates_of(verilog: str, module: str) -> Area:
     Raises:
         HdlError: if Yosys is missing, or does not accept the Verilog.
     """
-    found, path = synthesized(verilog, module, SCRIPT, ("cells.json", "path.txt"))
-    return _area(json.loads(found)["design"], path)
+    statistics, path = synthesized(verilog, module, SCRIPT, ("cells.json", "path.txt"))
+    return _area(json.loads(statistics)["design"], path)
 
 
 def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
@@ -199,15 +199,15 @@ def cells_of(verilog: str, module: str, liberty: Path) -> Cells:
         HdlError: if Yosys is missing, or does not accept the Verilog or the library.
     """
     files = ("registers.json", "cells.json", "path.txt")
-    before, told, said = synthesized(verilog, module, CELLS_SCRIPT, files, liberty)
-    found = json.loads(told)["design"]
+    before, statistics, said = synthesized(verilog, module, CELLS_SCRIPT, files, liberty)
+    design = json.loads(statistics)["design"]
     delays = [float(match["picoseconds"]) for match in _DELAY.finditer(said)]
     return Cells(
-        area=found["area"],
-        flip_flop_area=found["sequential_area"],
-        cells=found["num_cells"],
+        area=design["area"],
+        flip_flop_area=design["sequential_area"],
+        cells=design["num_cells"],
         flip_flops=_flip_flops(json.loads(before)["design"]),
-        memory_bits=found["num_memory_bits"],
+        memory_bits=design["num_memory_bits"],
         path_ns=round(max(delays, default=0.0) / 1000, 6),
     )
 
@@ -247,21 +247,21 @@ def synthesized(
         return [(folder / file).read_text(encoding="utf-8", errors="replace") for file in wanted]
 
 
-def _area(found: Mapping[str, Any], path: str) -> Area:
-    cells: Mapping[str, int] = found["num_cells_by_type"]
+def _area(design: Mapping[str, Any], path: str) -> Area:
+    cells: Mapping[str, int] = design["num_cells_by_type"]
     kinds = {match["kind"]: count for cell, count in cells.items() if (match := _GATE.fullmatch(cell))}
     longest = _LONGEST.search(path)
     return Area(
         gates={kind: kinds[kind] for kind in GATES if kind in kinds},
-        flip_flops=_flip_flops(found),
-        memory_bits=found["num_memory_bits"],
+        flip_flops=_flip_flops(design),
+        memory_bits=design["num_memory_bits"],
         depth=max(0, int(longest["length"])) if longest else 0,
     )
 
 
-def _flip_flops(found: Mapping[str, Any]) -> int:
+def _flip_flops(design: Mapping[str, Any]) -> int:
     """How many of these generic cells are flip-flops."""
-    return sum(count for cell, count in found["num_cells_by_type"].items() if "DFF" in cell)
+    return sum(count for cell, count in design["num_cells_by_type"].items() if "DFF" in cell)
 
 
 def _complaint(outcome: subprocess.CompletedProcess[str]) -> str:

@@ -42,8 +42,8 @@ def choose(name: str, others: Sequence[str] = ()) -> str:
         HdlError: there is no simulator of the name, or for ``auto`` none is installed.
     """
     if name != AUTO:
-        if name not in (known := [*SIMULATORS, *others]):
-            raise HdlError(f"no HDL simulator {name}; known: {', '.join([AUTO, *known])}")
+        if name not in (simulators := [*SIMULATORS, *others]):
+            raise HdlError(f"no HDL simulator {name}; known: {', '.join([AUTO, *simulators])}")
         return name
     for candidate in SIMULATORS:
         with contextlib.suppress(HdlError):
@@ -96,16 +96,16 @@ def run(bench: Bench, simulator: str = AUTO) -> int:
         FailedBenchError: if a test fails.
         HdlError: if the simulator is missing, a source does not compile, or there is no test.
     """
-    found = find(choose(simulator))
+    tool = find(choose(simulator))
     for interface in bench.interfaces:
-        check_ports(interface, found.ports(bench.sources, interface.module, bench.folder))
-    tests, failed = _run(bench, found)
+        check_ports(interface, tool.ports(bench.sources, interface.module, bench.folder))
+    tests, failed = _run(bench, tool)
     if failed:
         raise FailedBenchError(
-            f"{failed} of {tests} tests of {bench.tests} failed under {found.name}:\n{_log(bench)}"
+            f"{failed} of {tests} tests of {bench.tests} failed under {tool.name}:\n{_log(bench)}"
         )
     if tests == 0:
-        raise HdlError(f"{bench.tests} ran no test under {found.name}:\n{_log(bench)}")
+        raise HdlError(f"{bench.tests} ran no test under {tool.name}:\n{_log(bench)}")
     return tests
 
 

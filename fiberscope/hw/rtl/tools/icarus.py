@@ -39,7 +39,7 @@ class Icarus(Simulator):
 
 def _top_ports(text: str, module: str) -> list[Wire]:
     """The ports listed behind the module's scope in a compiled file."""
-    found: list[Wire] = []
+    ports: list[Wire] = []
     inside = False
     for line in text.splitlines():
         scope = _MODULE.search(line)
@@ -49,5 +49,5 @@ def _top_ports(text: str, module: str) -> list[Wire]:
             inside = scope is not None and scope["name"] == module
         port = _PORT.search(line)
         if inside and port:
-            found.append(Wire(port["name"], DIRECTIONS[port["direction"]], int(port["width"])))
-    return found
+            ports.append(Wire(port["name"], DIRECTIONS[port["direction"]], int(port["width"])))
+    return ports

@@ -116,7 +116,7 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
     """
     files = ("before.json", "netlist.json", "netlist.v", "cells.json")
     before, design, text, library = synthesized(verilog, module, _SCRIPT, files, liberty)
-    given = _given(json.loads(before)["modules"][module])
+    renames = _given(json.loads(before)["modules"][module])
     modules: Json = json.loads(design)["modules"]
     inner, top = modules[module + LOGIC], modules[module]
     models: Json = json.loads(library)["modules"]
@@ -129,9 +129,9 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
     return Netlist(
         module + LOGIC,
         text,
-        _inputs(inner, given),
+        _inputs(inner, renames),
         registers,
-        _names(inner, registers, given),
+        _names(inner, registers, renames),
         _ordered([cell for cell in cells if cell.kind.data is None]),
         _memories(top, inner, module + LOGIC),
     )
@@ -162,9 +162,9 @@ def _wire(bit: int | str, wires: Mapping[int | str, str]) -> str:
     return wires.get(bit, f"wire {bit}")
 
 
-def _inputs(inner: Json, given: Mapping[str, str]) -> dict[str, int]:
+def _inputs(inner: Json, renames: Mapping[str, str]) -> dict[str, int]:
     return {
-        given.get(name, name): port["bits"][0]
+        renames.get(name, name): port["bits"][0]
         for name, port in inner["ports"].items()
         if port["direction"] == "input" and name != "clk"
     }
@@ -181,15 +181,15 @@ def _given(before: Json) -> dict[str, str]:
     return {name: shown[bit] for name, (bit, is_given) in bits.items() if not is_given and bit in shown}
 
 
-def _names(inner: Json, registers: Sequence[Cell], given: Mapping[str, str]) -> dict[str, str]:
+def _names(inner: Json, registers: Sequence[Cell], renames: Mapping[str, str]) -> dict[str, str]:
     """The name in the RTL of each flip-flop."""
     nets = {cell.nets[cell.kind.outputs[0]]: cell.name for cell in registers}
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, net in inner["netnames"].items():
         cell = nets.get(net["bits"][0])
         if cell is not None and not name.startswith("net_"):
-            found.setdefault(cell, given.get(name, name))
-    return found
+            names.setdefault(cell, renames.get(name, name))
+    return names
 
 
 def _ordered(cells: Sequence[Cell]) -> list[Cell]:

@@ -9,7 +9,7 @@ from fiberscope.hw.rtl.kit.interface import Interface, Wire
 from fiberscope.sim.errors import SimulationError
 
 
-def check_ports(interface: Interface, found: Sequence[Wire]) -> Interface:
+def check_ports(interface: Interface, ports: Sequence[Wire]) -> Interface:
     """Check that a module has the ports that its place needs; it may have more outputs, which nobody reads.
 
     Returns:
@@ -18,19 +18,19 @@ def check_ports(interface: Interface, found: Sequence[Wire]) -> Interface:
     Raises:
         SimulationError: naming every port that is missing, differs or is too many, with what was found.
     """
-    names = {wire.name for wire in found}
+    names = {wire.name for wire in ports}
     status = {name: width for name, width in interface.status_widths.items() if name in names}
     interface = replace(interface, status=status)
     expected = interface.wires()
-    by_name = {wire.name: wire for wire in found}
-    known = {wire.name for wire in expected}
+    by_name = {wire.name: wire for wire in ports}
+    expected_names = {wire.name for wire in expected}
     faults = [f"  missing  {wire}" for wire in expected if wire.name not in by_name]
     faults += [
         f"  differs  {wire}, found {by_name[wire.name]}"
         for wire in expected
         if wire.name in by_name and by_name[wire.name] != wire
     ]
-    unknown = [wire for wire in found if wire.name not in known]
+    unknown = [wire for wire in ports if wire.name not in expected_names]
     if faults or any(wire.direction != "output" for wire in unknown):
         faults += [f"  unknown  {wire}" for wire in unknown]
         raise SimulationError(
@@ -39,7 +39,7 @@ def check_ports(interface: Interface, found: Sequence[Wire]) -> Interface:
                     f"the ports of module {interface.module} do not match those of its component",
                     *faults,
                     "expected: " + ", ".join(map(str, expected)),
-                    "found:    " + (", ".join(map(str, found)) or "none"),
+                    "found:    " + (", ".join(map(str, ports)) or "none"),
                 ]
             )
         )

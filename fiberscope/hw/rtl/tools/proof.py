@@ -84,8 +84,8 @@ def _claimed(block: RtlBlock, parameters: Parameters, claims: Claims) -> Twin:
         block.design(parameters, inner)
         for name, pin in inner.ports.items():
             join(wires[name], pin, between.ports[name])
-        found = [named(f"{_CLAIM}{name}", claim) for name, claim in claims(parameters, inner).items()]
-        between.show(_ALL, reduce(and_, found))
+        claim_signals = [named(f"{_CLAIM}{name}", claim) for name, claim in claims(parameters, inner).items()]
+        between.show(_ALL, reduce(and_, claim_signals))
 
     return build(interface, design)
 

@@ -103,14 +103,14 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     require()
     if not netlist.registers:
         raise HdlError(f"{netlist.module} has no register, without which OpenSTA knows no activity")
-    given = {"liberty": LIBERTY, "module": netlist.module, "period": PERIOD_NS}
+    fields = {"liberty": LIBERTY, "module": netlist.module, "period": PERIOD_NS}
     still = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
     files = {name: "".join(_activities(netlist, of)) for name, of in (("idle", still), ("run", activity))}
-    timing = _told(netlist, _TIMING.format(**given), {"netlist.v": netlist.verilog}, liberty)
+    timing = _told(netlist, _TIMING.format(**fields), {"netlist.v": netlist.verilog}, liberty)
     slack = _SLACK.search(timing)
     power = _told(
         netlist,
-        _POWER.format(**given),
+        _POWER.format(**fields),
         {"netlist.v": _cut(netlist), **{f"{name}.tcl": text for name, text in files.items()}},
         liberty,
     )

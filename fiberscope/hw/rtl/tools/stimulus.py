@@ -53,12 +53,12 @@ def _value(generator: random.Random) -> float:
     return generator.getrandbits(24) / (1 << 20)
 
 
-def _intersector(generator: random.Random, given: TwoFingerParameters | SkipAheadParameters) -> Inputs:
+def _intersector(generator: random.Random, parameters: TwoFingerParameters | SkipAheadParameters) -> Inputs:
     """Pairs of fibers, each with a quarter of the coordinates: a sixteenth of them match."""
-    references = 1 << given.reference_bits - 1
+    references = 1 << parameters.reference_bits - 1
 
     def fiber() -> list[Token]:
-        span = min(SPAN, 1 << given.coordinate_bits)
+        span = min(SPAN, 1 << parameters.coordinate_bits)
         places = sorted(generator.sample(range(span), min(LENGTH, span)))
         return [(DATA, place, generator.randrange(references), _value(generator)) for place in places]
 
@@ -75,25 +75,25 @@ def _arrays(generator: random.Random, lanes: int, bits: int) -> list[list[Token]
     ]
 
 
-def _prefix_sum(generator: random.Random, given: PrefixSumParameters) -> Inputs:
-    return _by_lane("lanes", _arrays(generator, given.lanes, min(given.width, DIVISOR_BITS)))
+def _prefix_sum(generator: random.Random, parameters: PrefixSumParameters) -> Inputs:
+    return _by_lane("lanes", _arrays(generator, parameters.lanes, min(parameters.width, DIVISOR_BITS)))
 
 
-def _divider(generator: random.Random, given: DividerParameters) -> Inputs:
-    rows = _arrays(generator, given.lanes, min(given.width, NUMBER_BITS))
-    most = 1 << min(given.width, DIVISOR_BITS)
+def _divider(generator: random.Random, parameters: DividerParameters) -> Inputs:
+    rows = _arrays(generator, parameters.lanes, min(parameters.width, NUMBER_BITS))
+    most = 1 << min(parameters.width, DIVISOR_BITS)
     divisors = [(DATA, generator.randrange(1, most), 0, 0.0) for _ in range(FIBERS)]
     return {"divisors": divisors, **_by_lane("dividends", rows)}
 
 
-def _adder_network(generator: random.Random, given: AdderNetworkParameters) -> Inputs:
+def _adder_network(generator: random.Random, parameters: AdderNetworkParameters) -> Inputs:
     """Vectors of neurons of four leaves in the mean; one leaf in ten is empty."""
-    most = 1 << given.operand_bits - 1
+    most = 1 << parameters.operand_bits - 1
 
     def vector() -> list[Token]:
         number, leaves = 0, []
-        for _ in range(given.leaves):
-            number = (number + (generator.random() < 0.25)) % (1 << given.id_bits)
+        for _ in range(parameters.leaves):
+            number = (number + (generator.random() < 0.25)) % (1 << parameters.id_bits)
             operand = float(generator.randrange(-most, most))
             leaves.append((EMPTY, 0, 0, 0.0) if generator.random() < 0.1 else (DATA, number, 0, operand))
         return leaves
@@ -101,17 +101,19 @@ def _adder_network(generator: random.Random, given: AdderNetworkParameters) -> I
     return _by_lane("leaves", [vector() for _ in range(4 * FIBERS)])
 
 
-def _benes(generator: random.Random, given: BenesParameters) -> Inputs:
+def _benes(generator: random.Random, parameters: BenesParameters) -> Inputs:
     """Settings that are routed, permutations or multicasts, for eight vectors each."""
-    lanes, vectors = given.lanes, 8
-    route = route_permutation if given.form == MINIMAL else MulticastRouter(lanes).route
-    draw = generator.sample if given.form == MINIMAL else generator.choices
+    lanes, vectors = parameters.lanes, 8
+    route = route_permutation if parameters.form == MINIMAL else MulticastRouter(lanes).route
+    draw = generator.sample if parameters.form == MINIMAL else generator.choices
     settings = [route(draw(range(lanes), k=lanes)) for _ in range(FIBERS)]
 
     def vector() -> list[Token]:
-        reference = given.reference_bits and generator.getrandbits(given.reference_bits - 1)
-        value = _value(generator) if given.value_bits else 0.0
-        return [(DATA, generator.getrandbits(given.coordinate_bits), reference, value) for _ in range(lanes)]
+        reference = parameters.reference_bits and generator.getrandbits(parameters.reference_bits - 1)
+        value = _value(generator) if parameters.value_bits else 0.0
+        return [
+            (DATA, generator.getrandbits(parameters.coordinate_bits), reference, value) for _ in range(lanes)
+        ]
 
     return {
         "tasks": [(DATA, vectors, 0, 0.0)] * FIBERS,
@@ -120,29 +122,29 @@ def _benes(generator: random.Random, given: BenesParameters) -> Inputs:
     }
 
 
-def _accumulator(generator: random.Random, given: AccumulatorParameters) -> Inputs:
+def _accumulator(generator: random.Random, parameters: AccumulatorParameters) -> Inputs:
     """Fibers of sorted products, of which two in three fall upon the one before."""
-    most = 1 << min(given.value_bits, NUMBER_BITS) - 1
+    most = 1 << min(parameters.value_bits, NUMBER_BITS) - 1
     tokens: list[Token] = []
     for _ in range(FIBERS):
         place = 0
         for _ in range(LENGTH):
             place += generator.random() < 1 / 3
             product = float(generator.randrange(-most, most))
-            tokens.append((DATA, place % (1 << given.coordinate_bits), 0, product))
+            tokens.append((DATA, place % (1 << parameters.coordinate_bits), 0, product))
         tokens.append(STOP_TOKEN)
     return {"products": tokens}
 
 
-def _sorted_head(generator: random.Random, given: SortedHeadParameters) -> Inputs:
+def _sorted_head(generator: random.Random, parameters: SortedHeadParameters) -> Inputs:
     """Rows of as many lists as there is room for, of four elements each."""
     tasks: list[Token] = []
     elements: list[Token] = []
-    span = 1 << min(given.column_bits, COLUMN_BITS)
+    span = 1 << min(parameters.column_bits, COLUMN_BITS)
     for row in range(FIBERS // 4):
-        columns = [sorted(generator.sample(range(span), min(4, span))) for _ in range(given.entries)]
-        tasks.append((DATA, given.entries, row, 0.0))
-        elements += _merged(columns, lambda: _value(generator) if given.value_bits else 0.0)
+        columns = [sorted(generator.sample(range(span), min(4, span))) for _ in range(parameters.entries)]
+        tasks.append((DATA, parameters.entries, row, 0.0))
+        elements += _merged(columns, lambda: _value(generator) if parameters.value_bits else 0.0)
     return {"tasks": tasks, "elements": elements}
 
 

@@ -273,13 +273,13 @@ def _runtime(folder: Path) -> Path:
     sources = [root() / "include" / file for file in RUNTIME]
     target = folder / f"verilated_{_digest(FLAGS, sources)[:16]}.o"
     if not target.is_file():
-        source, made = target.with_suffix(".cc"), Partial(target)
+        source, partial = target.with_suffix(".cc"), Partial(target)
         source.write_text(_included(map(str, sources)), encoding="utf-8")
         try:
-            _assembled("-O0", source, made.path)
-            made.keep()
+            _assembled("-O0", source, partial.path)
+            partial.keep()
         finally:
-            made.discard()
+            partial.discard()
     return target
 
 
@@ -312,13 +312,13 @@ def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
 
 def _within(header: str) -> dict[str, Wire]:
     """The named wires within, by their names in C++, sorted by those in Verilog."""
-    found = {}
+    wires = {}
     for match in _WITHIN.finditer(header):
         _top, _, path = match["name"].partition("__DOT__")
         name = path.replace("__DOT__", ".")
         if is_shown(name):
-            found[match["name"]] = Wire(name, "output", int(match["high"]) + 1)
-    return dict(sorted(found.items(), key=lambda item: item[1].name))
+            wires[match["name"]] = Wire(name, "output", int(match["high"]) + 1)
+    return dict(sorted(wires.items(), key=lambda item: item[1].name))
 
 
 def _samples(inner: Mapping[str, Wire]) -> Iterator[str]:
