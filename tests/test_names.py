@@ -16,11 +16,27 @@ NOT_YET = (
     "hw/rtl/kit/trees.py",
     "accelerators/gamma/scheduler_logic_rtl.py",
 )
-FILES = [
-    path
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if not any(path.is_relative_to(PACKAGE / folder) for folder in NOT_YET)
-]
+# Methods, fields and attributes that keep such a name, by file: what is outside is called so.
+KEPT = {
+    "accelerators/extensor/sequencer.py": {"given"},  # a signal of waveforms
+    "accelerators/gamma/prefetcher_rtl.py": {"found"},  # wires of Verilog
+    "accelerators/gamma/scheduler_tables_rtl.py": {"of"},  # wires of Verilog
+    "accelerators/graphicionado/apply_order.py": {"found"},  # a port
+    "converters/counting.py": {"told"},  # a counter of reports
+    "explore/check.py": {"meanwhile"},  # a key of check.yaml
+    "explore/compare.py": {"settled"},  # a key of published.yaml
+    "hw/fibers/intersection.py": {"within"},  # a signal of waveforms
+    "hw/lanes/divider_rtl.py": {"_found"},  # wires of Verilog
+    "hw/memory/cache_parts_rtl.py": {"known"},  # a register of Verilog
+    "hw/memory/touched.py": {"found"},  # a port
+    "hw/rtl/kit/arithmetic.py": {"_within"},  # wires of Verilog
+    "hw/streams/locator.py": {"found"},  # a counter of reports
+    "hw/streams/ways_rtl.py": {"behind"},  # wires of Verilog
+    "models/analytic/phases.py": {"of"},  # a key of analytic.yaml
+    "sim/component.py": {"within"},  # an argument of ``Signal``
+}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+FILES = [path for path in MODULES if not any(path.is_relative_to(PACKAGE / folder) for folder in NOT_YET)]
 
 
 def refused_variables(tree: ast.Module) -> Iterator[str]:
@@ -46,20 +62,35 @@ def refused_variables(tree: ast.Module) -> Iterator[str]:
             yield f"line {getattr(node, 'lineno', 0)}: {name}"
 
 
+def refused_members(tree: ast.Module) -> Iterator[str]:
+    """Yield functions, methods, classes, fields and attributes with a refused name, underscores apart."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = [node.name]
+            if isinstance(node, ast.ClassDef):
+                fields = [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
+                names += [ast.unparse(field.target) for field in fields]
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names = [node.attr]
+        else:
+            continue
+        yield from (name for name in names if name.strip("_") in REFUSED_OF_MODULES)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_variables_are_named_by_nouns(path):
     assert list(refused_variables(ast.parse(path.read_text(encoding="utf-8")))) == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_modules_and_functions_are_named_by_what_they_are_or_do(path):
+def test_modules_are_named_by_what_they_hold(path):
     assert path.stem not in REFUSED_OF_MODULES
-    functions = [
-        node.name
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    ]
-    assert REFUSED_OF_MODULES.isdisjoint(functions)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_functions_methods_and_fields_are_named_by_what_they_are_or_do(path):
+    kept = KEPT.get(path.relative_to(PACKAGE).as_posix(), set())
+    assert set(refused_members(ast.parse(path.read_text(encoding="utf-8")))) == kept
 
 
 def test_a_refused_name_is_reported_with_its_line():
@@ -69,5 +100,12 @@ def test_a_refused_name_is_reported_with_its_line():
     assert sorted(refused_variables(tree)) == ["line 3: given", "line 4: one"]
 
 
+def test_refused_functions_fields_and_attributes_are_reported():
+    tree = ast.parse(
+        "class A:\n    told: int\n    def of(self):\n        self._found = 1\ndef _given(): pass\n"
+    )
+    assert sorted(refused_members(tree)) == ["_found", "_given", "of", "told"]
+
+
 def test_every_file_that_keeps_its_names_exists():
-    assert [folder for folder in NOT_YET if not (PACKAGE / folder).exists()] == []
+    assert [file for file in (*NOT_YET, *KEPT) if not (PACKAGE / file).is_file()] == []

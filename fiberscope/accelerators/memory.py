@@ -55,7 +55,7 @@ class ChannelParameters(Configuration):
     simple_queue: int = Field(ge=1, le=1 << 16)
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check_standard(self) -> Self:
         for key, value, choices in (
             ("standard", self.standard, standards()),
             ("address_map", self.address_map, ADDRESS_MAPS),

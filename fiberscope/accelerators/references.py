@@ -47,17 +47,17 @@ def resolved(text: str, names: Known, complaint: Complaint) -> object:
 
 
 def _value(reference: str, names: Known, complaint: Complaint) -> int | float:
-    def within(message: str) -> Exception:
+    def complain(message: str) -> Exception:
         return complaint(f"${{{reference}}}: {message}")
 
-    number = worked_out(compiled(reference, within), names, within)
+    number = worked_out(compiled(reference, complain), names, complain)
     return int(number) if number.denominator == 1 else float(number)
 
 
 def compiled(text: str, complaint: Complaint) -> list[str]:
     """An expression as words in postfix order: ``2 * pe.count`` as ``2``, ``pe.count``, ``*``.
 
-    ``${pe.count}`` within it is ``(pe.count)``.
+    ``${pe.count}`` complain it is ``(pe.count)``.
 
     Raises:
         Exception: what ``complaint`` makes; it is no expression.
@@ -107,11 +107,11 @@ def worked_out(words: Sequence[str], names: Known, complaint: Complaint) -> Frac
             except ZeroDivisionError as error:
                 raise complaint("it divides by zero") from error
         else:
-            stack.append(Fraction(word) if word[0].isdigit() else _known(word, names, complaint))
+            stack.append(Fraction(word) if word[0].isdigit() else _parameter_value(word, names, complaint))
     return stack.pop()
 
 
-def _known(name: str, names: Known, complaint: Complaint) -> Fraction:
+def _parameter_value(name: str, names: Known, complaint: Complaint) -> Fraction:
     if name not in names:
         raise complaint(f"there is no {name}; {nearest(name, names)}")
     value = names[name]

@@ -85,7 +85,7 @@ class MachineCase:
         arguments: tuple[Any, ...] = operands
         if self.problem is not None:
             workloads = [from_scipy(operand) for operand in operands]
-            arguments = tuple(kind.solves[0](workloads, self.problem).given())
+            arguments = tuple(kind.solves[0](workloads, self.problem).machine_inputs())
         return kind.models[EVENT](parameters, *arguments, **options)
 
     def inexact_operands(self) -> Operands:

@@ -57,7 +57,7 @@ class Document:
         return f"{self.name}:{line}:{column}"
 
     @classmethod
-    def of(
+    def from_nodes(
         cls, node: yaml.Node | None, name: str, resolve: Callable[[str, Callable[[str], Exception]], object]
     ) -> Document:
         """The document that a file's nodes are.
@@ -86,7 +86,7 @@ def read_document(path: FilePath) -> Document:
     """
     text = read_text(path, str(path))
     with refusing(str(path)):
-        return Document.of(compose(text), str(path), lambda text, _complain: text)
+        return Document.from_nodes(compose(text), str(path), lambda text, _complain: text)
 
 
 @dataclass(frozen=True)

@@ -78,12 +78,12 @@ def _tagged(root: Path, commit: str) -> bool:
     try:
         own = _repository(root)
         tags = _referred(own, f"refs/tags/v{RELEASE}")
-        return commit in tags or f"object {commit}" in _within(_common(own), tags[0])
+        return commit in tags or f"object {commit}" in _read_object(_common(own), tags[0])
     except (OSError, ValueError, IndexError, zlib.error):
         return False
 
 
-def _within(common: Path, name: str) -> str:
+def _read_object(common: Path, name: str) -> str:
     """An object of the repository as text, where it has a file of its own."""
     packed = (common / "objects" / name[:2] / name[2:]).read_bytes()
     return zlib.decompress(packed).decode("utf-8", errors="replace")

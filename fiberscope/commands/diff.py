@@ -87,14 +87,14 @@ def _headline(before: Report, after: Report) -> Text:
 def _settings(title: str, settings: Sequence[Setting], most: int) -> RichTable:
     table = ruled(title, "before", "after", numbers=["before", "after"])
     for setting in settings[:most]:
-        table.add_row(setting.name, *_given(setting))
+        table.add_row(setting.name, *_setting_texts(setting))
     if len(settings) > most:
         table.caption = f"and {len(settings) - most} more; --json FILE has them all"
         table.caption_justify = "left"
     return table
 
 
-def _given(setting: Setting) -> tuple[str, str]:
+def _setting_texts(setting: Setting) -> tuple[str, str]:
     return ("" if setting.before is None else str(setting.before)), (
         "" if setting.after is None else str(setting.after)
     )
@@ -103,7 +103,7 @@ def _given(setting: Setting) -> tuple[str, str]:
 def _changes(difference: Difference) -> RichTable:
     numbers = ("before", "after", "change")
     table = ruled("What changed, by effect", *numbers, numbers=numbers)
-    shown = list(_told(difference.changes))[:MOST_CHANGES]
+    shown = list(_largest_changes(difference.changes))[:MOST_CHANGES]
     for change in shown:
         table.add_row(change.name, *_numbers(change))
     if len(shown) < len(difference.changes):
@@ -114,7 +114,7 @@ def _changes(difference: Difference) -> RichTable:
     return table
 
 
-def _told(changes: Iterable[Change]) -> Iterator[Change]:
+def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
     """Those worth a line: of a family only what changed most, as one state's gain is another's loss."""
     families = set()
     for change in changes:

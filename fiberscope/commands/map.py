@@ -127,7 +127,7 @@ def _teller(progress: Progress | None, points: int) -> Callable[[Found], None]:
 
 def _show(best: Best, mapping: bool) -> None:
     """What was looked at, what could not be had and why, and how the best was reached."""
-    search = best.found
+    search = best.outcome
     print(f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.ended}.")
     for reason, count in search.rejected.most_common():
         print(f"  {count:>10,}  {reason}")

@@ -61,7 +61,7 @@ def page(
 
     first = results[0]
     study = not first.endswith(".json") if address_of(first) else Path(first).is_dir()
-    target = output or _beside(first)
+    target = output or _page_path(first)
     files = [] if study else [Path(result) for result in results]
     inputs = {f"the report {file}": file for file in files}
     check_outputs({"--output": target}, {**inputs, "the timeline": timeline})
@@ -83,7 +83,7 @@ def page(
         print(f"Page: {address_of(target) or target} ({len(written) / 1e6:.1f} MB; open it in a browser)")
 
 
-def _beside(results: str) -> Path:
+def _page_path(results: str) -> Path:
     """The page of a report or of a folder lies beside it, that of object storage here."""
     place = Path(PurePosixPath(results).name) if address_of(results) else Path(results).resolve()
     return place.with_suffix(".html")

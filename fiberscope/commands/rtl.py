@@ -307,7 +307,7 @@ def compared(order: Loop, simulator: str, output: Path) -> int:
         raise
     name, at = outcome.component.workload.name, ", ".join(outcome.at)
     print(f"{order.accelerator} on {name}, RTL in {outcome.simulator} at {at}")
-    return _said(outcome)
+    return _print_outcome(outcome)
 
 
 def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
@@ -333,7 +333,7 @@ def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     return asked
 
 
-def _said(outcome: Outcome) -> int:
+def _print_outcome(outcome: Outcome) -> int:
     """Print how RTL compares with the component; gives the exit code."""
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")

@@ -106,7 +106,7 @@ def search(
     config = str(placed.config) if placed.config else None
     common = Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact)
     shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
-    limits = [Limit.of(text) for text in subject_to or []]
+    limits = [Limit.parse(text) for text in subject_to or []]
     space = read_space(over, shared[0])
     study = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
     study.run(placed.where(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)

@@ -108,7 +108,7 @@ def tile(
     methods = Methods(names, scan, swiftiles, microtile, panel)
     words = _words(asked, buffer, capacity)
     tensors = load_operands(asked, operands, transpose_b=transpose_b, exact=exact)
-    statistics_of_tiles = None if statistics is None else _known(statistics, asked)
+    statistics_of_tiles = None if statistics is None else _read_statistics(statistics, asked)
     _deliver(
         plan(asked, tensors, words, options, methods, statistics_of_tiles), measure, json, plot, markdown
     )
@@ -133,7 +133,7 @@ def _words(kernel: Kernel, buffer: str, capacity: int | None) -> int:
         raise InputError(f"--buffer {buffer}: {error}") from error
 
 
-def _known(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
+def _read_statistics(path: Path, kernel: Kernel) -> Mapping[str, Statistics]:
     """The statistics that an earlier run wrote, of every operand."""
     from fiberscope.models.tiles.report import read_statistics
 

@@ -34,7 +34,7 @@ class _SizeWatch:
 
         self._tell, self._path, self._making = tell, waveform.path, partial(waveform.path)
         self._stage = Stage(SIMULATING, 0)
-        self._said = 0.0  # bytes
+        self._reported_bytes = 0.0  # bytes
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         self._tell(stage, done, total)
@@ -50,8 +50,8 @@ class _SizeWatch:
         size = self._making.stat().st_size
         expected = size / self._stage.share
         begun = self._stage.share >= KNOWN_SHARE or size >= LARGE_BYTES
-        if begun and expected >= max(LARGE_BYTES, 2 * self._said):
-            self._said = expected
+        if begun and expected >= max(LARGE_BYTES, 2 * self._reported_bytes):
+            self._reported_bytes = expected
             print(
                 f"fiberscope: the waveform {self._path} will be about {expected / 2**20:,.0f} MiB; "
                 "--vcd-window START:END, --vcd-cycles N or --vcd-scope PATTERN keep it small",

@@ -39,7 +39,7 @@ class Generator:
 
     def _can_be(self, module: Module, node: ast.ClassDef) -> bool:
         """A plain class: without decorators, derived from nothing or from a compiled one."""
-        if node.decorator_list or node.keywords or OBJECT in module.said(node).words:
+        if node.decorator_list or node.keywords or OBJECT in module.comment_at(node).words:
             return False
         if not node.bases:
             return True
@@ -57,10 +57,10 @@ class Generator:
                 for item in module.classes[name].body:
                     if isinstance(item, ast.FunctionDef) and item.name in module_types.classes[name].methods:
                         function = module_types.classes[name].methods[item.name]
-                        function.locals = typed_locals(types, item, module_types.classes[name].known)
+                        function.locals = typed_locals(types, item, module_types.classes[name].types_by_name)
         for name, node in module.functions.items():
-            if kinds := module.said(node).words & {"cdef", "cpdef"}:
-                function = signature(types, node, kinds.pop(), module.said(node).words)
+            if kinds := module.comment_at(node).words & {"cdef", "cpdef"}:
+                function = signature(types, node, kinds.pop(), module.comment_at(node).words)
                 function.locals = typed_locals(types, node, {})
                 module_types.functions[name] = function
         module_types.numbers = self._numbers(module, module_types)
@@ -72,7 +72,7 @@ class Generator:
             return self.read(module).classes[name]
         if (module.name, name) not in self._declared:
             node = module.classes[name]
-            declared = Declared(self._base(module, name), "final" in module.said(node).words)
+            declared = Declared(self._base(module, name), "final" in module.comment_at(node).words)
             self._declared[module.name, name] = (
                 declared  # so far as it is known, to classes that name one another
             )
@@ -114,16 +114,16 @@ class Generator:
     def _declare(self, module: Module, node: ast.ClassDef, class_types: Declared) -> None:
         types = Types(self.modules, module, self)
         above = [declared for _, declared in self.chain(module, node.name)[1:]]
-        types_by_name = class_types.known
+        types_by_name = class_types.types_by_name
         for base in reversed(above):
-            types_by_name |= base.known
+            types_by_name |= base.types_by_name
             types_by_name |= {f"self.{name}": bare(ctype) for name, ctype in base.attributes.items()}
-        if "open" in module.said(node).words:
+        if "open" in module.comment_at(node).words:
             class_types.attributes["__dict__"] = "dict"
         inherited = {name for base in above for name in base.attributes}
         for item in node.body:
             if isinstance(item, ast.FunctionDef):
-                types_by_name[f"self.{item.name}()"] = types.of(item.returns)
+                types_by_name[f"self.{item.name}()"] = types.annotation_type(item.returns)
         for base in above:
             types_by_name |= {
                 f"self.{name}()": typed_method.returns
@@ -207,16 +207,16 @@ def arguments(types: Types, function: ast.FunctionDef) -> dict[str, str]:
     types_by_name: dict[str, str] = {}
     for item in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         if item.annotation is not None:
-            note(types, types_by_name, item.arg, types.of(item.annotation), item.annotation)
+            note(types, types_by_name, item.arg, types.annotation_type(item.annotation), item.annotation)
             types_by_name[f"class {item.arg}"] = ast.unparse(item.annotation).split(" ")[0]
     return types_by_name
 
 
 def _annotated(types: Types, item: ast.AnnAssign, types_by_name: dict[str, str]) -> str:
-    said = types.module.said(item)
+    said = types.module.comment_at(item)
     name = ast.unparse(item.target)
     seen, ctype = _seen(said.type_of(name) or "")
-    ctype = ctype or types.of(item.annotation)
+    ctype = ctype or types.annotation_type(item.annotation)
     note(types, types_by_name, f"self.{name}", ctype, item.annotation)
     return f"{PUBLIC if seen is None else seen}{ctype}"
 
@@ -227,7 +227,7 @@ def note(
     """Note what is known of an attribute: its C type, that of its elements, its class."""
     types_by_name[name] = ctype
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in ("list", "Sequence"):
-        element = types.of(annotation.slice)
+        element = types.annotation_type(annotation.slice)
         if element != OBJECT:
             types_by_name[f"element {name}"] = element
 
@@ -269,7 +269,7 @@ def _assign(
     local: dict[str, str],
 ) -> None:
     """One target is given a value: what that says of it, unless more was known."""
-    name, said = ast.unparse(target), types.module.said(statement)
+    name, said = ast.unparse(target), types.module.comment_at(statement)
     own = target.attr if isinstance(target, ast.Attribute) and ast.unparse(target.value) == "self" else ""
     if (not own and not isinstance(target, ast.Name)) or (
         own and name in types_by_name and own not in said.types
@@ -278,7 +278,11 @@ def _assign(
     annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
     seen, ctype = _seen(said.type_of(own or name) or "")
     if not ctype:
-        ctype = types.of(annotation) if annotation is not None else types.given(value, types_by_name | local)
+        ctype = (
+            types.annotation_type(annotation)
+            if annotation is not None
+            else types.expression_type(value, types_by_name | local)
+        )
     note(types, types_by_name if own else local, name, ctype, annotation)
     for what in ("class", "element"):
         if own and (held := local.get(f"{what} {ast.unparse(value)}")) is not None:
@@ -360,7 +364,9 @@ def _functions(generator: Generator, module: Module) -> dict[str, Function] | se
         return generator.read(module).functions
     if not module.compiled:
         return set()
-    return {name for name, node in module.functions.items() if module.said(node).words & {"cdef", "cpdef"}}
+    return {
+        name for name, node in module.functions.items() if module.comment_at(node).words & {"cdef", "cpdef"}
+    }
 
 
 def _named(module_types: Declarations) -> set[str]:

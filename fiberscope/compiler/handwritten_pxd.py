@@ -51,14 +51,14 @@ class Declared:
         final: whether no class may be derived from it.
         attributes: by name the C type, behind ``readonly`` or ``public``.
         methods: by name.
-        known: what else is known of ``self``'s attributes, see ``Types.given``.
+        types_by_name: what else is known of ``self``'s attributes, see ``Types.given``.
     """
 
     base: str | None = None
     final: bool = False
     attributes: dict[str, str] = field(default_factory=dict)
     methods: dict[str, Function] = field(default_factory=dict)
-    known: dict[str, str] = field(default_factory=dict)
+    types_by_name: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass

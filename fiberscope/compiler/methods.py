@@ -35,7 +35,7 @@ ROUNDS = 3  # so far a local name's type is followed from name to name
 
 def method(types: Types, node: ast.FunctionDef) -> Function | None:
     """A method, None if it is Python's."""
-    words = types.module.said(node).words
+    words = types.module.comment_at(node).words
     if node.decorator_list or node.name.startswith("__") or "def" in words:
         return None
     private = node.name.startswith("_")
@@ -47,20 +47,21 @@ def method(types: Types, node: ast.FunctionDef) -> Function | None:
 
 def _is_for_both(types: Types, node: ast.FunctionDef) -> bool:
     nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
-    return node.name not in HOOKS and (nothing or types.of(node.returns) != OBJECT)
+    return node.name not in HOOKS and (nothing or types.annotation_type(node.returns) != OBJECT)
 
 
 def signature(types: Types, node: ast.FunctionDef, kind: str, words: set[str]) -> Function:
     """The C of a function whose kind is known."""
-    returns = types.module.said(node).types.get("return") or returned(types, node, words)
+    returns = types.module.comment_at(node).types.get("return") or returned(types, node, words)
     raises = RAISES.get(returns, "")  # an object that is none says it by itself
     if "noexcept" in words:
         raises = "noexcept"
     parameters = {argument.arg: argument for argument in node.args.args if argument.arg != "self"}
     optional = list(parameters)[len(parameters) - len(node.args.defaults) :]
-    said = types.module.said(node)
+    said = types.module.comment_at(node)
     ctypes = {
-        name: said.types.get(name) or types.of(argument.annotation) for name, argument in parameters.items()
+        name: said.types.get(name) or types.annotation_type(argument.annotation)
+        for name, argument in parameters.items()
     }
     arguments = tuple(
         f"{'' if ctype == OBJECT else ctype + ' '}{name}{'=*' if name in optional else ''}"
@@ -74,7 +75,7 @@ def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
     nothing = isinstance(node.returns, ast.Constant) and node.returns.value is None
     if nothing:
         return "void" if "noexcept" in words or _leaves_early(node) else "int"
-    ctype = types.of(node.returns)
+    ctype = types.annotation_type(node.returns)
     return "" if ctype == OBJECT else ctype
 
 
@@ -85,9 +86,9 @@ def _leaves_early(node: ast.FunctionDef) -> bool:
 
 def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, str]) -> dict[str, str]:
     """C types of local names: as annotated, else of all that they are given, where that is one type."""
-    said = types.module.said(node).types
+    said = types.module.comment_at(node).types
     arguments = {
-        item.arg: said.get(item.arg) or types.of(item.annotation)
+        item.arg: said.get(item.arg) or types.annotation_type(item.annotation)
         for item in node.args.args
         if item.arg != "self"
     }
@@ -95,11 +96,11 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
     values_by_name: dict[str, list[ast.expr]] = {}
     for part in ast.walk(node):
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            ctype = types.module.said(part).type_of(part.target.id)
-            annotated[part.target.id] = ctype or types.of(part.annotation)
+            ctype = types.module.comment_at(part).type_of(part.target.id)
+            annotated[part.target.id] = ctype or types.annotation_type(part.annotation)
         for target, value in _givens(part):
             if isinstance(target, ast.Name):
-                if isinstance(part, ast.stmt) and (ctype := types.module.said(part).type_of(target.id)):
+                if isinstance(part, ast.stmt) and (ctype := types.module.comment_at(part).type_of(target.id)):
                     annotated[target.id] = ctype
                 values_by_name.setdefault(target.id, []).append(value)
     types_by_name = types_by_name | arguments
@@ -109,7 +110,10 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
         for name, values in values_by_name.items():
             if name not in arguments and name not in annotated:
                 ctype = _common(
-                    {types.given(value, types_by_name | annotated | local_types) for value in values}
+                    {
+                        types.expression_type(value, types_by_name | annotated | local_types)
+                        for value in values
+                    }
                 )
                 local_types[name] = (
                     OBJECT if ctype.endswith("]") else ctype

@@ -63,7 +63,7 @@ class Module:
         return self.pxd.is_file() and not self.pxd.read_text().startswith(GENERATED)
 
     @cached_property
-    def _said(self) -> dict[int, list[str]]:
+    def _comments(self) -> dict[int, list[str]]:
         """What comments for the compiler say, by line."""
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
@@ -73,13 +73,13 @@ class Module:
             if SAYS in comment
         }
 
-    def said(self, node: ast.stmt) -> Said:
+    def comment_at(self, node: ast.stmt) -> Said:
         """Read the comment to the compiler at a statement, or at the head of a statement with a body."""
         head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
         words = [
             word
             for line in range(node.lineno, max(head, node.lineno) + 1)
-            for word in self._said.get(line, ())
+            for word in self._comments.get(line, ())
         ]
         named = dict(word.split("=", 1) for word in words if "=" in word)
         return Said({word for word in words if "=" not in word}, named)
@@ -129,9 +129,9 @@ class Module:
         """The C type that a comment gives a number of the module."""
         for node in self.tree.body:
             if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
-                return self.said(node).type_of(name)
-            if isinstance(node, ast.Assign | ast.ImportFrom) and name in self.said(node).types:
-                return self.said(node).types[name]
+                return self.comment_at(node).type_of(name)
+            if isinstance(node, ast.Assign | ast.ImportFrom) and name in self.comment_at(node).types:
+                return self.comment_at(node).types[name]
         return None
 
 
@@ -161,13 +161,13 @@ class Modules:
         self.roots = list(roots)
         self.packages = dict(packages or {})
         self.forced = {path.resolve() for path in compiled}
-        self._known: dict[str, Module | None] = {}
+        self._modules_by_name: dict[str, Module | None] = {}
 
     def named(self, name: str) -> Module | None:
         """The module of this name, None where it is none of ours."""
-        if name not in self._known:
-            self._known[name] = self._find(name)
-        return self._known[name]
+        if name not in self._modules_by_name:
+            self._modules_by_name[name] = self._find(name)
+        return self._modules_by_name[name]
 
     def _find(self, name: str) -> Module | None:
         top, *within = name.split(".")

@@ -72,7 +72,7 @@ class Types:
             (ast.Call, self._called),
         )
 
-    def of(self, annotation: ast.expr | None, module: Module | None = None) -> str:
+    def annotation_type(self, annotation: ast.expr | None, module: Module | None = None) -> str:
         """The C type of an annotation, ``object`` for all that C has none for."""
         module = module or self.module
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
@@ -90,7 +90,7 @@ class Types:
     def _optional(self, annotation: ast.BinOp, module: Module) -> str:
         parts = [annotation.left, annotation.right]
         left = [part for part in parts if not (isinstance(part, ast.Constant) and part.value is None)]
-        ctype = self.of(left[0], module) if len(left) == 1 else OBJECT
+        ctype = self.annotation_type(left[0], module) if len(left) == 1 else OBJECT
         return ctype if is_class(ctype) or ctype in ("list", "dict", "tuple") else OBJECT
 
     def compiled_class(self, name: str, module: Module) -> str:
@@ -100,7 +100,7 @@ class Types:
             return OBJECT if place is None else name
         return place[1] if self.generator.adopt(self.module, place) else OBJECT
 
-    def given(self, value: ast.expr, types_by_name: dict[str, str]) -> str:
+    def expression_type(self, value: ast.expr, types_by_name: dict[str, str]) -> str:
         """The C type of an expression.
 
         Args:
@@ -111,7 +111,7 @@ class Types:
         if ctype:
             return ctype
         if isinstance(value, ast.Attribute) and value.attr == "data":
-            return self.given(value.value, types_by_name)
+            return self.expression_type(value.value, types_by_name)
         for kinds, handled in self._handlers:
             if isinstance(value, kinds):
                 return str(handled(value, types_by_name))
@@ -124,11 +124,11 @@ class Types:
         return OBJECT if isinstance(value.slice, ast.Slice) else self.element(value.value, types_by_name)
 
     def _unary(self, value: ast.UnaryOp, types_by_name: dict[str, str]) -> str:
-        return "bint" if isinstance(value.op, ast.Not) else self.given(value.operand, types_by_name)
+        return "bint" if isinstance(value.op, ast.Not) else self.expression_type(value.operand, types_by_name)
 
     def _choice(self, value: ast.BoolOp | ast.IfExp, types_by_name: dict[str, str]) -> str:
         parts = value.values if isinstance(value, ast.BoolOp) else [value.body, value.orelse]
-        kinds = {self.given(part, types_by_name) for part in parts}
+        kinds = {self.expression_type(part, types_by_name) for part in parts}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
     def _named(self, value: ast.Name | ast.Attribute, types_by_name: dict[str, str]) -> str:
@@ -142,7 +142,7 @@ class Types:
 
     def element(self, holder: ast.expr, types_by_name: dict[str, str]) -> str:
         """The C type of what a list or an array holds."""
-        ctype = self.given(holder, types_by_name)
+        ctype = self.expression_type(holder, types_by_name)
         if ctype.endswith("[::1]"):
             kind = ctype.removesuffix("[::1]").removeprefix("const ")
             return kind if kind in ("double", "unsigned long") else "long"
@@ -159,7 +159,7 @@ class Types:
 
     def _attribute(self, value: ast.Attribute, types_by_name: dict[str, str]) -> str:
         """Of something's attribute: what its class, a plain one of this project perhaps, has it as."""
-        for module, declared in self._chain(self.given(value.value, types_by_name)):
+        for module, declared in self._chain(self.expression_type(value.value, types_by_name)):
             if value.attr in declared.attributes:
                 return self._here(bare(declared.attributes[value.attr]), module)
         holder = types_by_name.get(f"class {ast.unparse(value.value)}")
@@ -168,19 +168,22 @@ class Types:
             module, node = place[0], place[0].classes[place[1]]
             for item in node.body:
                 if isinstance(item, ast.AnnAssign) and ast.unparse(item.target) == value.attr:
-                    return self.of(item.annotation, module)
+                    return self.annotation_type(item.annotation, module)
                 if isinstance(item, ast.FunctionDef) and item.name == value.attr and item.decorator_list:
-                    return self.of(item.returns, module)
+                    return self.annotation_type(item.returns, module)
             base = node.bases[0] if node.bases else None
             place = self.modules.origin(module, base.id) if isinstance(base, ast.Name) else None
         return OBJECT
 
     def _worked_out(self, value: ast.BinOp, types_by_name: dict[str, str]) -> str:
         if isinstance(value.op, ast.Mult) and isinstance(value.left, ast.Call | ast.List):
-            left = self.given(value.left, types_by_name)
+            left = self.expression_type(value.left, types_by_name)
             if left not in ("long", "double"):
                 return left
-        kinds = {self.given(value.left, types_by_name), self.given(value.right, types_by_name)} - {"bint"}
+        kinds = {
+            self.expression_type(value.left, types_by_name),
+            self.expression_type(value.right, types_by_name),
+        } - {"bint"}
         if isinstance(value.op, ast.Div):
             return "double" if kinds <= {"long", "double"} else OBJECT
         if "unsigned long" in kinds:  # the compiler knows best, and has no sign by mistake
@@ -214,7 +217,7 @@ class Types:
             above = self.modules.named(".".join(self.module.imported[holder]))
             node = above.functions.get(function.attr) if above else None
             return self._of_function(above, node) if above and node else OBJECT
-        for module, declared in self._chain(self.given(function.value, types_by_name)):
+        for module, declared in self._chain(self.expression_type(function.value, types_by_name)):
             if function.attr in declared.methods:
                 return self._here(declared.methods[function.attr].returns or OBJECT, module)
         return OBJECT
@@ -222,7 +225,7 @@ class Types:
     def _least(self, value: ast.Call, types_by_name: dict[str, str]) -> str:
         if len(value.args) == 1:
             return "long" if ast.unparse(value.func) == "sum" else OBJECT
-        kinds = {self.given(part, types_by_name) for part in value.args}
+        kinds = {self.expression_type(part, types_by_name) for part in value.args}
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
     def _returned(self, name: str) -> str:
@@ -235,17 +238,17 @@ class Types:
 
     def _of_function(self, module: Module, function: ast.FunctionDef) -> str:
         """Of what a function gives, by its annotation; its comment where it is C's."""
-        said = module.said(function)
+        said = module.comment_at(function)
         if self.for_locals and not said.words & {"cdef", "cpdef"}:
-            ctype = self.of(function.returns, module)
+            ctype = self.annotation_type(function.returns, module)
             return OBJECT if ctype == "long" else ctype
-        return said.types.get("return") or self.of(function.returns, module)
+        return said.types.get("return") or self.annotation_type(function.returns, module)
 
     def returned_array(self, function: ast.FunctionDef) -> str:
         """The C type of the array that a function returns, nothing if it returns none."""
         for node in ast.walk(function):
             if isinstance(node, ast.Return) and node.value is not None:
-                ctype = self.given(node.value, {})
+                ctype = self.expression_type(node.value, {})
                 return ctype if ctype.endswith("]") else ""
         return ""
 

@@ -67,10 +67,10 @@ class Source:
         """One of the streams of this source, which is read twice for each range, or once."""
         times = (2 if twice else 1) * self.ranges
         if name == "keys":
-            return self._of([self._field(self._keys())], None, self.chunk, times, 0)
-        return self._of(*self._arrays(name), self.lanes, times, 1)
+            return self._item_stream([self._field(self._keys())], None, self.chunk, times, 0)
+        return self._item_stream(*self._arrays(name), self.lanes, times, 1)
 
-    def _of(
+    def _item_stream(
         self,
         fields: list[StreamField],
         values: StreamField | None,

@@ -111,7 +111,7 @@ class _Cost:
             return ConversionCost(*self._two_passes(), self._operations())
         front = [block for block in self.way.blocks if block != WRITE]
         beats = max(self._input_beats(self.source), self._output_beats(), *map(self._beats, front))
-        return ConversionCost(beats - 1 + self._behind(READ), 0, self._operations())
+        return ConversionCost(beats - 1 + self._tail_latency(READ), 0, self._operations())
 
     def _two_passes(self) -> tuple[int, int]:
         """Counting the keys; and summing the counters up, scattering, storing."""
@@ -128,7 +128,7 @@ class _Cost:
         again = decoded - counted - summed  # what is left of the second decoding when scattering begins
         scattered = max(_rows(self.nonzeros, lanes.scatter), again) - 1 + self._latencies("count", DRAIN)
         behind = [block for block in self.way.blocks if self._is_behind(block)]
-        stored = max(self._output_beats(), *map(self._beats, behind)) + self._behind(DRAIN) - 1
+        stored = max(self._output_beats(), *map(self._beats, behind)) + self._tail_latency(DRAIN) - 1
         return first, (ranges - 1) * (first + summed + scattered + swept) + summed + scattered + stored
 
     def _latencies(self, *blocks: str) -> int:
@@ -146,12 +146,12 @@ class _Cost:
         order = self.way.blocks
         return block != WRITE and order.index(block) >= order.index(DRAIN)
 
-    def _behind(self, block: str) -> int:
+    def _tail_latency(self, block: str) -> int:
         """The most cycles from an item's coming to a block to its being written, with that of writing."""
         if block == WRITE:
             return 1
         edges = [edge for edge in self.way.edges if edge.block == block and edge.to != READ]
-        return max(self._latency(block, edge.output) + self._behind(edge.to) for edge in edges)
+        return max(self._latency(block, edge.output) + self._tail_latency(edge.to) for edge in edges)
 
     def _latency(self, block: str, output: str) -> int:
         return latency(block, output, self.parameters, self.shape)

@@ -27,7 +27,7 @@ class Counters(Line):
     points: bool
 
     @classmethod
-    def of(cls, recipe: Recipe, job: Job) -> Counters:
+    def from_recipe(cls, recipe: Recipe, job: Job) -> Counters:
         """Those of a recipe."""
         blocks = tuple(block for block in BLOCKS if block in recipe.blocks)
         points = any(edge.block == "ends" for edge in recipe.edges)

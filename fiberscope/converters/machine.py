@@ -114,7 +114,7 @@ class Mint(Composition[MintParameters]):
     def _add_stages(self) -> None:
         self.lines = list(lines(self.recipe, self.job))
         if self.recipe.is_two_pass:
-            self.lines.append(Counters.of(self.recipe, self.job))
+            self.lines.append(Counters.from_recipe(self.recipe, self.job))
         for block in self.recipe.blocks:
             if kind_of(block) in BLOCKS:
                 self.stages[block] = self.add(BLOCKS[kind_of(block)], block, self.job)
@@ -150,12 +150,12 @@ class Mint(Composition[MintParameters]):
         producer, output, room = self._producer(edge)
         consumer, port = self._consumer(edge)
         if kind_of(edge.input) == "rests" or kind_of(edge.output) == "rests":
-            capacity = room * self._behind(edge.block)
+            capacity = room * self._rows_in_flight(edge.block)
         else:
             capacity = room * (cycles + 2)
         self.kernel.connect(producer, output, consumer, port, capacity=capacity, latency=cycles)
 
-    def _behind(self, block: str) -> int:
+    def _rows_in_flight(self, block: str) -> int:
         """Rows that may be on their way behind a block, each of which may have rests that go past them."""
         line = next(line for line in self.lines if block in line.blocks)
         behind = line.blocks[line.blocks.index(block) :]

@@ -70,7 +70,7 @@ class Conversion(Problem):
         """The target, as its format encodes the tensor."""
         return format_called(self.asked.target).encode(self.tensor, self.asked.bits)
 
-    def given(self) -> tuple[Encoded, Format, tuple[Layout, Mapping[str, int]]]:
+    def machine_inputs(self) -> tuple[Encoded, Format, tuple[Layout, Mapping[str, int]]]:
         """The source, the target's format, and what the header of the target says."""
         source = format_called(self.asked.source).encode(self.tensor, self.asked.bits)
         return source, self.expected.format, (self.expected.layout, self.expected.counts)

@@ -61,7 +61,7 @@ class Former(Component):
         self.width = width
         self.shifts = array("q", shifts)
         self.ranks = len(shifts)
-        self.given = array("q", constants)
+        self.constant_values = array("q", constants)
         self.constants: list[Channel] = []
         self.coordinates = array("q", bytes(8 * width))
         self.references = array("q", bytes(8 * width))
@@ -141,7 +141,7 @@ class Former(Component):
         if self.first:
             for place in range(len(self.constants)):
                 constant = self.constants[place]
-                constant.push(DATA, self.given[place])
+                constant.push(DATA, self.constant_values[place])
         for place in range(self.width):
             lane = self.lanes[place]
             if place < self.held:
@@ -183,17 +183,17 @@ class Increment(Former):
         super().__init__(name, width, (0,), constants)
         self.greatest = greatest
         self.has_value = has_value
-        self.behind = 0  # 1 once a value has come
+        self.offset = 0  # 1 once a value has come
 
     def _form(self, word: int, value: float) -> None:
         if not self.has_value and word == self.greatest:
             self._put(word, 0, 0.0)
         else:
-            self._put(word + self.behind, 0, value)
-            self.behind = 1
+            self._put(word + self.offset, 0, value)
+            self.offset = 1
 
     def _restart(self) -> None:
-        self.behind = 0
+        self.offset = 0
 
 
 class Bits(Former):

@@ -204,11 +204,11 @@ def compare(
             tell(f"{name}, {model} memory")
             options = {"settings": {**chosen, **(settings or {})}, "parts": parts}
             reports = [run(kind, workload, **options) for workload in workloads]
-            runs.append(_beside(publication, name, model, reports))
+            runs.append(_compare_run(publication, name, model, reports))
     return runs
 
 
-def _beside(publication: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
+def _compare_run(publication: Published, name: str, model: str, reports: Sequence[Report]) -> Run:
     reported, teaal = publication.find(name, "reported"), publication.find(name, "TeAAL")
     cycles = [report.cycles for report in reports]
     ours = round(sum(cycles) / len(cycles))

@@ -113,11 +113,11 @@ def speedups(
                 tell(f"{name}, {problem}, {design}")
                 entries = {**chosen, **table.problems[problem], **(settings or {})}
                 reports[design] = run(kind, workload, settings=entries, parts=parts)
-            runs.append(_beside(name, problem, reports))
+            runs.append(_compare_speedup(name, problem, reports))
     return runs
 
 
-def _beside(name: str, problem: str, reports: Mapping[str, Report]) -> Beside:
+def _compare_speedup(name: str, problem: str, reports: Mapping[str, Report]) -> Beside:
     first = next(iter(reports.values()))
     return Beside(
         workload=name,

@@ -12,7 +12,9 @@ __all__ = ["costs"]
 def costs(report: Report) -> dict[str, Any]:
     """Energy in pJ and area in um2, the largest component first; each None where the report has none."""
     energy, area = report.energy, report.area
-    spent = {name: _known(actions) for name, actions in energy.by_component.items()} if energy else {}
+    spent = (
+        {name: _nonzero_actions(actions) for name, actions in energy.by_component.items()} if energy else {}
+    )
     dearest = sorted(spent, key=lambda name: -sum(spent[name].values()))
     return {
         "energy": [[name, spent[name]] for name in dearest if spent[name]] if energy else None,
@@ -23,7 +25,7 @@ def costs(report: Report) -> dict[str, Any]:
     }
 
 
-def _known(actions: dict[str, float]) -> dict[str, float]:
+def _nonzero_actions(actions: dict[str, float]) -> dict[str, float]:
     return {action: picojoules for action, picojoules in actions.items() if picojoules}
 
 

@@ -71,7 +71,7 @@ class LeafOrder:
         kind = find(self.specification)
         ready = resolve_run(kind, {**self.settings, "timing.memory": "ideal"})
         problem = ready.maker.load(None, None, False, nobody, self.tensors)
-        machine = cast(MappedMachine, kind.models[EVENT](ready.configured, *problem.given()))
+        machine = cast(MappedMachine, kind.models[EVENT](ready.configured, *problem.machine_inputs()))
         return leaf_verilog(machine, self.level, self.module, self.value_bits, self.points)
 
     def differences(self, backend: Callable[[LeafVerilog], Backend]) -> list[str]:

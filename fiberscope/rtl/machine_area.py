@@ -146,7 +146,9 @@ def parts_of(machine: str, matrix: str, settings: Sequence[str], wanted: Sequenc
     parts = _wanted(machine, parts, wanted)
     kind = find(machine)
     configured = resolve_run(kind, parse_settings(list(settings)), None).configured
-    technology = read_book(kind.costs_file).said["technology"] if kind.costs_file.is_file() else LIBRARY_NM
+    technology = (
+        read_book(kind.costs_file).document["technology"] if kind.costs_file.is_file() else LIBRARY_NM
+    )
     by_costs = _by_costs(prices_of(kind, configured), {part.family: part.count for part in parts})
     return Parts(machine, parts, without, technology, float(str(values(configured)["clock"])), by_costs)
 
@@ -162,7 +164,7 @@ def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[
 
 def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, float]:
     """The area of so many components of each family, of those of which all is known."""
-    parts = {family: prices.of(family) for family in counts} if prices else {}
+    parts = {family: prices.find_part(family) for family in counts} if prices else {}
     areas = {name: area.um2 for name, area in parts.items() if area and not area.without}
     return {name: counts[name] * um2 for name, um2 in areas.items() if um2 is not None}
 

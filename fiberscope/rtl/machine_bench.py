@@ -18,13 +18,13 @@ class Judged(MachineModel):
     def __init__(self) -> None:
         with contextlib.chdir(ORDER["here"]):
             super().__init__(ORDER["accelerator"], ORDER["settings"], ORDER["matrix"])
-        self._said = False
+        self._is_written = False
 
     def outputs(self) -> dict[str, int]:
         """See ``MachineModel``."""
         bits = super().outputs()
-        if bits["done"] and not self._said:
-            self._said = True
+        if bits["done"] and not self._is_written:
+            self._is_written = True
             Path(ORDER["verdict"]).write_text(self.fault() or "", encoding="utf-8")
         return bits
 

@@ -74,7 +74,7 @@ class MachineModel:
             return MemoryPins(name, asked[i], replies[i])
 
         make = partial(kind.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
-        self._machine = cast(Machine, make(configured, *self.problem.given()))
+        self._machine = cast(Machine, make(configured, *self.problem.machine_inputs()))
         self.problem.precision = getattr(self._machine, "value_type", None)
         self._kernel = self._machine.kernel
         self._pins = [part for part in self._kernel.components if isinstance(part, MemoryPins)]
@@ -100,7 +100,7 @@ class MachineModel:
     def _is_done(self) -> bool:
         """Whether all work is done and nothing on its way."""
         done, total = self._machine.progress()
-        if done < total or any(pins.offered or pins.given for pins in self._pins):
+        if done < total or any(pins.offered or pins.waiting_replies for pins in self._pins):
             return False
         return not any(True for part in self._others for _line in blocked_by(part, self._kernel.wiring))
 

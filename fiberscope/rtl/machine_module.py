@@ -90,11 +90,11 @@ def composed(loop: Loop) -> tuple[SeatKernel, Composition]:
     """
     whole = whole_of(loop.accelerator)
 
-    def found(_name: str, kernel: SeatKernel) -> Adapter:
+    def stop_composing(_name: str, kernel: SeatKernel) -> Adapter:
         raise _Found(kernel, _composed(whole, kernel))
 
     try:
-        _make(loop, SeatKernel(MODULE, found), parts=_seats(loop))
+        _make(loop, SeatKernel(MODULE, stop_composing), parts=_seats(loop))
     except _Found as found_there:
         return found_there.kernel, found_there.composition
     raise AssertionError("a machine was made without its kernel")
@@ -105,7 +105,9 @@ def _make(loop: Loop, kernel: Kernel, **options: object) -> tuple[Machine, Probl
     kind = machine(loop.accelerator)
     configured, maker = configure(kind, None, parse_settings(loop.settings))
     problem = maker.load(loop.a, loop.b, exact=False, progress=nobody)
-    built_machine = cast(Machine, kind.models[EVENT](configured, *problem.given(), kernel=kernel, **options))
+    built_machine = cast(
+        Machine, kind.models[EVENT](configured, *problem.machine_inputs(), kernel=kernel, **options)
+    )
     problem.precision = getattr(built_machine, "value_type", None)
     return built_machine, problem
 
@@ -220,7 +222,7 @@ def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) ->
     def make(name: str, kernel: SeatKernel) -> Adapter:
         composition = _composed(whole, kernel)
         adapter = whole.adapter(name, composition.interface(), backend(composition))
-        adapter.given(kernel)
+        adapter.configure(kernel)
         adapter.shadow = partial(_parts, loop, name)
         adapters[name] = adapter
         return adapter

@@ -148,7 +148,7 @@ def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = 
         DifferentNetlistError: the cells do not do what the RTL does.
     """
     kind = find(order.accelerator)
-    book = read_book(kind.costs_file).said
+    book = read_book(kind.costs_file).document
     recordings: list[RecordingBackend] = []
     simulator = check_simulator(simulator)
     kernel, composition = composed(order)

@@ -47,14 +47,14 @@ def called(call: str) -> Module:
 def module_of(block: RtlBlock, parameters: Parameters) -> Module:
     """A block with parameters, of which the call says those that are not the default."""
     arguments = {
-        field.name: _said(value)
+        field.name: _parameter_text(value)
         for field in fields(parameters)
         if (value := getattr(parameters, field.name)) != field.default
     }
     return Module(call_of(block.name, arguments), block, parameters)
 
 
-def _said(value: object) -> object:
+def _parameter_text(value: object) -> object:
     """A parameter as a call has it; of what a channel carries the bits of each field."""
     if isinstance(value, Stream):
         return "+".join(f"{name}:{len(value.ports) * bits}" for name, bits in value.widths.items())

@@ -87,7 +87,7 @@ class Ran:
     parameters: Parameters
     at: str
     counters: Mapping[str, int]
-    of: str
+    subject: str
 
     @property
     def component(self) -> str:
@@ -96,7 +96,7 @@ class Ran:
         return self.block if component is None else type(component(self.at, self.parameters)).__name__
 
     @property
-    def given(self) -> str:
+    def parameter_text(self) -> str:
         """The parameters as text."""
         return " ".join(f"{key}={value}" for key, value in asdict(self.parameters).items())
 
@@ -217,14 +217,14 @@ def _measured(ran: Ran, netlist: Netlist, recording: RecordingBackend, cells: Pa
 
 def _of_cells(ran: Ran, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
     """What a cycle takes in which nothing toggles but the clock, and what the rest is for each event."""
-    source = f"OpenSTA on the toggles of {ran.of}; no wires, no clock gating"
+    source = f"OpenSTA on the toggles of {ran.subject}; no wires, no clock gating"
     counts = {event: ran.counters[event] for event in BLOCKS[ran.block].adapter.EVENTS}
     whole = sum(counts.values())
     each = (power.run_pj - power.idle_pj) * cycles / whole if whole else 0.0
     shared = f"{source}; the mean of {len(counts)} counters" if len(counts) > 1 else source
 
     def row(event: str, count: int, picojoules: float, said: str) -> Energy:
-        fields = ran.component, ran.block, ran.given
+        fields = ran.component, ran.block, ran.parameter_text
         return Energy(*fields, event, count, picojoules, 1000 / power.path_ns, cells, said)
 
     yield row("cycle", cycles, power.idle_pj, source)
@@ -248,13 +248,13 @@ def _of_memories(ran: Ran, netlist: Netlist, activity: Activity) -> Iterator[Ene
         yield Energy(
             ran.component,
             ran.block,
-            ran.given,
+            ran.parameter_text,
             f"{name}.{event}",
             count,
             access_pj(entries * bits / 8, bits),
             0.0,
             f"45 nm SRAM, a lane of {entries} x {bits} bits",
-            f"estimate by fiberscope.hw.rtl.tools.sram_table; counted of {ran.of}",
+            f"estimate by fiberscope.hw.rtl.tools.sram_table; counted of {ran.subject}",
         )
 
 

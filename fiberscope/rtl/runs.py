@@ -245,7 +245,7 @@ def _with_rtl(
 
         def make(name: str, *arguments: object, **options: object) -> Component:
             adapter = place.unit.adapter(name, place.interface, backend(place, watched))
-            adapter.given(*arguments, **options)
+            adapter.configure(*arguments, **options)
             if loop.sources:
                 adapter.drain, adapter.checks_handshake = OWN_DRAIN, True
             adapter.shadow = partial(component, name, *arguments, **options)

@@ -81,13 +81,15 @@ class Maker:
         self.block = block
         self.kind = kind
         self.rtl = rtl
-        self.made: dict[str, Callable[[], Parameters]] = {}  # what suits each, once connected, by its name
+        self.parameters_by_name: dict[
+            str, Callable[[], Parameters]
+        ] = {}  # what suits each, once connected, by its name
 
     def __call__(self, name: str, *arguments: object, **options: object) -> Component:
         """Make a part; the arguments are those of the machine."""
         component = self.rtl.get(name, self.kind)(name, *arguments, **options)
         suits = partial(self.block.matching, *arguments, **options)
-        self.made[name] = lambda: replace(suits(), **self.block.connected(component))
+        self.parameters_by_name[name] = lambda: replace(suits(), **self.block.connected(component))
         return component
 
 
@@ -135,9 +137,13 @@ def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
 
 def outermost(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
     """Every instance that is not within another, and the makers of these."""
-    names = [name for maker in makers_by_block.values() for name in maker.made]
+    names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
     outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
-    return {block: maker for block, maker in makers_by_block.items() if maker.made.keys() & set(outer)}, outer
+    return {
+        block: maker
+        for block, maker in makers_by_block.items()
+        if maker.parameters_by_name.keys() & set(outer)
+    }, outer
 
 
 def choose(
@@ -154,7 +160,7 @@ def choose(
     Raises:
         InputError: if there is no such instance, or the RTL cannot be made for its arguments.
     """
-    block_of = {name: block for block, maker in makers_by_block.items() for name in maker.made}
+    block_of = {name: block for block, maker in makers_by_block.items() for name in maker.parameters_by_name}
     for name in at:
         if name not in (ALL, *block_of):
             raise InputError(
@@ -162,12 +168,12 @@ def choose(
             )
     chosen, refusals = [], Refusals()
     for block, maker in makers_by_block.items():
-        if not maker.made:
+        if not maker.parameters_by_name:
             raise InputError(f"{accelerator} has no {block} in this run")
-        named = [name for name in maker.made if name in at or ALL in at]
-        for name in named or list(maker.made)[:1]:
+        named = [name for name in maker.parameters_by_name if name in at or ALL in at]
+        for name in named or list(maker.parameters_by_name)[:1]:
             with refusals.collected():
-                chosen.append((name, block, maker.made[name]()))
+                chosen.append((name, block, maker.parameters_by_name[name]()))
     try:
         refusals.check()
     except ValueError as error:

@@ -47,12 +47,12 @@ class Outcome:
             transfers = zip_longest(model.get(test, []), rtl.get(test, []))
             for number, (left, right) in enumerate(transfers):
                 if left != right:
-                    here, there = _said(left, right), _said(right, left)
+                    here, there = _describe_transfer(left, right), _describe_transfer(right, left)
                     yield f"{test}, token {number}: {here} of the model, {there} of the RTL"
                     break
 
 
-def _said(transfer: list[Any] | None, other: list[Any] | None) -> str:
+def _describe_transfer(transfer: list[Any] | None, other: list[Any] | None) -> str:
     """A transfer with its port and cycle; of several lanes those in which the other is otherwise."""
     if transfer is None:
         return "none"

@@ -80,7 +80,7 @@ def simulate(
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
     kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
-    ready = resolve_run(kind, entries, config, None if chain is None else Chain.of(chain))
+    ready = resolve_run(kind, entries, config, None if chain is None else Chain.parse(chain))
     recorders, replaced = _recorders(waveform, memory_trace, timeline, drive), kind.taking(parts)
     options = RunOptions(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, recorders)
     options = _sampled(kind, replace(options, values_only=values_only), sample, chain, ready.formats)
@@ -136,7 +136,7 @@ def _machine(
     kind = find(machine) if isinstance(machine, str) else machine
     operand_names = {name for problem in kind.solves for name in problem.tensors}
     if chain is not None:
-        operand_names = set(Chain.of(chain).operands)
+        operand_names = set(Chain.parse(chain).operands)
     named = {**tensors, **{name: keywords.pop(name) for name in operand_names & keywords.keys()}}
     if (a is None) == (not named):
         how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"

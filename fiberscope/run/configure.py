@@ -159,7 +159,7 @@ def _to_convert(ready: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str]
     """
     if not ready.formats:
         return {}, ready.configured
-    operands = dict(zip("AB", problem.given(), strict=False))
+    operands = dict(zip("AB", problem.machine_inputs(), strict=False))
     formats = {
         operand: name
         for operand, name in ready.formats.items()

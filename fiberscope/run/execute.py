@@ -115,8 +115,8 @@ def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, 
         )
     parts = {"parts": checked(options.parts)} if options.parts else {}
     try:
-        tiled = with_tiles(kind, configured, problem.given())
-        model = kind.models[options.fidelity](tiled, *problem.given(), **parts)
+        tiled = with_tiles(kind, configured, problem.machine_inputs())
+        model = kind.models[options.fidelity](tiled, *problem.machine_inputs(), **parts)
         problem.precision = getattr(model, "value_type", None)
         problem.values_only = options.values_only
         if options.fidelity == EVENT:
@@ -154,7 +154,7 @@ def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Ru
     tell("verifying", 0, 0)
     try:
         answer = model.result()
-        return run, None if answer is None else Checked.of(problem, answer)
+        return run, None if answer is None else Checked.compare(problem, answer)
     except KeyboardInterrupt:
         return replace(run, complete=False, reason="interrupted"), None
 

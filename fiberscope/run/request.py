@@ -57,7 +57,7 @@ class Run:
         """The settings over those of the file."""
         return {**(read_yaml(Path(self.config)) if self.config is not None else {}), **self.settings}
 
-    def settled(self) -> dict[str, object]:
+    def resolved_parameters(self) -> dict[str, object]:
         """Every parameter as it will be used, by dotted key; refuses what can never be."""
         return {key: _value(value) for key, value in self.all_settings.items()}
 
@@ -102,7 +102,7 @@ class Simulation(Run):
         """As of ``Run``."""
         return self.kind.workers
 
-    def settled(self) -> dict[str, object]:
+    def resolved_parameters(self) -> dict[str, object]:
         """As of ``Run``; quantities are in base units."""
         from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
         from fiberscope.run.configure import BETWEEN, PREFIX  # noqa: PLC0415
@@ -141,7 +141,7 @@ class Simulation(Run):
         from fiberscope.run.chains.chain import Chain  # noqa: PLC0415
         from fiberscope.run.configure import resolve_run  # noqa: PLC0415
 
-        chain = None if self.chain is None else Chain.of(self.chain)
+        chain = None if self.chain is None else Chain.parse(self.chain)
         return resolve_run(self.kind, self.settings, self.config, chain)
 
     @property
@@ -159,12 +159,12 @@ class Conversion(Simulation):
 class Modelling(Run):
     """By a specification: ``machine`` is that of an accelerator, or the path of one."""
 
-    def settled(self) -> dict[str, object]:
+    def resolved_parameters(self) -> dict[str, object]:
         """As of ``Run``."""
         from fiberscope.models.trace.api import specified  # noqa: PLC0415
 
         specified(self.machine, self.all_settings)
-        return super().settled()
+        return super().resolved_parameters()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """As of ``Run``."""
@@ -199,12 +199,12 @@ class Modelling(Run):
 class Analysis(Run):
     """By statistics: ``machine`` is all files, quoted as in a shell, or a specification's name."""
 
-    def settled(self) -> dict[str, object]:
+    def resolved_parameters(self) -> dict[str, object]:
         """As of ``Run``."""
         from fiberscope.models.analytic.api import check  # noqa: PLC0415
 
         check(self._paths, self.all_settings)
-        return super().settled()
+        return super().resolved_parameters()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
         """As of ``Run``."""
@@ -225,7 +225,7 @@ class Analysis(Run):
         """The report and what it is of; kept, as it takes less than reading the operands twice."""
         from fiberscope.models.analytic.api import analyzed  # noqa: PLC0415
 
-        return analyzed(self._paths, super().settled(), exact=self.exact)
+        return analyzed(self._paths, super().resolved_parameters(), exact=self.exact)
 
     @property
     def _paths(self) -> list[str]:
@@ -235,7 +235,7 @@ class Analysis(Run):
 class GraphRun(Run):
     """Run of a graph: ``machine`` is the path of its file, or the graph itself."""
 
-    def settled(self) -> dict[str, object]:
+    def resolved_parameters(self) -> dict[str, object]:
         """As of ``Run``; quantities are in base units."""
         from fiberscope.models.graphs.execution import configured  # noqa: PLC0415
 

@@ -111,7 +111,7 @@ def execute_sampled(
     assert options.sample is not None
     start = time.perf_counter()
     try:
-        sampler = kind.sampler(configured, *problem.given(), options.sample, options.tell)
+        sampler = kind.sampler(configured, *problem.machine_inputs(), options.sample, options.tell)
         reason = sampler.too_short()
         if reason:
             note = _sampling(options.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)

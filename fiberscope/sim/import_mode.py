@@ -47,7 +47,7 @@ class _Compiler(MetaPathFinder):
     ) -> ModuleSpec | None:
         for folder in path or () if fullname.startswith("fiberscope.") else ():
             if _lacks(Path(folder, f"{fullname.rpartition('.')[2]}.py")):
-                _compile([fullname, *_importing(), *_beside(fullname, Path(folder))])
+                _compile([fullname, *_importing(), *_uncompiled_neighbours(fullname, Path(folder))])
         return None
 
 
@@ -60,7 +60,7 @@ def _lacks(source: Path) -> bool:
         return file.readline().startswith(MARK) or (typed.is_file() and "cdef class" in typed.read_text())
 
 
-def _beside(name: str, folder: Path) -> list[str]:
+def _uncompiled_neighbours(name: str, folder: Path) -> list[str]:
     """What lacks in the same folder: the blocks of a graph come one by one, and compiling begins slowly."""
     package, _, own = name.rpartition(".")
     return sorted(

@@ -97,14 +97,14 @@ def _arrays(path: str) -> Mapping[str, Any]:
 
 def _npz(path: str, name: str) -> Any:  # noqa: ANN401
     arrays = _arrays(path)
-    return arrays[_known(path, name, list(arrays))]
+    return arrays[_check_array(path, name, list(arrays))]
 
 
 def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
     from safetensors import safe_open  # noqa: PLC0415  (an extra)
 
     with safe_open(path, framework="np") as held:
-        _known(path, name, list(held.keys()))
+        _check_array(path, name, list(held.keys()))
         stored = held.get_slice(name)
         kind = str(stored.get_dtype())
         if kind in NARROW:
@@ -124,7 +124,7 @@ def _raw_bytes(path: str, name: str) -> bytes:
         return file.read(last - first)
 
 
-def _known(path: str, name: str, names: list[str]) -> str:
+def _check_array(path: str, name: str, names: list[str]) -> str:
     if name not in names:
         raise WorkloadError(f"it has no array {name}", where=path, fix=nearest(name, names))
     return name

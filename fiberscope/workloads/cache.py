@@ -95,7 +95,7 @@ def shipped(entry: Entry) -> Path | None:
 def arrived(entry: Entry) -> bool:
     """Whether a download of the entry lies in the cache, which nobody has looked into."""
     file = _file(entry)
-    return file.is_file() and _beside(file).is_file()
+    return file.is_file() and _checksum_file(file).is_file()
 
 
 def whereabouts(entry: Entry) -> str:
@@ -110,7 +110,7 @@ def whereabouts(entry: Entry) -> str:
 def cached(entry: Entry) -> Path | None:
     """The entry's file in the cache, if it is there and is what was put there."""
     file = _file(entry)
-    if not arrived(entry) or _beside(file).read_text().strip() != file_digest(file):
+    if not arrived(entry) or _checksum_file(file).read_text().strip() != file_digest(file):
         return None
     return file
 
@@ -149,7 +149,7 @@ def _file(entry: Entry) -> Path:
     return cache_folder() / entry.name / name
 
 
-def _beside(file: Path) -> Path:
+def _checksum_file(file: Path) -> Path:
     return file.with_name(file.name + ".sha256")
 
 
@@ -161,7 +161,7 @@ def _fill(entry: Entry, address: str, file: Path, progress: Progress | None) -> 
     if arrived != file:
         _unpack(arrived, file)
     record.write_text(digest + "\n")
-    _beside(file).write_text(file_digest(file) + "\n")
+    _checksum_file(file).write_text(file_digest(file) + "\n")
     return file
 
 

@@ -34,7 +34,7 @@ class Gemm(MatrixProduct):
     kind = "gemm"
     reference = "numpy"
 
-    def given(self) -> tuple[Sliced, Sliced]:
+    def machine_inputs(self) -> tuple[Sliced, Sliced]:
         """The two matrices, to be had slice by slice along K."""
         first, second = self.both
         return sliced(first, 1), sliced(second, 0)
@@ -54,7 +54,7 @@ class Gemm(MatrixProduct):
 
     def check(self, answer: Dense) -> Comparison:
         """Compare with the product of the operands, added up slice by slice in another order."""
-        a, b = self.given()
+        a, b = self.machine_inputs()
         shape = (a.shape[0], b.shape[1])
         if answer.shape != shape:
             raise ValueError(f"the product has the shape {answer.shape}, not {shape}")
@@ -70,7 +70,7 @@ class Gemm(MatrixProduct):
             terms += np.diff(left.indptr)
             if sizes is not None:
                 accumulate(sizes, abs(left), abs(right))
-        rounding = Rounding.of(self.precision, int(terms.max(initial=0)), 2)
+        rounding = Rounding.estimate(self.precision, int(terms.max(initial=0)), 2)
         if sizes is not None:
             sizes += rounding.floor
         error, overflows = _error(answer, expected, sizes, rounding)

@@ -124,7 +124,7 @@ class GraphAlgorithm(Problem):
             what = "a cycle of negative weight can be reached from the root: no distance is the least"
             raise WorkloadError(what, where=self.operands["G"].name, fix="use problem.weights=rule")
 
-    def given(self) -> tuple[CsrArray, GraphTask]:
+    def machine_inputs(self) -> tuple[CsrArray, GraphTask]:
         """The graph, canonical CSR of doubles but perhaps with parallel edges, and the task."""
         return self.graph, self.task
 
@@ -134,7 +134,7 @@ class GraphAlgorithm(Problem):
         Raises:
             WorkloadError: neither BFS nor SSSP, or parallel edges, which a tensor has not.
         """
-        graph, task = self.given()
+        graph, task = self.machine_inputs()
         if task.program not in (BFS, SSSP):
             what = f"the cascade is that of bfs and sssp, and this is {task.program.name}"
             raise WorkloadError(what, fix="give problem.algorithm=bfs or sssp")
@@ -168,9 +168,9 @@ class GraphAlgorithm(Problem):
         if self.precision is None or not self.precision.floats:
             return self.tolerance
         if not self.task.program.all_active:
-            return Rounding.of(self.precision, self.graph.shape[0], 1).tolerance
+            return Rounding.estimate(self.precision, self.graph.shape[0], 1).tolerance
         rounds, meeting = self.task.iterations, np.bincount(self.graph.indices).max(initial=0)
-        return Rounding.of(self.precision, rounds * int(meeting), rounds).tolerance
+        return Rounding.estimate(self.precision, rounds * int(meeting), rounds).tolerance
 
     def _expected(self) -> Values:
         task, graph = self.task, self.graph

@@ -93,7 +93,7 @@ class Problem(ABC):
         """
 
     @abstractmethod
-    def given(self) -> tuple[Any, ...]:
+    def machine_inputs(self) -> tuple[Any, ...]:
         """Return the arguments that a machine of this kind is built from, behind its parameters."""
 
     def matrices(self) -> Mapping[str, Any]:
@@ -158,7 +158,7 @@ class Spgemm(MatrixProduct):
     reference = "scipy"
     counts_entries = True
 
-    def given(self) -> tuple[CsrArray, CsrArray]:
+    def machine_inputs(self) -> tuple[CsrArray, CsrArray]:
         """The two matrices, canonical CSR of doubles."""
         first, second = self.both
         return first.matrix, second.matrix
@@ -174,7 +174,7 @@ class Spgemm(MatrixProduct):
             if not operand.matrix.has_canonical_format:
                 what = f"{operand.name} has several values at one place, and a product takes one"
                 raise WorkloadError(what, fix="read it with duplicates=sum, or draw it with duplicates=drop")
-        place = overflow(*self.given())
+        place = overflow(*self.machine_inputs())
         if place is not None:
             where = f"row {place[0] + 1}, column {place[1] + 1}"
             what = f"{self.title}: the products of {where} overflow a double (above 1.8e308)"
@@ -182,4 +182,4 @@ class Spgemm(MatrixProduct):
 
     def check(self, answer: CsrArray) -> Comparison:
         """Compare with scipy's product, entry by entry."""
-        return compare(*self.given(), answer, self.precision, values_only=self.values_only)
+        return compare(*self.machine_inputs(), answer, self.precision, values_only=self.values_only)

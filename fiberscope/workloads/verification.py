@@ -106,7 +106,7 @@ class Rounding:
     most: float = sys.float_info.max
 
     @classmethod
-    def of(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
+    def estimate(cls, precision: Precision | None, terms: float, reads: int) -> Rounding:
         """The most that it explains; of values that are doubles as they come, as of None, the default.
 
         Args:
@@ -147,7 +147,7 @@ def compare(
     """
     if product.shape != (a.shape[0], b.shape[1]):
         raise ValueError(f"the product has the shape {product.shape}, not {(a.shape[0], b.shape[1])}")
-    rounding = Rounding.of(precision, _most_terms(a, b), 2)
+    rounding = Rounding.estimate(precision, _most_terms(a, b), 2)
     error, missing, extra, overflows, zeros = 0.0, 0, 0, 0, 0
     reference_of = _positive_reference if _stays_positive(a, b) else _any_reference
     for rows in _blocks(a, b):

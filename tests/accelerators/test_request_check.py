@@ -189,8 +189,8 @@ def test_planted_merging_elements_that_share_a_region_are_found(monkeypatch):
 @pytest.mark.astray
 def test_planted_operands_that_lie_over_one_another_are_found(monkeypatch):
     """The product is right all the same: tokens carry no data."""
-    of = OperandLayout.of
-    monkeypatch.setattr(OperandLayout, "of", lambda _tensor, _start, *matrix: of(0, 0, *matrix))
+    of = OperandLayout.place
+    monkeypatch.setattr(OperandLayout, "place", lambda _tensor, _start, *matrix: of(0, 0, *matrix))
     case = CASES["outerspace"]
     a, b = case.operands()
     machine = case.build("tiny", (a, b))

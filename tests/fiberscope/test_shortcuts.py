@@ -48,7 +48,7 @@ def test_tile_and_map(tmp_path):
     chosen = fiberscope.tile(SMALL, buffer=1024).schemes["d2t2"].shape
     assert chosen == json.loads(path.read_text())["schemes"]["d2t2"]["shape"]
     best = fiberscope.map("matmul", limits=Limits(2_000, None, None))
-    assert best.found.evaluated == 2_000
+    assert best.outcome.evaluated == 2_000
     assert best.report().cycles > 0
 
 

@@ -33,7 +33,7 @@ def test_a_line_goes_beside_what_a_token_has():
     port = MemoryPort(tag_bits=40, address_bits=24, line_bits=100)
     stream = port.stream("replies", "output")
     assert stream.widths == {**PORT.fields, "line": 100}
-    assert stream.told == list(PORT.fields)
+    assert stream.token_fields == list(PORT.fields)
     token = Token(READ, 7, 64, 0.0)
     wires = dict(stream.encode(token))
     assert wires["replies_line"] == 0

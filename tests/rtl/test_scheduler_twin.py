@@ -119,7 +119,7 @@ def pair(seed, elements=None, kind=BLOCK.adapter, **draws):
         parameters = SchedulerParameters(**{**vars(suits), "elements": count})
         interface = BLOCK.interface(parameters)
         unit = kind(name, interface, PyrtlBackend(BLOCK.twin(parameters), seed))
-        unit.given(*made.arguments, **made.options)
+        unit.configure(*made.arguments, **made.options)
         return unit
 
     def around(kernel, scope, end, generator):
@@ -189,8 +189,8 @@ class Listened(BLOCK.adapter):
         super().__init__(*arguments)
         self.heard = told
 
-    def given(self, table, a, *arguments, **options):
-        super().given(table, a, *arguments, **options)
+    def configure(self, table, a, *arguments, **options):
+        super().configure(table, a, *arguments, **options)
         self.table, self.a = table, a
 
     def observe(self, moved):

@@ -148,4 +148,4 @@ def test_a_drawn_operand_sliced_along_the_other_rank_is_held():
     a = draw("gemm:m=10,n=3,k=20,a=0.5,b=1")[0]
     assert sliced(a, 1) is a
     assert np.array_equal(sliced(a, 0).slice(2, 5).toarray(), a.matrix.toarray()[2:5])
-    assert Spgemm(draw("gemm:m=10,n=3,k=20,a=0.5,b=1")).given()[0].shape == (10, 20)
+    assert Spgemm(draw("gemm:m=10,n=3,k=20,a=0.5,b=1")).machine_inputs()[0].shape == (10, 20)

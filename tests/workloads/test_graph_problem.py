@@ -34,7 +34,7 @@ def test_counts_are_the_published_ones(name, algorithm):
     if graph.source != "real":
         pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
     problem = GraphAlgorithm([graph], {"algorithm": algorithm})
-    outcome = synchronous.run(*problem.given())
+    outcome = synchronous.run(*problem.machine_inputs())
     distances = outcome.properties[np.isfinite(outcome.properties)]
     names = ("edges", "updates", "blocks", "frontier")
     counts = [len(outcome.iterations), len(distances), int(distances.sum()), *map(outcome.total, names)]
@@ -66,7 +66,7 @@ def _graph(size, edges):
 def test_the_synchronous_loop_gives_the_distances_of_scipy(graph, algorithm, weights, data):
     root = data.draw(st.integers(0, graph.shape[0] - 1))
     problem = GraphAlgorithm([from_scipy(graph)], {"algorithm": algorithm, "root": root, "weights": weights})
-    outcome = synchronous.run(*problem.given())
+    outcome = synchronous.run(*problem.machine_inputs())
     assert outcome.ended
     assert problem.check(outcome.properties).passed
     wrong = outcome.properties.copy()

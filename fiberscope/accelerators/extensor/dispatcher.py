@@ -42,7 +42,7 @@ class Elements:  # C: final
         for word in range(len(self.words)):
             self.words[word] = 0
 
-    def behind(self, first: int) -> int:  # C: noexcept
+    def next_from(self, first: int) -> int:  # C: noexcept
         """The first of these from an element on, round behind the last; -1 if there is none."""
         word = first >> SHIFT
         bits = self.words[word] >> (first & (BITS - 1))
@@ -313,11 +313,11 @@ class Dispatcher(Component):
         One that has a long product comes last. It is not given another in this cycle.
         """
         home = microtile % self.elements
-        element = self.roomy.behind(home)
+        element = self.roomy.next_from(home)
         if element >= 0:
             self.roomy.remove(element)
             return element
-        element = self.late.behind(home)
+        element = self.late.next_from(home)
         if element >= 0:
             self.late.remove(element)
         return element
@@ -325,7 +325,7 @@ class Dispatcher(Component):
     def _in_turn(self) -> int:
         """The processing element whose turn it is; -1 if it has no space, or got a product in this cycle."""
         element = self.turn
-        if self.roomy.behind(element) != element:
+        if self.roomy.next_from(element) != element:
             return -1
         self.roomy.remove(element)
         self.turn = element + 1 if element + 1 < self.elements else 0

@@ -60,7 +60,7 @@ class Tiling:
             raise ConfigurationError(excess)
         if parameters.llb.by_rows:
             self._cut(1)
-        choices = [_told(self.shape, origin, wanted)] if origin else []
+        choices = [_shape_text(self.shape, origin, wanted)] if origin else []
         if self.parameters.pe.tile < parameters.pe.tile:
             sides = f"{self.parameters.pe.tile}, as two of {parameters.pe.tile} do not fit a buffer together"
             choices.append(f"microtiles of side {sides}")
@@ -213,7 +213,7 @@ def _first(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple
     """
     sides = (parameters.tile.m, parameters.tile.k, parameters.tile.n)
     if parameters.tiling == PUBLISHED:
-        return (sides, "") if all(sides) else _known(a, b)
+        return (sides, "") if all(sides) else _start_shape(a, b)
     if not all(sides):
         raise ConfigurationError(
             f"extensor: tiling {parameters.tiling} is chosen before the machine is built; give its shape"
@@ -221,7 +221,7 @@ def _first(parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> tuple
     return sides, f"chosen by {parameters.tiling}"
 
 
-def _known(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
+def _start_shape(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     """The shape to begin with, and where it is from."""
     tiling = published(a, b)
     if tiling is None:
@@ -230,7 +230,7 @@ def _known(a: CsrArray, b: CsrArray) -> tuple[Shape, str]:
     return shape, f"published for {matrix}, which A and B are taken for by rows and nonzeros"
 
 
-def _told(shape: Shape, origin: str, wanted: Shape) -> str:
+def _shape_text(shape: Shape, origin: str, wanted: Shape) -> str:
     m, k, n = shape
     halved = "" if shape == wanted else ", halved until they fit"
     return f"tiles of {m} x {k} x {n} microtiles ({origin}{halved})"

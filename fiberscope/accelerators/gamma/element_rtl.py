@@ -269,20 +269,20 @@ class ElementAdapter(Adapter):
         self.rows: deque[tuple[int, int]] = deque()  # of Z, that are finished: task and length
         self.written: deque[Element] = deque()  # of Z, in the order of their lines
 
-    def given(self, machine: Gamma, number: int) -> None:  # type: ignore[override]
+    def configure(self, machine: Gamma, number: int) -> None:  # type: ignore[override]
         """Learn in which machine it is."""
         self.machine, self.parameters = machine, matching(machine, number)
         self.elements = self.parameters.elements
 
-    def beside(self, stream: Stream, token: Token) -> dict[str, int]:
+    def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
         """A task's fibers, or a line of memory."""
         try:
-            bits = self._beside(stream, token)
+            bits = self._payload_bits(stream, token)
         except ValueError as error:
             raise SimulationError(f"{self.name}: {error}") from None
         return {stream.wire(field): number for field, number in bits.items()}
 
-    def _beside(self, stream: Stream, token: Token) -> dict[str, int]:
+    def _payload_bits(self, stream: Stream, token: Token) -> dict[str, int]:
         if stream.port[0] == "tasks":
             return self._task(token.reference) if token.reference >= 0 else {}
         if LINE in stream.content:

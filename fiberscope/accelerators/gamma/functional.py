@@ -51,7 +51,7 @@ class FunctionalCache:  # C: final
         self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
 
     def _set_of(self, line: int) -> int:  # C: noexcept
-        return line % self.banks * self.bank_sets + self.sets.of(line)
+        return line % self.banks * self.bank_sets + self.sets.set_of(line)
 
     def prefetch(self, line: int) -> None:  # C: noexcept
         """Bring a line in; one more read of the line is to come."""

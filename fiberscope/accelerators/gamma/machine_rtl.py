@@ -181,9 +181,9 @@ class GammaAdapter(ElementAdapter):
         self.lines: dict[int, int] = {}  # of memory, by address
         self.pages = self.tasks = 0
 
-    def given(self, kernel: SeatKernel) -> None:  # type: ignore[override]
+    def configure(self, kernel: SeatKernel) -> None:  # type: ignore[override]
         """Learn what the module is made of, and fill its memories."""
-        super().given(machine_of(kernel), 0)
+        super().configure(machine_of(kernel), 0)
         names = elements_of(kernel)
         self.parts = [_Written() for _name in names]
         for part, name in zip(self.parts, names, strict=True):
@@ -195,7 +195,7 @@ class GammaAdapter(ElementAdapter):
             raise SimulationError(f"{self.name}: {error}") from None
         fill(self._backend, self.interface, {LOAD: loads(kernel)})
 
-    def beside(self, stream: Stream, token: Token) -> dict[str, int]:
+    def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
         """A line of memory."""
         return {stream.wire(LINE): self.lines.get(token.reference, 0)}
 

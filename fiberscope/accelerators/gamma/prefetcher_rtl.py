@@ -205,7 +205,7 @@ class _Design:
     """What a cycle does, in the order of the component's."""
 
     def __init__(self, parameters: PrefetcherParameters, between: Streams) -> None:
-        self.given, self.between = parameters, between
+        self.parameters, self.between = parameters, between
         self.inputs = [_Input(parameters, i) for i in range(parameters.radix)]
         self.requests, self.memory = between.outputs["requests"], parameters.memory
         count = parameters.radix.bit_length()
@@ -234,7 +234,7 @@ class _Design:
         self.task = {name: pyrtl.select(self.working, kept[name], tasks.fields[name]) for name in kept}
         for name, register in kept.items():
             register.next <<= self.task[name]
-        for row, word in zip(self.inputs, self.given.tasks.words(tasks.fields), strict=True):
+        for row, word in zip(self.inputs, self.parameters.tasks.words(tasks.fields), strict=True):
             row.begin(self.working, word)
         self.now = {name: unless(~self.working, place) for name, place in self.places.items()}
         self.active = named("active", self.working | tasks.valid)
@@ -248,11 +248,11 @@ class _Design:
         replies = self.between.inputs["replies"]
         replies.accept(self.runs)
         comes = named("comes", self.runs & replies.valid)
-        slot, line = replies.fields["coordinate"][: self.given.slot_bits], replies.fields[LINE]
-        self.window = _Window(self.given, comes, slot, self.ends)
+        slot, line = replies.fields["coordinate"][: self.parameters.slot_bits], replies.fields[LINE]
+        self.window = _Window(self.parameters, comes, slot, self.ends)
         for row in self.inputs:
             row.receive(comes, slot, line)
-        parameters = self.given
+        parameters = self.parameters
         self.number: Signal = DataRegister(INDEX_BITS - parameters.row_bits, "asked_line")
         self.slot: Signal = DataRegister(parameters.slot_bits, "asked_slot")
         is_here: Signal = DataRegister(1, "asked_here")
@@ -265,7 +265,7 @@ class _Design:
 
     def _fetch(self) -> None:
         """The next line of the first input that is not in full."""
-        now, low = self.now, self.given.elements.bits
+        now, low = self.now, self.parameters.elements.bits
         at = list(decoded(now["fetched"], len(self.inputs)))
         needed = chosen(at, [row.needed for row in self.inputs])
         self.fetches = named("fetches", (now["fetched"] != now["located"]) & (needed <= self.window.arrived))
@@ -274,7 +274,7 @@ class _Design:
         start, end = self.fiber["firsts"], self.fiber["ends"]
         self.is_fiber = named("is_fiber", end > start)
         self.line = pyrtl.select(now["known"], line, start[low:])
-        self.sends = self.fetches & self.is_fiber & self.given.fetching
+        self.sends = self.fetches & self.is_fiber & self.parameters.fetching
         is_last = ~self.sends | (self.line == (end - 1)[low:INDEX_BITS])
         fetches = self.goes & self.fetches
         line.next <<= (self.line + fetches)[: len(line)]
@@ -328,23 +328,26 @@ class _Design:
         self.number.next <<= pyrtl.select(asks, self.wanted, self.number)
         self.slot.next <<= pyrtl.select(asks, slot, self.slot)
         self.is_here.next <<= ~asks & self.last.is_here
-        size = self.given.line_bytes
+        size = self.parameters.line_bytes
         fetched, asked = line_offset(self.line, size), line_offset(self.wanted, size)
         tensor = pyrtl.select(self.fiber["sources"][-1], self._tensor(PARTIAL), self._tensor(B))
         address = pyrtl.select(
             self.sends, pyrtl.concat(tensor, fetched), pyrtl.concat(self._tensor(B_POINTERS), asked)
         )
         operation = pyrtl.select(self.sends, memory.operation(FETCH), memory.operation(READ))
-        token = memory.token(operation, memory.tag(self.given.port, unless(self.sends, slot)), address)
+        token = memory.token(operation, memory.tag(self.parameters.port, unless(self.sends, slot)), address)
         self.requests.send((self.runs & self.sends) | self.asks, token)
-        self.between.outputs[self.given.drained].send(pyrtl.Const(0, 1), {})
+        self.between.outputs[self.parameters.drained].send(pyrtl.Const(0, 1), {})
 
     def _tensor(self, number: int) -> Signal:
         return pyrtl.Const(number, self.memory.address_bits - TENSOR_SHIFT)
 
     def _hand_on(self) -> None:
         """Pass the task on once the last fetch has left."""
-        prefetched, drained = self.between.outputs["prefetched"], self.between.outputs[self.given.drained]
+        prefetched, drained = (
+            self.between.outputs["prefetched"],
+            self.between.outputs[self.parameters.drained],
+        )
         words = {name: pyrtl.concat_list([row.now[name] for row in self.inputs]) for name in INPUT}
         offers = self.ends & drained.ready
         prefetched.send(offers, {**self.task, **words, "count": self.now["ways"]})

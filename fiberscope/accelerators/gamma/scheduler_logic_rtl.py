@@ -206,7 +206,7 @@ class _Scheduler:
         turn.pass_on(gets)
         for count, rest, first in zip(counts, left, gets, strict=True):
             count.next <<= (rest + first)[:GIVEN_BITS]
-        *behind, none_behind = lowest([*turn.behind, pyrtl.Const(1, 1)])
+        *behind, none_behind = lowest([*turn.later, pyrtl.Const(1, 1)])
         self.between.show(IS_FULL, goes & (chosen([none_behind, *behind[1:]], left) >= most))
         return gets
 

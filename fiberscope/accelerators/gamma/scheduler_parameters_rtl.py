@@ -114,7 +114,7 @@ class SchedulerParameters(ValueParameters):
         return min(self.merging + self.elements * self.most_partial_tasks, self.tasks)
 
     @property
-    def given(self) -> dict[str, int]:
+    def dispatch_fields(self) -> dict[str, int]:
         """Bits of each field of what is noted of a task that was given out.
 
         ``lines`` are those that it takes with all that it merges; of each input there is whether it is a

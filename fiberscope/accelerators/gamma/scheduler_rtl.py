@@ -95,13 +95,13 @@ class SchedulerAdapter(Adapter):
         self.held_back_cycles = self.most_partial_lines = 0
         self._seen = 0  # the cycle before
 
-    def given(self, *arguments: object, **options: object) -> None:
+    def configure(self, *arguments: object, **options: object) -> None:
         """Fill the module's memories with what the component would be made with."""
         self._table, _a, self._partials, occupancy, _port = values = cast(_Arguments, arguments)
         self._longest = occupancy.columns
         fill(self._backend, self.interface, {LOAD: loads(*values, **cast(Any, options))})
 
-    def beside(self, stream: Stream, token: Token) -> dict[str, int]:
+    def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
         """Return the length of a task's fiber; only those of partial fibers count."""
         return {stream.wire(LENGTH): self._table.output_lengths[token.reference]}
 

@@ -89,8 +89,10 @@ class Fibers:
         self._lengths = Forwarded("lengths", tasks, parameters.length_bits, announced)
         self._starts = Memory("starts", tasks, parameters.unit_bits, radix + 1)
         self._numbers = Memory("size_numbers", tasks, index_bits(parameters.sizes), radix)
-        self._given = Memory("given", tasks, sum(parameters.given.values()), parameters.elements)
-        consumed = [fields_of(self._given[fiber.task], parameters.given) for fiber in ended]
+        self._dispatched = Memory(
+            "given", tasks, sum(parameters.dispatch_fields.values()), parameters.elements
+        )
+        consumed = [fields_of(self._dispatched[fiber.task], parameters.dispatch_fields) for fiber in ended]
         returned = [
             _Returned(fiber.flag & fields[f"is_merged_{i}"], fields[f"child_{i}"], fields[f"number_{i}"])
             for fiber, fields in zip(ended, consumed, strict=True)
@@ -178,8 +180,10 @@ class Fibers:
         fields = {"lines": lines}
         for i, (flag, child) in enumerate(zip(inputs.flags, inputs.children, strict=True)):
             fields |= {f"is_merged_{i}": flag, f"child_{i}": child, f"number_{i}": self._numbers[child]}
-        fitted = {name: fitting(fields[name], bits) for name, bits in self._parameters.given.items()}
-        self._given.write(task, packed(fitted), sent)
+        fitted = {
+            name: fitting(fields[name], bits) for name, bits in self._parameters.dispatch_fields.items()
+        }
+        self._dispatched.write(task, packed(fitted), sent)
 
     def _element(self, start: Signal) -> Signal:
         """The number of the element where space begins."""

@@ -89,13 +89,13 @@ class _Pages:
         self.between, pages = between, between.inputs["pages"]
         pages.accept(pyrtl.Const(1, 1))
         self.page, following_page = (DataRegister(INDEX_BITS, name) for name in ("page", "next_page"))
-        self.given: Signal = pyrtl.Register(1, "page_given")
+        self.is_held: Signal = pyrtl.Register(1, "page_given")
         self.asked: Signal = pyrtl.Register(1, "page_asked")
         self.line: Signal = pyrtl.Register(parameters.page_lines_bits, "page_line")
         self.turned: Signal = pyrtl.Register(1, "page_turned")  # the line is in the page that is written
         self.next_page = pyrtl.select(pages.valid, pages.fields["reference"], following_page)
         following_page.next <<= self.next_page
-        self.has_next = self.given | pages.valid
+        self.has_next = self.is_held | pages.valid
         self.lines = parameters.page_bytes // parameters.line_bytes
         may_ask = between.outputs["page_requests"].ready  # as it always may once the page before has come
         self.has_page = named("has_page", self.turned | (self.has_next & may_ask))
@@ -106,7 +106,7 @@ class _Pages:
         first, turns = opens & ~self.asked, named("turns", sends & ~self.turned)
         self.between.outputs["page_requests"].send(first | turns, {"control": pyrtl.Const(0, 1)})
         self.asked.next <<= self.asked | opens
-        self.given.next <<= self.has_next & ~turns
+        self.is_held.next <<= self.has_next & ~turns
         self.page.next <<= pyrtl.select(sends, self.now_page, self.page)
         moved = sends & fills
         self.line.next <<= pyrtl.select(moved, following(self.line, self.lines), self.line)
@@ -194,7 +194,7 @@ class _Design:
     """What a cycle does, in the order of the component's."""
 
     def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
-        self.given, self.between = parameters, between
+        self.parameters, self.between = parameters, between
         self.requests, self.elements = between.outputs["requests"], between.inputs["elements"]
         self.finishing = _Finishing(parameters, between)
         self.pages = _Pages(parameters, between)
@@ -240,7 +240,7 @@ class _Design:
         self.at = at
         element = self.active & ~is_end & elements.valid
         stop = elements.fields["control"]
-        fills = at == self.given.elements.count - 1
+        fills = at == self.parameters.elements.count - 1
         begun = at != 0
         stores = element & ~stop
         closes = element & stop
@@ -255,7 +255,7 @@ class _Design:
 
     def _send(self) -> None:
         """The line that is written: what is held, the element that comes, and zeros."""
-        memory, pages, parameters = self.given.memory, self.pages, self.given
+        memory, pages, parameters = self.parameters.memory, self.pages, self.parameters
         self.element = parameters.elements.lane(
             self.elements.fields["coordinate"], self.elements.fields["value"]
         )

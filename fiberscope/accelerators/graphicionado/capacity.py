@@ -30,7 +30,7 @@ class Fit:
     needed: int
 
     @classmethod
-    def of(cls, parameters: GraphicionadoConfiguration, vertices: int) -> Fit:
+    def find(cls, parameters: GraphicionadoConfiguration, vertices: int) -> Fit:
         """The numbers given, or where they are not the smallest powers of two with which it fits.
 
         Raises:
@@ -40,7 +40,7 @@ class Fit:
         most_slices = 1 if slices else min(MOST, -(-vertices // parameters.block.vertices))
         told_by_source = parameters.start == "edram" and parameters.keeps_source
         most_coarsen = min(MOST, vertices) if told_by_source and not coarsen else 1
-        fit = cls._of(parameters, vertices, max(1, slices), max(1, coarsen))
+        fit = cls._build(parameters, vertices, max(1, slices), max(1, coarsen))
         while fit.needed > parameters.edram.size:
             cuts, coarsens = fit.slices < most_slices, fit.coarsen < most_coarsen
             if not (cuts or coarsens):
@@ -48,11 +48,11 @@ class Fit:
             # The larger of the two shares shrinks first; where they are equal, that of the slices.
             grows = cuts and (fit.slices <= fit.coarsen or not coarsens)
             factors = (2, 1) if grows else (1, 2)
-            fit = cls._of(parameters, vertices, fit.slices * factors[0], fit.coarsen * factors[1])
+            fit = cls._build(parameters, vertices, fit.slices * factors[0], fit.coarsen * factors[1])
         return fit
 
     @classmethod
-    def _of(cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, coarsen: int) -> Fit:
+    def _build(cls, parameters: GraphicionadoConfiguration, vertices: int, slices: int, coarsen: int) -> Fit:
         block = parameters.block.vertices
         slices = min(slices, max(1, -(-vertices // block)))
         largest = min(vertices, -(-vertices // block // slices) * block)

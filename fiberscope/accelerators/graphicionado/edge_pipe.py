@@ -55,12 +55,12 @@ class EdgePipe(Component):
     ) -> None:
         super().__init__(name)
         self.store = edges
-        self.of = vertices
+        self.vertex_store = vertices
         self.streams = streams
         self.all_active = all_active
         self.turn = 0  # the reader that is looked at first
         self.through = 0  # readers that have ended
-        self.told = 0  # streams that have been told of it
+        self.stopped_streams = 0  # streams that have been told of it
         self.edges = self.passed = self.dropped = 0
 
     def elaborate(self) -> None:
@@ -75,7 +75,7 @@ class EdgePipe(Component):
         self.firsts = array(
             "q", bytes(8 * count)
         )  # the present one's first edge, and the one behind its last
-        self.behind = array("q", bytes(8 * count))
+        self.edge_ends = array("q", bytes(8 * count))
         self.properties = array("d", bytes(8 * count))
 
     def tick(self, now: int) -> int:
@@ -128,9 +128,9 @@ class EdgePipe(Component):
     def _turn_to(self, reader: int, vertex: int) -> None:
         self.vertices[reader] = vertex
         self.firsts[reader] = self.store.pointers[vertex]
-        self.behind[reader] = self.store.pointers[vertex + 1]
+        self.edge_ends[reader] = self.store.pointers[vertex + 1]
         if self.all_active:
-            self.properties[reader] = self.of.sent[vertex]
+            self.properties[reader] = self.vertex_store.sent[vertex]
 
     def _wants_sending(self, reader: int, source: Channel) -> bool:  # C: inline
         """Whether a reader's first element is an edge to be sent; what is not is taken off."""
@@ -152,7 +152,7 @@ class EdgePipe(Component):
 
     def _is_of_present(self, reader: int, edge: int) -> bool:  # C: inline
         """Whether an edge is of the reader's present vertex, or of one behind it, which then is present."""
-        while edge >= self.behind[reader]:
+        while edge >= self.edge_ends[reader]:
             if self.vertices[reader] + 1 >= self.ends[reader]:
                 return False
             self._turn_to(reader, self.vertices[reader] + 1)
@@ -170,10 +170,10 @@ class EdgePipe(Component):
     def _tell(self, now: int) -> int:
         if not self.sent.can_push():
             return self.wait_output(self.sent)
-        self.sent.push(STOP, self.told)
-        self.told += 1
-        if self.told == self.streams:
-            self.told = self.through = 0
+        self.sent.push(STOP, self.stopped_streams)
+        self.stopped_streams += 1
+        if self.stopped_streams == self.streams:
+            self.stopped_streams = self.through = 0
             for reader in range(self.readers):
                 self.states[reader] = FREE
         return self.busy(now + 1)

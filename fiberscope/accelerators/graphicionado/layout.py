@@ -29,7 +29,7 @@ class Regions:
     """Gives arrays their place in memory, one behind another, whatever tensor they are of."""
 
     def __init__(self) -> None:
-        self._behind = 0
+        self._end = 0
         self.layouts: list[Layout] = []  # as placed
 
     def place(self, tensor: int, size: int, role: Role, ahead: int = 0) -> int:
@@ -37,8 +37,8 @@ class Regions:
 
         One that is empty has a page of its own where it may be read nevertheless.
         """
-        address = (tensor << TENSOR_SHIFT) + self._behind
-        self._behind += -(-(size or min(ahead, 1)) // PAGE) * PAGE
+        address = (tensor << TENSOR_SHIFT) + self._end
+        self._end += -(-(size or min(ahead, 1)) // PAGE) * PAGE
         self.layouts.append(Layout(address, size, role, ahead=ahead))
         return address
 

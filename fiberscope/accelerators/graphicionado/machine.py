@@ -85,7 +85,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         self._check_type()
         self.vertex_count, self.edge_count = int(graph.shape[0]), int(graph.nnz)
         self.blocks = -(-self.vertex_count // parameters.block.vertices)
-        self.fit = Fit.of(parameters, self.vertex_count)
+        self.fit = Fit.find(parameters, self.vertex_count)
         self.bounds = self.fit.bounds(parameters, self.vertex_count)
         self.degrees = np.diff(graph.indptr)
         self.names = numbered("stream", parameters.streams)
@@ -108,7 +108,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         streams, first = [], 0
         for number, part in enumerate(dealt):
             size = len(part.degrees)
-            own = Vertices(properties[number::count], part.degrees, temporaries.of(number, size))  # type: ignore[arg-type]
+            own = Vertices(properties[number::count], part.degrees, temporaries.stream_values(number, size))  # type: ignore[arg-type]
             frontier = Frontier(max(1, size))
             if not self.program.all_active and self.task.root % count == number:
                 frontier.add(self.task.root // count, float(properties[self.task.root]))

@@ -27,7 +27,7 @@ class Temporaries:  # C: final
         self.room = -(-vertices // streams)  # of a stream
         self.values = values_of(np.full(streams * self.room, neutral))  # C: double[::1]
 
-    def of(self, stream: int, count: int) -> memoryview[float]:  # C: def
+    def stream_values(self, stream: int, count: int) -> memoryview[float]:  # C: def
         """Those of a stream that has so many vertices."""
         return self.values[stream * self.room : stream * self.room + max(1, count)]
 

@@ -64,7 +64,7 @@ class OperandLayout:
     end: int
 
     @classmethod
-    def of(
+    def place(
         cls, tensor: int, start: int, matrix: CompressedRows, dense: bool, block_bytes: int, value_bytes: int
     ) -> OperandLayout:
         """The arrays from a byte of the tensor's addresses on; each begins with a block."""
@@ -87,9 +87,9 @@ def operands_of(
     value_bytes: int,
 ) -> tuple[OperandLayout, OperandLayout]:
     """A and B, so that no array of B shares the sets of a cache with one of A's."""
-    first = OperandLayout.of(A, 0, operands[0], dense[0], block_bytes, value_bytes)
+    first = OperandLayout.place(A, 0, operands[0], dense[0], block_bytes, value_bytes)
     start = first.end - (A << TENSOR_SHIFT)
-    return first, OperandLayout.of(B, start, operands[1], dense[1], block_bytes, value_bytes)
+    return first, OperandLayout.place(B, start, operands[1], dense[1], block_bytes, value_bytes)
 
 
 def written_arrays(rows: int) -> tuple[tuple[int, int], tuple[int, int]]:

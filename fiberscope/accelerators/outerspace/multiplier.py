@@ -124,7 +124,7 @@ class MultiplyingElement(Component):
         self.depth = specification.outstanding
         self.node_ids = array("q", bytes(8 * self.depth))  # ring of the nodes that are not stored
         self.places = array("q", bytes(8 * self.depth))
-        self.made = array("q", bytes(8 * self.depth))  # products
+        self.product_counts = array("q", bytes(8 * self.depth))  # products
         self.first_node = self.open_nodes = 0
         self.stored = 0  # address up to which the oldest node is
         self.held = 0  # products made, or being made, and not stored
@@ -231,7 +231,7 @@ class MultiplyingElement(Component):
         place = (self.first_node + self.open_nodes) % self.depth
         self.node_ids[place] = self.element
         self.places[place] = UNKNOWN
-        self.made[place] = 0
+        self.product_counts[place] = 0
         self.open_nodes += 1
         self.node_requests.push(0, self.node_tag_base | place, self.element)
         self.linked = True
@@ -260,7 +260,7 @@ class MultiplyingElement(Component):
     def _end_batch(self) -> None:
         self.produced += self.batch
         self.multiply += self.batch
-        self.made[(self.first_node + self.open_nodes - 1) % self.depth] += self.batch
+        self.product_counts[(self.first_node + self.open_nodes - 1) % self.depth] += self.batch
         self.batch = 0
 
     def _store(self) -> bool:
@@ -276,7 +276,10 @@ class MultiplyingElement(Component):
         end = data + (self.lists.first[node + 1] - self.lists.first[node]) * self.element_bytes
         here = max(self.stored, address)
         block_end = min(self._block(here) + self.block_bytes, end)
-        if data + self.made[head] * self.element_bytes < block_end or not self.store_requests.can_push():
+        if (
+            data + self.product_counts[head] * self.element_bytes < block_end
+            or not self.store_requests.can_push()
+        ):
             return False
         if here // self.burst_bytes == (block_end - 1) // self.burst_bytes:
             self.store_requests.push(WRITE_BURST, 0, here)

@@ -120,7 +120,7 @@ class Controller(Component):
         coming = self.plan.following()
         if coming is None or self.under_way == self.most:
             return False
-        if self.written is not None and self.retired < coming.behind:
+        if self.written is not None and self.retired < coming.awaited_writes:
             return False
         if not all(channel.can_push() for channel in self.jobs):
             return False

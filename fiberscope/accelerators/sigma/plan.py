@@ -51,7 +51,7 @@ class Pass:
 
     ``begins`` and ``ends`` say whether they are the chunk's first and last, ``final`` whether it is the run's
     last pass. It needs the bytes ``fetched`` of the stationary operand, the streamed one and partial sums,
-    the latter when ``behind`` passes have been written, and writes the bytes ``written``.
+    the latter when ``awaited_writes`` passes have been written, and writes the bytes ``written``.
     """
 
     number: int
@@ -63,7 +63,7 @@ class Pass:
     final: bool
     fetched: tuple[int, int, int]
     written: int
-    behind: int
+    awaited_writes: int
 
     @property
     def columns(self) -> int:
@@ -244,7 +244,7 @@ class Plan:
                     partial,
                 ),
                 written=self._written_bytes(table, first, last, final),
-                behind=number + block - blocks + 1 if partial else 0,
+                awaited_writes=number + block - blocks + 1 if partial else 0,
             )
 
     def _held_bytes(self, table: Table) -> int:

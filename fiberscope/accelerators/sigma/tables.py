@@ -71,10 +71,10 @@ class Tables(Component):
         super().__init__(name)
         self.plan = plan
         self.rows = 0
-        self.within = False  # a slice's columns
+        self.in_slice = False  # a slice's columns
         self.latest = Found(0)
         self.coming: deque[Found] = deque()  # slices that no chunk has had yet
-        self.found: dict[int, Found] = {}  # by slice, those of the chunk before
+        self.slices_by_number: dict[int, Found] = {}  # by slice, those of the chunk before
 
     def tick(self, now: int) -> int:
         """Take a row of vectors, and a chunk whose last row it may be."""
@@ -102,10 +102,10 @@ class Tables(Component):
     def _take_vector(self, first: int) -> None:
         """A column may begin a slice; of a row the nonzeros that are left are its next ones."""
         column = self.kept[first].control() == COLUMN
-        if column and not self.within:
+        if column and not self.in_slice:
             self.latest = Found(self.counts[first].coordinate())
             self.coming.append(self.latest)
-        self.within = column
+        self.in_slice = column
         for word in range(0 if column else self.plan.words):
             self._take_word(word, self.kept[first + word], self.counts[first + word])
 
@@ -132,15 +132,17 @@ class Tables(Component):
             raise SimulationError(f"{self.name}: a chunk needs {rows} rows of vectors, and {self.rows} came")
         chunk = table.chunk
         parts = tuple(map(self._part, chunk.parts))
-        self.found = {part.slice.number: self.found[part.slice.number] for part in chunk.parts}
+        self.slices_by_number = {
+            part.slice.number: self.slices_by_number[part.slice.number] for part in chunk.parts
+        }
         full_chunk = replace(chunk, parts=parts)
         table.shares.update((line, Share(full_chunk, line, self.plan.router)) for line in chunk.lines)
 
     def _part(self, part: Part) -> Part:
         """The same part of the slice as it was found."""
         if part.first == 0:
-            self.found[part.slice.number] = self.coming.popleft()
-        positions = self.found[part.slice.number]
+            self.slices_by_number[part.slice.number] = self.coming.popleft()
+        positions = self.slices_by_number[part.slice.number]
         return replace(part, slice=self._slice(part.slice, positions, part.last))
 
     def _slice(self, slice_: Slice, positions: Found, last: int) -> Slice:

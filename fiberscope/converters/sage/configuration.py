@@ -67,7 +67,7 @@ class Energies(Configuration):
     count: float = Field(ge=0)
     scatter: float = Field(ge=0)
 
-    def of(self, operations: Mapping[str, float]) -> float:
+    def total(self, operations: Mapping[str, float]) -> float:
         """Energy of operations of converters, by name.
 
         Raises:

@@ -30,7 +30,7 @@ def operand(text: str) -> Statistics:
         entry = registry.lookup(text)
         return Statistics(entry.name, entry.shape, entry.nonzeros)
     loaded = load_tensor(text)
-    return Statistics.of(loaded.name, loaded.tensor)
+    return Statistics.from_tensor(loaded.name, loaded.tensor)
 
 
 def _is_there(entry: registry.Entry) -> bool:

@@ -138,7 +138,7 @@ class _Search:
         self.sizes: dict[tuple[str, str], float] = {}
         self.stored: dict[tuple[str, str, str], Stored | None] = {}
         self.computed: dict[tuple[str, str], Compute] = {}
-        self.beside = problem.other.places * parameters.bits if problem.other else 0
+        self.other_bits = problem.other.places * parameters.bits if problem.other else 0
         self.output = problem.output_places * parameters.bits if parameters.output != "none" else 0
 
     def is_possible(self, choice: Choice) -> bool:
@@ -152,7 +152,7 @@ class _Search:
         """The costs of a choice that is possible."""
         ways = [way for way in self._ways(choice) if way is not None]
         energy, computed = self.parameters.energy, self._compute(choice.acf_a, choice.acf_b)
-        bits = sum(way.bits for way in ways) + self.beside
+        bits = sum(way.bits for way in ways) + self.other_bits
         dram, output = (each / (8 * self.parameters.dram.bytes) for each in (bits, self.output))
         streaming, two_pass = sum(way.streaming for way in ways), sum(way.two_pass for way in ways)
         return Prediction(
@@ -214,7 +214,7 @@ class _Search:
             )
         except WorkloadError:  # there is no recipe
             return None
-        energy = self.parameters.energy.of(cost.operations)
+        energy = self.parameters.energy.total(cost.operations)
         return Stored(bits, cost.streaming, cost.two_pass, energy)
 
     def _by_host(self, bits: float, moved: float) -> Stored:

@@ -37,7 +37,7 @@ class Statistics:
             raise WorkloadError(what, where=self.name)
 
     @classmethod
-    def of(cls, name: str, tensor: SparseTensor) -> Statistics:
+    def from_tensor(cls, name: str, tensor: SparseTensor) -> Statistics:
         """Those of a tensor that is at hand."""
         entries = tensor.without_zeros()
         return cls(name, entries.shape, entries.nonzeros, entries)

@@ -139,7 +139,7 @@ class Swept:
         columns = "accelerator, workload, settings, status, reason"
         rows = self.store.table(f"SELECT digest, {columns} FROM runs WHERE status <> '{DONE}'").to_pylist()
         ours = [row for row in rows if row["digest"] in set(self.digests)]
-        lines = [f"{_given(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
+        lines = [f"{_row_text(row)}: {row['status']}: {row['reason']}" for row in ours[:most]]
         return lines + ([f"and {len(ours) - most:,} more"] if len(ours) > most else [])
 
     def surrogates(self) -> list[str]:
@@ -154,7 +154,7 @@ class Swept:
         return rows.loc[list(self.digests)].reset_index()
 
 
-def _given(row: Mapping[str, str]) -> str:
+def _row_text(row: Mapping[str, str]) -> str:
     settings = " ".join(f"{key}={value}" for key, value in json.loads(row["settings"]).items())
     return " ".join(filter(None, (row["accelerator"], row["workload"], settings)))
 

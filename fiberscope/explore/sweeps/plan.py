@@ -88,21 +88,21 @@ class Settling:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, Settled] = {}
+        self._cache: dict[str, Settled] = {}
         self._digest_of = cache(_source)
 
     def __call__(self, point: Point, settings: str) -> Settled:
         """The parameters of a point, by which sources it runs, and why it cannot be."""
         own = point.workload if point.command == "analyze" else bool(point.workload)
         key = json.dumps([point.command, point.accelerator, own, settings, point.config])
-        if key not in self._known:
-            self._known[key] = self._settled(point)
-        return self._known[key]
+        if key not in self._cache:
+            self._cache[key] = self._resolve(point)
+        return self._cache[key]
 
-    def _settled(self, point: Point) -> Settled:
+    def _resolve(self, point: Point) -> Settled:
         try:
             run = run_of(point)
-            return Settled(run.settled(), self._digest_of(run.roots()), "")
+            return Settled(run.resolved_parameters(), self._digest_of(run.roots()), "")
         except ConflictError as error:
             return Settled(dict(point.settings), "", " ".join(str(error).split()))
 

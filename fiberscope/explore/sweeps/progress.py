@@ -55,7 +55,7 @@ class Progress:
         self.total, self.workers = len(tasks), 1
         self.statuses: Counter[str] = Counter()
         self._left = Counter(task.point.workload for task in tasks)
-        self._one = {task.point.workload: task for task in tasks}
+        self._task_by_workload = {task.point.workload: task for task in tasks}
         self._spent: dict[str, _Spent] = defaultdict(_Spent)  # by workload
         self._of_all = _Spent()
 
@@ -95,7 +95,9 @@ class Progress:
 
     def seconds_left(self) -> float:
         """Return the estimated seconds to the end of the sweep; infinity at the beginning."""
-        left = (count * self.expected(self._one[name]) for name, count in self._left.items() if count)
+        left = (
+            count * self.expected(self._task_by_workload[name]) for name, count in self._left.items() if count
+        )
         return sum(left) / self.workers
 
     def line(self) -> str:

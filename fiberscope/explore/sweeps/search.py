@@ -103,7 +103,7 @@ class Limit:
     excess: str
 
     @classmethod
-    def of(cls, text: str) -> Limit:
+    def parse(cls, text: str) -> Limit:
         """The limit of a text as ``area_um2 < 40e6``: two measures, with ``<``, ``<=``, ``>`` or ``>=``.
 
         Raises:
@@ -167,14 +167,16 @@ class Search:
             directions=[goal.direction for goal in goals],
             sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
         )
-        self._known: dict[tuple[str, ...], Measured | None] = {}  # by the digests; None of those that failed
+        self._measured_points: dict[
+            tuple[str, ...], Measured | None
+        ] = {}  # by the digests; None of those that failed
         self._running: dict[str, _Design] = {}  # by digest
         self._settle = Settling()  # a design that was run is suggested again and again
         self._remember(space)
 
     def run(self, where: Where, limits: Limits, quiet: bool = False) -> None:
         """Run designs until there are as many as wanted, or nothing new is suggested."""
-        left = self.count - len(self._known)
+        left = self.count - len(self._measured_points)
         if left <= 0:
             return
         first = planned(self.points, self._settle)  # a mistake is told before anything starts
@@ -198,7 +200,9 @@ class Search:
             InputError: a measure that is none.
         """
         goals = [Goal(measure) for measure in measures]
-        done = [(digests, measured) for digests, measured in self._known.items() if measured is not None]
+        done = [
+            (digests, measured) for digests, measured in self._measured_points.items() if measured is not None
+        ]
         wanted = {digest for digests, _found in done for digest in digests}
         by_digest = {row["digest"]: row for row in self._rows(f"digest IN ({_literals(wanted)})")}
         return [
@@ -220,7 +224,7 @@ class Search:
         design.rows[task.digest] = dict(decoded(outcome.content).values)
         if len(design.rows) == len(design.digests):
             measured = self._outcome([design.rows[digest] for digest in design.digests])
-            self._known[design.digests] = measured
+            self._measured_points[design.digests] = measured
             self._tell(design.trial, measured)
 
     def _suggested(self, count: int) -> Iterator[Task]:
@@ -230,12 +234,12 @@ class Search:
                 trial = self._study.ask(self.distributions)
                 tasks = self._tasks(trial.params)
                 digests = tuple(task.digest for task in tasks)
-                if digests not in self._known and self._running.keys().isdisjoint(digests):
+                if digests not in self._measured_points and self._running.keys().isdisjoint(digests):
                     design = _Design(trial, digests, {})
                     self._running |= dict.fromkeys(digests, design)
                     yield from tasks
                     break
-                self._tell(trial, self._known.get(digests))
+                self._tell(trial, self._measured_points.get(digests))
             else:
                 return
 
@@ -298,7 +302,7 @@ class Search:
             )
         except ValueError:  # outside of the space, as it is now
             return None
-        self._known[tuple(row["digest"] for row in rows)] = measured
+        self._measured_points[tuple(row["digest"] for row in rows)] = measured
         return trial
 
     def _constraints(self, measured: Measured) -> dict[str, float]:

@@ -84,14 +84,14 @@ class Study(BaseModel):
     timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None
-    _told: Told = PrivateAttr(default_factory=Told)
+    _places: Told = PrivateAttr(default_factory=Told)
 
     def sweep(self) -> Iterator[Point]:
         """The points."""
-        whole = {key: self._told.place(key) for key in ("command", "config")}
+        whole = {key: self._places.place(key) for key in ("command", "config")}
         machines = self._several("accelerator")
         if not machines:
-            at = self._told.place("accelerator") or "settings"
+            at = self._places.place("accelerator") or "settings"
             raise InputError(f"{at}: accelerator is an empty list; name one or more")
         crossed = list(combined(self._grid(), self._lists()))
         for (machine, at), (workload, where) in itertools.product(machines, self._several("workloads")):
@@ -106,16 +106,16 @@ class Study(BaseModel):
         """Machines or workloads, each with its place."""
         value = getattr(self, key)
         if isinstance(value, str):
-            return [(value, self._told.place(key))]
-        named = [(name, self._told.place(key, position)) for position, name in enumerate(value)]
+            return [(value, self._places.place(key))]
+        named = [(name, self._places.place(key, position)) for position, name in enumerate(value)]
         return named or ([("", "")] if key == "workloads" else [])
 
     def _entries(self, settings: Mapping[str, Any], *path: str | int) -> dict[str, Entry]:
-        return {key: Entry(value, self._told.place(*path, key)) for key, value in settings.items()}
+        return {key: Entry(value, self._places.place(*path, key)) for key, value in settings.items()}
 
     def _grid(self) -> dict[str, list[Entry]]:
         return {
-            key: [Entry(value, self._told.place("grid", key, at)) for at, value in enumerate(values)]
+            key: [Entry(value, self._places.place("grid", key, at)) for at, value in enumerate(values)]
             for key, values in self.grid.items()
         }
 
@@ -141,7 +141,7 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     document = read_document(path)
     own = checked(Study, document).model_dump(exclude_unset=True, by_alias=True)
     study = study_of({**own, **(instead or {})})
-    study._told = Told(document, frozenset(instead or ()))
+    study._places = Told(document, frozenset(instead or ()))
     return study
 
 

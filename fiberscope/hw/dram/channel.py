@@ -326,7 +326,7 @@ class DramChannel(Deferring):
             counts[f"data_bus_busy_{pseudo}"] = bursts * burst
         if controller.refresh.by_bank:
             for bank in range(controller.device.banks):
-                counts[f"refreshes_bank_{bank:02}"] = controller.refresh.made[bank]
+                counts[f"refreshes_bank_{bank:02}"] = controller.refresh.refresh_counts[bank]
         for tensor in range(TENSORS):
             counts[f"read_bytes_{tensor}"] = self._read_bytes[tensor]
             counts[f"write_bytes_{tensor}"] = self._write_bytes[tensor]

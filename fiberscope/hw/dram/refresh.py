@@ -37,7 +37,7 @@ class RefreshTimer:  # C: final
         self.bank = 0
         self._turn = 0
         self._taken = 0  # turns of every pseudo-channel so far
-        self.made = array("q", bytes(8 * self._pseudo_channels * self._turns))
+        self.refresh_counts = array("q", bytes(8 * self._pseudo_channels * self._turns))
         self.wanted = array("q", bytes(8 * organisation.total_banks))
 
     def fall_due(self, now: int) -> None:  # C: cdef, noexcept
@@ -54,13 +54,13 @@ class RefreshTimer:  # C: final
         first = self.pseudo * self._turns
         fewest = MAX_TIME
         for bank in range(first, first + self._turns):
-            if self.made[bank] == self._taken // self._turns and self.wanted[bank] < fewest:
+            if self.refresh_counts[bank] == self._taken // self._turns and self.wanted[bank] < fewest:
                 fewest = self.wanted[bank]
                 self.bank = bank
 
     def done(self) -> None:  # C: cdef, noexcept
         """The refresh whose turn it is was made: the next one's turn."""
-        self.made[self.bank] += 1
+        self.refresh_counts[self.bank] += 1
         self.owed -= 1
         self.pseudo += 1
         if self.pseudo == self._pseudo_channels:

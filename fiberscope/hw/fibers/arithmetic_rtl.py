@@ -142,7 +142,7 @@ def design(parameters: AccumulatorParameters, between: Streams) -> None:
 def _added(adapter: Adapter) -> int:
     """Additions: the elements that neither left nor are held."""
     products = adapter.end("products")
-    return products.elements - adapter.end("sums").elements - products.within
+    return products.elements - adapter.end("sums").elements - products.in_fiber
 
 
 MULTIPLIER = unit(

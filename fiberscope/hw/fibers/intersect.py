@@ -271,7 +271,7 @@ class SkipAheadIntersector(Intersector):
         self.window_a = Window(window)
         self.window_b = Window(window)
         self.skipping = NEITHER  # the side whose skip has emptied its window and goes on
-        self.told = False  # its source knows
+        self.source_notified = False  # its source knows
         self.continued = 0
         self.skips = 0
 
@@ -332,15 +332,15 @@ class SkipAheadIntersector(Intersector):
 
     def _leave(self, side: int, elements: int, control: int, coordinate: int) -> None:
         """Drop elements; when that empties the window, the skip goes on and the source is told."""
-        self.told = self.told and self.skipping == side
+        self.source_notified = self.source_notified and self.skipping == side
         window = self._window(side)
         window.leave(elements)
         self._drop(elements)
         self.skipping = NEITHER if window.held > 0 else side
         skips = self.skips_a if side == SIDE_A else self.skips_b
-        if self.skipping != NEITHER and not self.told and skips is not None and skips.can_push():
+        if self.skipping != NEITHER and not self.source_notified and skips is not None and skips.can_push():
             skips.push(control, coordinate, self.fibers % FIBER_NUMBERS)
-            self.told = True
+            self.source_notified = True
             self.skips += 1
 
     def _window(self, side: int) -> Window:

@@ -74,7 +74,7 @@ class MergeLookahead(LookaheadModel):
     idle_from: int  # if no task is under way
     left: int  # elements that have left the merger
     parked: int  # the first cycle from the horizon on in which something happens
-    settled: int  # the cycle up to which all is accounted for
+    settled_cycle: int  # the cycle up to which all is accounted for
 
     def __init__(self, merger: HighRadixMerger, components: Sequence[Component]) -> None:
         super().__init__(merger.name, components)
@@ -91,7 +91,7 @@ class MergeLookahead(LookaheadModel):
         self._lay_out_nodes()
         self._lay_out_accounts()
         self.depth = self.later_count = self.merging = self.begun = self.ended = self.idle_from = 0
-        self.left = self.settled = 0
+        self.left = self.settled_cycle = 0
         self.ended_at = -1
 
     def _keep(self, numbers: array[int]) -> array[int]:  # C: def
@@ -311,17 +311,19 @@ class MergeLookahead(LookaheadModel):
             self._expect(record >> NUMBER, cycle + 1)
 
     def _take_way(self, record: int, cycle: int) -> None:  # C: inline
-        self.ranks[cycle - self.settled] = MOVED
+        self.ranks[cycle - self.settled_cycle] = MOVED
         self._take(record, cycle)
 
     def _mark(self, rank: int, first: int, end: int) -> None:  # C: noexcept, inline
         """Say what the cycles from ``first`` to before ``end`` count as."""
-        for place in range(max(first - self.settled, 0), min(end - self.settled, LOOKAHEAD_CYCLES)):
+        for place in range(
+            max(first - self.settled_cycle, 0), min(end - self.settled_cycle, LOOKAHEAD_CYCLES)
+        ):
             self.ranks[place] = min(self.ranks[place], rank)
 
     def _emit(self, cycle: int, key: int) -> None:  # C: inline
         """An element or a stop leaves the merger."""
-        self.ranks[cycle - self.settled] = MOVED
+        self.ranks[cycle - self.settled_cycle] = MOVED
         if key == ENDED:
             self.ended += 1
             self.idle_from = cycle + 1
@@ -340,11 +342,11 @@ class MergeLookahead(LookaheadModel):
 
     def settle(self, cycle: int) -> None:
         """Bring the accounts up to this cycle, before which all has happened that will."""
-        if cycle > self.settled:
+        if cycle > self.settled_cycle:
             self._mark_waits(cycle)
             self._settle_merger(cycle)
             self._settle_others(cycle)
-            self.settled = cycle
+            self.settled_cycle = cycle
 
     def _mark_waits(self, cycle: int) -> None:  # C: noexcept
         """Say what has not ended by this cycle."""
@@ -361,13 +363,13 @@ class MergeLookahead(LookaheadModel):
     def _settle_merger(self, cycle: int) -> None:  # C: noexcept
         """Add up what was said of the cycles before this one; those too many to be marked are all alike."""
         merger = self.merger
-        marked = min(cycle - self.settled, LOOKAHEAD_CYCLES)
+        marked = min(cycle - self.settled_cycle, LOOKAHEAD_CYCLES)
         state = merger._state
         for place in range(marked):
             state = self.states[self.ranks[place]]
             merger._cycles[state] += 1
             self.ranks[place] = self.unmarked
-        merger._cycles[state] += cycle - self.settled - marked
+        merger._cycles[state] += cycle - self.settled_cycle - marked
         merger._state = state
         merger._since = cycle
         merger.merges = self.begun

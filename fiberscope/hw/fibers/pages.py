@@ -37,26 +37,26 @@ class PageAllocator(Component):
     def __init__(self, name: str, first: int = 0) -> None:
         super().__init__(name)
         self.first = first
-        self.given = 0
+        self.allocated = 0
 
     def tick(self, now: int) -> int:
         """Give a page to everyone who asks and has space for it."""
-        pages_before, waits = self.given, False
+        pages_before, waits = self.allocated, False
         for i in range(len(self.page_requests)):
             asks, gets = self.page_requests[i], self.pages[i]
             if asks.can_pop() and gets.can_push():
                 asks.pop()
-                gets.push(0, 0, self.first + self.given)
-                self.given += 1
+                gets.push(0, 0, self.first + self.allocated)
+                self.allocated += 1
             elif asks.can_pop():
                 waits = True
-        if self.given > pages_before:
+        if self.allocated > pages_before:
             return self.busy(now + 1)
         return self.wait_any_output(self.pages) if waits else self.idle()
 
     def counters(self) -> dict[str, int]:
         """Pages given."""
-        return {"pages": self.given}
+        return {"pages": self.allocated}
 
     def signals(self) -> tuple[Signal, ...]:
         """Pages given so far."""
@@ -64,4 +64,4 @@ class PageAllocator(Component):
 
     def sample(self) -> tuple[int, ...]:
         """Current values of the signals."""
-        return (self.given,)
+        return (self.allocated,)

@@ -130,7 +130,7 @@ class _Way:
     """The fiber that a way asks for, the lines that are in flight, and those that are here."""
 
     def __init__(self, parameters: FiberReaderParameters, index: int) -> None:
-        self.given, self.elements, self.name = parameters, parameters.elements, f"way_{index:02}"
+        self.parameters, self.elements, self.name = parameters, parameters.elements, f"way_{index:02}"
         rows, lines = parameters.row_bits, parameters.buffer_lines
         self.asked, self.delivered, self.consumed = (
             self._register(rows, place) for place in ("asked", "delivered", "consumed")
@@ -207,7 +207,7 @@ class _Way:
         return (line["first"] != line["end"]) & self.has_entry & has_room
 
     def _has_room(self, tokens: Signal) -> Signal:
-        needed, capacity = self.used + tokens, self.given.capacity
+        needed, capacity = self.used + tokens, self.parameters.capacity
         with_stops = [flag & (needed <= capacity + i) for i, flag in enumerate(self.at_least, 1)]
         return reduce(or_, with_stops, needed <= capacity)
 

@@ -23,8 +23,8 @@ class Scanner:  # C: final
         self.sought = 0
         self.clock = 0  # cycles so far
         self.heard = 0  # messages of the other, and
-        self.told = 0  # its own: coordinates, and the cycles from which on they can be heard
-        self.found = array("q", bytes(8 * FIRST_MESSAGES))
+        self.message_count = 0  # its own: coordinates, and the cycles from which on they can be heard
+        self.messages = array("q", bytes(8 * FIRST_MESSAGES))
         self.times = array("q", bytes(8 * FIRST_MESSAGES))
 
     def begin(self, first: int, end: int, held: int) -> None:
@@ -32,9 +32,9 @@ class Scanner:  # C: final
         self.first = self.place = first
         self.end = end
         self.stride = (end - first + held - 1) // held
-        self.clock = self.heard = self.told = 0
-        if end - first >= len(self.found):
-            self.found = array("q", bytes(16 * (end - first)))
+        self.clock = self.heard = self.message_count = 0
+        if end - first >= len(self.messages):
+            self.messages = array("q", bytes(16 * (end - first)))
             self.times = array("q", bytes(16 * (end - first)))
 
     def hear(self, other: Scanner) -> None:  # C: noexcept
@@ -42,8 +42,8 @@ class Scanner:  # C: final
         if self.place == self.end:
             return
         self.sought = self.coordinates[self.place]
-        if self.heard < other.told and other.times[self.heard] <= self.clock:
-            self.sought = max(self.sought, other.found[self.heard])
+        if self.heard < other.message_count and other.times[self.heard] <= self.clock:
+            self.sought = max(self.sought, other.messages[self.heard])
             self.heard += 1
 
     def look_up(self) -> None:  # C: noexcept
@@ -59,8 +59,8 @@ class Scanner:  # C: final
             if coordinate == self.sought:
                 behind = (place - self.first) % self.stride
         self.clock += 1 + min(place - self.place, behind)
-        self.found[self.told], self.times[self.told] = coordinate, self.clock
-        self.told += 1
+        self.messages[self.message_count], self.times[self.message_count] = coordinate, self.clock
+        self.message_count += 1
         self.place = min(place + 1, self.end)
 
 

@@ -105,7 +105,7 @@ class WayLookahead(MergeLookahead):
         self.room[way] = MAX_TIME
         if needed <= self.records[record + POPPED]:
             slot = way * self.ring + ((needed - 1) & (self.ring - 1))
-            self.room[way] = self.settled + self.freed[slot] if needed > 0 else 0
+            self.room[way] = self.settled_cycle + self.freed[slot] if needed > 0 else 0
             if self.room[way] > self.own_clock.cycle:
                 self.reader.wake_at(self.room[way])
 
@@ -160,7 +160,7 @@ class WayLookahead(MergeLookahead):
         """The head of a way leaves; the next one, if it is there, shows."""
         way = record >> NUMBER
         slot = way * self.ring + (self.records[record + POPPED] & (self.ring - 1))
-        self.freed[slot] = cycle + 1 - self.settled
+        self.freed[slot] = cycle + 1 - self.settled_cycle
         self.records[record + POPPED] += 1
         if self.records[record + POPPED] == self.records[record + WANTED]:
             self.room[way] = cycle + 1

@@ -69,7 +69,7 @@ class ComparatorBank(Component):
             raise ValueError(f"{name}: test must be one of {', '.join(TESTS)}, not {test}")
         self.width = lanes
         self.of_values = test == NONZERO
-        self.within = False  # an array
+        self.in_array = False  # an array
         self.first = True  # whether the next item is an array's first
         self.before = 0  # the coordinate of the item before
         self.compares = self.held = 0
@@ -87,7 +87,7 @@ class ComparatorBank(Component):
         """Test one row."""
         missing = lanes.first_missing(self.lanes)
         if missing >= 0:
-            waiting = self.within or lanes.any_shown(self.lanes)
+            waiting = self.in_array or lanes.any_shown(self.lanes)
             return self.wait_input(self.lanes[missing]) if waiting else self.idle()
         for sinks in (self.flags, self.kept):  # C: list
             full = lanes.first_full(sinks)
@@ -103,7 +103,7 @@ class ComparatorBank(Component):
         kind = source.control()
         holds = kind == DATA and self._test(source)
         if kind != EMPTY:
-            self.within = kind == DATA
+            self.in_array = kind == DATA
         if kind == STOP:
             self.first = True
         if self.flagging:

@@ -63,7 +63,7 @@ class CounterMemory:
         self._banks = [
             Sram(f"bank_{b:02}", shape.entries, shape.bits, shape.parts) for b in range(shape.banks)
         ]
-        self._known: list[Signal] = [
+        self._valid: list[Signal] = [
             pyrtl.Register(shape.entries, f"known_{b:02}") for b in range(shape.banks)
         ]
         self._writes: list[list[tuple[Signal, list[Signal], list[Signal]]]] = [[] for _ in self._banks]
@@ -121,9 +121,9 @@ class CounterMemory:
             enables.append(reduce(or_, wanted) | (writes & ~is_known))
         self._banks[bank].write(entry, counts, enables)
         number = decoded(entry, self.shape.entries)
-        register = self._known[bank]
+        register = self._valid[bank]
         register.next <<= register | unless(~writes, number)
 
     def _is_known(self, bank: int, entry: Signal) -> Signal:
-        flags = decoded(entry, self.shape.entries) & self._known[bank]
+        flags = decoded(entry, self.shape.entries) & self._valid[bank]
         return any_of("known", list(flags)) if len(flags) == 1 else flags != 0

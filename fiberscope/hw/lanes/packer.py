@@ -65,7 +65,7 @@ class Packer(Component):
         self.values = array("d", bytes(8 * self.places))
         self.oldest = 0
         self.held = 0  # items
-        self.within = False  # an array
+        self.in_array = False  # an array
         self.ending = False  # its stops are here, and have not left
         self.rows = self.words = self.packed_rows = 0
 
@@ -80,7 +80,7 @@ class Packer(Component):
         missing = lanes.first_missing(self.lanes)
         takes = missing < 0 and not self.ending and self.held <= self.outputs
         if not (takes or self.ending or self.held >= self.outputs):
-            waiting = self.within or lanes.any_shown(self.lanes)
+            waiting = self.in_array or lanes.any_shown(self.lanes)
             return self.wait_input(self.lanes[missing]) if waiting else self.idle()
         if self.ending or self.held >= self.outputs or self._fills():
             full = lanes.first_full(self.packed)
@@ -108,7 +108,7 @@ class Packer(Component):
             source = self.lanes[lane]
             if source.control() == STOP:
                 self.ending = True
-                self.within = False
+                self.in_array = False
             elif self.ending:
                 raise SimulationError(f"{self.name}: lanes[{lane}] shows an item behind a stop of its row")
             elif source.control() != EMPTY:
@@ -122,7 +122,7 @@ class Packer(Component):
         self.references[place] = source.reference()
         self.values[place] = source.value()
         self.held += 1
-        self.within = True
+        self.in_array = True
 
     def _send(self) -> None:
         """Let out a row; the array has ended with it if that has a stop."""

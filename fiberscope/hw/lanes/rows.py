@@ -177,11 +177,11 @@ class ArrayPipeline(RowPipeline):
         super().__init__(name, ports, lanes, depth)
         self.width = width
         self.largest = (1 << width) - 1
-        self.within = False  # an array
+        self.in_array = False  # an array
         self.numbers = 0
 
     def _can_take(self) -> bool:
-        return self.within or self._can_begin()
+        return self.in_array or self._can_begin()
 
     def _can_begin(self) -> bool:  # C: noexcept
         """Whether all is there that an array needs beside its rows."""
@@ -194,10 +194,10 @@ class ArrayPipeline(RowPipeline):
         """Leave the result for a number, in the order of the array."""
 
     def _wait(self, shown: int) -> int:
-        return self.wait_input(self._missing()) if self.within or shown > 0 else self.idle()
+        return self.wait_input(self._missing()) if self.in_array or shown > 0 else self.idle()
 
     def _take(self, place: int) -> None:
-        if not self.within:
+        if not self.in_array:
             self._begin()
         length = 0
         for lane in range(self.lanes):
@@ -208,7 +208,7 @@ class ArrayPipeline(RowPipeline):
                 self._compute(source.coordinate(), source.reference(), place + lane)
                 self.values[place + lane] = source.value()
                 length += 1
-        self.within = length == self.lanes
+        self.in_array = length == self.lanes
         self.numbers += length
 
     def _check(self, number: int, lane: int, length: int) -> None:
@@ -266,7 +266,7 @@ class ConstantPipeline(ArrayPipeline):
     def _wait(self, shown: int) -> int:
         if shown == self.lanes:
             return self.wait_input(self.constants)
-        if self.within or shown > 0 or self.constants.can_pop():
+        if self.in_array or shown > 0 or self.constants.can_pop():
             return self.wait_input(self._missing())
         return self.idle()
 

@@ -215,7 +215,7 @@ class FiberCacheBank(Component):
         """The set of the request at the head, if none in the pipeline is to it and a way is not in flight."""
         if not self.requests.can_pop():
             return NONE
-        set_index = self.sets.of(self.requests.reference() // self.line_bytes)
+        set_index = self.sets.set_of(self.requests.reference() // self.line_bytes)
         for slot in range(self.pipeline.depth):
             if self.taken[TAKEN * slot + SET] == set_index:
                 return NONE

@@ -57,8 +57,8 @@ class Lines:
     def enter(self, line: Signal) -> None:
         """Let the line of a request that is taken go along with it."""
         for rank in RANKS[-1]:
-            line = self._stages.behind(rank, "line", line)
-        self.given = line
+            line = self._stages.delay(rank, "line", line)
+        self.entering_line = line
 
     def read(self, way: Signal, wanted: Signal, hit_way: Signal) -> None:
         """Read for the request that enters the last stage, if it wants a line, or again for the one in it.
@@ -70,7 +70,7 @@ class Lines:
         """
         stages, table = self._stages, self._table
         entering = self._place(stages.entering_set, way)
-        self._at: Signal = stages.behind(CHOOSE, "place", entering)
+        self._at: Signal = stages.delay(CHOOSE, "place", entering)
         stays = named("line_stays", stages.last_full & table.answering)
         address = named("line_address", pyrtl.select(stays, self._at, entering))
         (stored,) = self._memory.read(address, pyrtl.select(stays, self._came, stages.entering & wanted))
@@ -84,6 +84,6 @@ class Lines:
     def write(self, written: Signal) -> None:
         """Write the line of a request that is decided about, if it is ``written``, or one that came."""
         answering = self._table.answering
-        line = pyrtl.select(answering, self._line, self.given)
+        line = pyrtl.select(answering, self._line, self.entering_line)
         place = pyrtl.select(answering, self._to, self._at)
         self._memory.write(place, [line], [written | self._filled])

@@ -95,7 +95,7 @@ def _look_up(bank: Bank, head: InputStream) -> LookedUp:
         bank.lines.enter(fields[LINE])
     request = Request(fields["control"], fields["coordinate"], fields["reference"], is_known)
     return LookedUp(
-        request.behind(LOOK_UP, stages),
+        request.delay(LOOK_UP, stages),
         stages.misses_behind(LOOK_UP, "misses", misses, bank.table),
         stages.all_behind(LOOK_UP, "in_flight", in_flight),
     )
@@ -112,7 +112,7 @@ def _compare(bank: Bank, looked_up: LookedUp) -> Compared:
     states = tags.states()
     candidates = tags.candidates(states, looked_up.in_flight)
     return Compared(
-        request.behind(COMPARE, stages),
+        request.delay(COMPARE, stages),
         stages.misses_behind(COMPARE, "misses", looked_up.misses, bank.table),
         stages.all_behind(COMPARE, "found", hits),
         [_state_behind(stages, COMPARE, i, state) for i, state in enumerate(states)],
@@ -122,15 +122,15 @@ def _compare(bank: Bank, looked_up: LookedUp) -> Compared:
 
 
 def _state_behind(stages: Stages, rank: str, way: int, state: State) -> State:
-    return State(*(stages.behind(rank, f"way_{way:02}_{name}", wire) for name, wire in vars(state).items()))
+    return State(*(stages.delay(rank, f"way_{way:02}_{name}", wire) for name, wire in vars(state).items()))
 
 
 def _candidate_behind(stages: Stages, number: int, candidate: Candidate) -> Candidate:
-    def behind(name: str, wire: Signal) -> Signal:
-        return stages.behind(COMPARE, f"candidate_{number:02}_{name}", wire)
+    def delayed(name: str, wire: Signal) -> Signal:
+        return stages.delay(COMPARE, f"candidate_{number:02}_{name}", wire)
 
-    fields = {name: behind(name, wire) for name, wire in candidate.fields.items()}
-    return Candidate(behind("present", candidate.present), fields, behind("way", candidate.way))
+    fields = {name: delayed(name, wire) for name, wire in candidate.fields.items()}
+    return Candidate(delayed("present", candidate.present), fields, delayed("way", candidate.way))
 
 
 def _choose(bank: Bank, compared: Compared) -> Chosen:
@@ -138,23 +138,23 @@ def _choose(bank: Bank, compared: Compared) -> Chosen:
     stages = bank.stages
     operation = _decode(compared.request.control)
     victim = bank.tags.victim(compared.candidates, compared.free)
-    brings = bank.table.bringing(compared.misses, compared.found)
-    present = any_of("present", compared.found)
+    brings = bank.table.bringing(compared.misses, compared.hits)
+    present = any_of("present", compared.hits)
     _read_line(bank, compared, operation, victim, present)
     return Chosen(
-        compared.request.behind(CHOOSE, stages),
-        Operation(*(stages.behind(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
-        stages.all_behind(CHOOSE, "found", compared.found),
+        compared.request.delay(CHOOSE, stages),
+        Operation(*(stages.delay(CHOOSE, f"is_{name}", wire) for name, wire in vars(operation).items())),
+        stages.all_behind(CHOOSE, "found", compared.hits),
         [_state_behind(stages, CHOOSE, i, state) for i, state in enumerate(compared.states)],
         Victim(
             stages.all_behind(CHOOSE, "victim", victim.chosen),
             **{
-                name: stages.behind(CHOOSE, f"victim_{name}", getattr(victim, name))
+                name: stages.delay(CHOOSE, f"victim_{name}", getattr(victim, name))
                 for name in ("way", "leaves", "rank", "reuse", "line")
             },
         ),
-        stages.behind(CHOOSE, "evicts_dirty", victim.leaves_dirty),
-        stages.behind(CHOOSE, "present", present),
+        stages.delay(CHOOSE, "evicts_dirty", victim.leaves_dirty),
+        stages.delay(CHOOSE, "present", present),
         stages.misses_behind(CHOOSE, "brings", brings, bank.table),
     )
 
@@ -162,7 +162,7 @@ def _choose(bank: Bank, compared: Compared) -> Chosen:
 def _read_line(bank: Bank, compared: Compared, operation: Operation, victim: Victim, present: Signal) -> None:
     """Read the line that the request asks for, or the victim if that has to be written back."""
     if bank.lines:
-        hit_way = number_of(compared.found)
+        hit_way = number_of(compared.hits)
         evicts = victim.leaves_dirty & ~operation.consume & ~operation.through
         way = pyrtl.select(present, hit_way, victim.way)
         bank.lines.read(way, pyrtl.select(present, operation.waits, evicts), hit_way)
@@ -279,7 +279,7 @@ def _send_to_memory(bank: Bank, chosen: Chosen, wish: Wish, evicting: Signal) ->
             pyrtl.select(asks_alone, port.operation(READ), port.operation(WRITE)),
             port.tag(parameters.port, pyrtl.select(asks_alone, miss, pyrtl.Const(0, PORT_SHIFT))),
             pyrtl.select(asks_alone, asked, written),
-            lines and pyrtl.select(wish.passes, lines.given, lines.victim),
+            lines and pyrtl.select(wish.passes, lines.entering_line, lines.victim),
         ),
     )
     behind.send(
@@ -308,7 +308,7 @@ def _change_tags(bank: Bank, chosen: Chosen, wish: Wish, done: Done) -> None:
         bank.stages.set_index,
         _line(bank, request.reference),
         request.known,
-        chosen.found,
+        chosen.hits,
         chosen.states,
         chosen.victim,
     )

@@ -38,11 +38,9 @@ class Request:
     reference: Signal
     known: Signal
 
-    def behind(self, rank: str, stages: Stages) -> Request:
+    def delay(self, rank: str, stages: Stages) -> Request:
         """The same a stage later."""
-        return Request(
-            *(stages.behind(rank, name, getattr(self, name)) for name in self.__dataclass_fields__)
-        )
+        return Request(*(stages.delay(rank, name, getattr(self, name)) for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Compared:
 
     request: Request
     misses: Sequence[Signal]
-    found: Sequence[Signal]
+    hits: Sequence[Signal]
     states: Sequence[State]
     free: Sequence[Signal]
     candidates: Sequence[Candidate]
@@ -85,7 +83,7 @@ class Chosen:
 
     request: Request
     operation: Operation
-    found: Sequence[Signal]
+    hits: Sequence[Signal]
     states: Sequence[State]
     victim: Victim
     evicts_dirty: Signal

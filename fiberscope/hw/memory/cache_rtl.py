@@ -103,7 +103,7 @@ class BankAdapter(Adapter):
 
     def counters(self) -> dict[str, int]:
         """Those of the component."""
-        return self.told(self._counts)
+        return self.available_counters(self._counts)
 
 
 BLOCK = unit(

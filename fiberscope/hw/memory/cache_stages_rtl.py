@@ -35,7 +35,7 @@ class Stages:
         self.move: Signal = pyrtl.WireVector(1, "move")
         self.entering: Signal = self.move & self._full[-2] if count > 1 else None
 
-    def behind(self, rank: str, name: str, wire: Signal) -> Signal:
+    def delay(self, rank: str, name: str, wire: Signal) -> Signal:
         """The wire in the stage behind a rank."""
         if rank not in self._ranks:
             return wire
@@ -45,7 +45,7 @@ class Stages:
 
     def all_behind(self, rank: str, name: str, wires: Sequence[Signal]) -> list[Signal]:
         """The wires in the stage behind a rank."""
-        return [self.behind(rank, f"{name}_{i:02}", wire) for i, wire in enumerate(wires)]
+        return [self.delay(rank, f"{name}_{i:02}", wire) for i, wire in enumerate(wires)]
 
     def misses_behind(self, rank: str, name: str, flags: Sequence[Signal], table: MissTable) -> list[Signal]:
         """Flags of misses in the stage behind a rank; they fall when a miss is done."""
@@ -61,7 +61,7 @@ class Stages:
         """Take a request that is wanted, if all stages move and none looks at its set; says whether it is."""
         sets = [set_index]
         for rank in self._ranks:
-            sets.append(self.behind(rank, "set", sets[-1]))
+            sets.append(self.delay(rank, "set", sets[-1]))
         self.entering_set: Signal
         self.entering_set, self.set_index = sets[-2:]
         looked_at = [full & (other == set_index) for full, other in zip(self._full, sets[1:], strict=True)]

@@ -72,7 +72,7 @@ class Miss:
     last: Signal
 
     @classmethod
-    def of(cls, number: int, widths: Sequence[int]) -> Miss:
+    def numbered(cls, number: int, widths: Sequence[int]) -> Miss:
         """The registers of one number."""
         names = [f"miss_{number:02}_{name}" for name in cls.__dataclass_fields__]
         placed: Signal = pyrtl.Register(1, names[0])
@@ -126,7 +126,7 @@ class MissTable:
         widths = (index_bits(sets), index_bits(ways), 1, target_bits, target_bits)
         self._free_misses = FreeNumbers("miss", misses)
         self._free_targets = FreeNumbers("target", targets)
-        self._misses = [Miss.of(number, widths) for number in range(misses)]
+        self._misses = [Miss.numbered(number, widths) for number in range(misses)]
         self._lines = Sram("miss_lines", misses, line_bits)
         self._targets = Sram("targets", targets, OPERATION_BITS + tag_bits)
         self._following = Sram("following", targets, target_bits)

@@ -31,7 +31,7 @@ class Sets:  # C: final
         self.divisor = banks if sets & (sets - 1) else banks & -banks
         self.bits = sets.bit_length() - 1
 
-    def of(self, line: int) -> int:  # C: noexcept
+    def set_of(self, line: int) -> int:  # C: noexcept
         """The set of a line."""
         rest = line // self.divisor  # C: long
         if not self.hashed:

@@ -190,7 +190,7 @@ def _set(adapter: Adapter) -> int:
     return sum(end.elements for end in adapter.ends if end.stream.label.startswith("sets"))
 
 
-def _found(adapter: Adapter) -> int:
+def _bits_found(adapter: Adapter) -> int:
     """Bits found, which all lanes are told."""
     end = adapter.end("found")
     return end.elements // len(end.lanes)
@@ -210,7 +210,7 @@ BLOCK = unit(
     design,
     arguments=("bits", "width"),
     status={PASSES: 1, PENDING: 1},  # a word is done; there is something to tell or to find
-    counters={"set_tokens": _set, "words_done": Told(PASSES), "bits_found": _found},
+    counters={"set_tokens": _set, "words_done": Told(PASSES), "bits_found": _bits_found},
     awaits=False,  # between two rounds it is idle, as within one where nothing comes
     matching=_matching,
 )

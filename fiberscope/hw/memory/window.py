@@ -50,11 +50,11 @@ class ReorderWindow:  # C: final
         if not self.has_room():
             raise SimulationError(f"a window of {self.size} has no room for another request")
         slot = self._next
-        self._next = self._behind(slot)
+        self._next = self._next_slot(slot)
         self.sent += 1
         return slot
 
-    def _behind(self, slot: int) -> int:  # C: noexcept, inline
+    def _next_slot(self, slot: int) -> int:  # C: noexcept, inline
         """The slot of the request that follows; a division would take as long as all else."""
         return slot + 1 if slot + 1 < self.size else 0
 
@@ -71,6 +71,6 @@ class ReorderWindow:  # C: final
         before = self.arrived
         while self._here[self._oldest]:
             self._here[self._oldest] = 0
-            self._oldest = self._behind(self._oldest)
+            self._oldest = self._next_slot(self._oldest)
             self.arrived += 1
         return self.arrived - before

@@ -107,13 +107,13 @@ class Turn:
 
     def __init__(self, name: str, asking: Sequence[Signal]) -> None:
         flags = pyrtl.concat_list(list(asking))
-        self.behind: Signal = pyrtl.Register(len(flags), f"behind_{name}")
-        later = named(f"later_{name}", flags & self.behind)
+        self.later: Signal = pyrtl.Register(len(flags), f"behind_{name}")
+        later = named(f"later_{name}", flags & self.later)
         self.first = lowest(list(pyrtl.select(later != 0, later, flags)))
 
     def pass_on(self, taken: Sequence[Signal]) -> None:
         """Pass it to what is behind the one that is taken, where one is."""
-        behind, moved = self.behind, pyrtl.concat_list(list(taken))
+        behind, moved = self.later, pyrtl.concat_list(list(taken))
         above = (~(moved | (moved - 1)))[: len(moved)] if len(moved) > 1 else pyrtl.Const(0, 1)
         behind.next <<= pyrtl.select(moved != 0, above, behind)
 
@@ -159,7 +159,7 @@ class CrossbarAdapter(Adapter):
     def counters(self) -> dict[str, int]:
         """Tokens moved, and cycles that one lost its output to another."""
         sent = sum(end.tokens for end in self.ends if not end.is_input)
-        return self.told({"transfers": sent, "conflicts": self._lost})
+        return self.available_counters({"transfers": sent, "conflicts": self._lost})
 
 
 def matching(route: Route, *, virtual_output_queues: int = 0) -> CrossbarParameters:

@@ -13,7 +13,7 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 _TWIN = "_rtl"  # what a twin's file ends in
 
 
-def _made() -> Iterator[object]:
+def _module_values() -> Iterator[object]:
     for module in walk_packages(hw.__path__, f"{hw.__name__}."):
         if module.name.endswith(_TWIN):
             yield from vars(import_module(module.name)).values()
@@ -21,7 +21,7 @@ def _made() -> Iterator[object]:
 
 def _blocks() -> Iterator[RtlBlock]:
     yield channel.BLOCK
-    yield from (value for value in _made() if isinstance(value, RtlBlock) and value.listed)
+    yield from (value for value in _module_values() if isinstance(value, RtlBlock) and value.listed)
 
 
 BLOCKS: Mapping[str, RtlBlock] = {

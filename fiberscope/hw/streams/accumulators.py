@@ -157,7 +157,7 @@ class Accumulator(StreamBlock):
             outer = self.complete.integer(0)
             if self.last == BEFORE_ALL:
                 self.reading = self.table[outer]
-            place = self.reading.behind(self.last)
+            place = self.reading.place_after(self.last)
             self.last = self.reading.coordinate(place)
             self._put(DATA, outer, self.last, self.reading.sum(place))
             if place + 1 == self.reading.count:

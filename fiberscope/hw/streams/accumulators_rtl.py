@@ -163,7 +163,7 @@ class _Points:
     ) -> None:
         self._flushes = flushes
         self._between, self._room = between, tokens.room_in(between)
-        *crds, val = (Head.of(stream) for stream in between.inputs.values())
+        *crds, val = (Head.from_stream(stream) for stream in between.inputs.values())
         self._bits, self._ways, self._kept = parameters.coordinate_bits, len(crds), kept
         self.key = named("key", pyrtl.concat(*(head.payload for head in crds)))
         self._value = unless(val.is_empty, val.payload).sign_extended(parameters.sum_field.width)

@@ -60,7 +60,7 @@ def design(_parameters: CoordinateDropperParameters, between: Streams) -> None:
 
     A stop behind a coordinate leaves alone; one behind a stop, or at first, has an inner stop of its own.
     """
-    inner, last = Head.of(between.inputs["in_inner"]), _Last(between, tokens.room_in(between))
+    inner, last = Head.from_stream(between.inputs["in_inner"]), _Last(between, tokens.room_in(between))
     room = named("goes_on", last.room & ~last.head.is_done)
     holds: Signal = pyrtl.Register(1, "holds")
     seen: Signal = pyrtl.Register(1, "seen")
@@ -111,7 +111,7 @@ class _Last:
 
 def _outer(between: Streams, holds: Signal, takes: Signal) -> tuple[Head, Head]:
     """The outer token that shows, and the one that counts in this cycle."""
-    shown = Head.of(between.inputs["in_outer"])
+    shown = Head.from_stream(between.inputs["in_outer"])
     held = {name: DataRegister(len(wire), f"outer_{name}") for name, wire in shown.fields.items()}
     for name, register in held.items():
         register.next <<= pyrtl.select(takes, shown.fields[name], register)

@@ -76,7 +76,7 @@ def design(parameters: FiberReducerParameters, between: Streams) -> None:
     A stop that ends the list as well is taken with that of the coordinates, which is in sight from the cycle
     behind the last coordinate on; the list's stop follows the sum in the next cycle.
     """
-    crd, val = Head.of(between.inputs["in_crd"]), Head.of(between.inputs["in_val"])
+    crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
     fiber_open: Signal = pyrtl.Register(1, "open")
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
@@ -124,7 +124,7 @@ class FiberReducerAdapter(ScalarReducerAdapter):
         return self.channel("in_val") if waits_for_values else super().awaited()
 
 
-def _made(name: str, parameters: FiberReducerParameters) -> FiberReduce:
+def _make(name: str, parameters: FiberReducerParameters) -> FiberReduce:
     reducer = FiberReduce(name)
     reducer.marks = bool(parameters.marks)
     return reducer
@@ -137,6 +137,6 @@ BLOCK = unit(
     carried,
     design,
     base=FiberReducerAdapter,
-    component=_made,
+    component=_make,
     instance=lambda reducer: {"marks": int(reducer.marks)},
 )

@@ -44,7 +44,7 @@ def carried(parameters: CoordinateHoldParameters) -> Carried:
 
 def design(_parameters: CoordinateHoldParameters, between: Streams) -> None:
     """A repeater, whose signal is the kind of the inner token that was passed on last."""
-    room, inner = tokens.room_in(between), Head.of(between.inputs["in_inner"])
+    room, inner = tokens.room_in(between), Head.from_stream(between.inputs["in_inner"])
     waits: Signal = pyrtl.Register(1, "signal_waits")
     kind: Signal = DataRegister(tokens.KIND_BITS, "signal")
     signal = Head(waits, {"control": kind})

@@ -85,8 +85,8 @@ class _Heads:
     def __init__(self, parameters: JoinerParameters, between: Streams) -> None:
         ways = range(parameters.ways)
         self._between = between
-        self._crds = [Head.of(between.inputs[f"in_crd[{way}]"]) for way in ways]
-        self._refs = [Head.of(between.inputs[f"in_ref[{way}]"]) for way in ways]
+        self._crds = [Head.from_stream(between.inputs[f"in_crd[{way}]"]) for way in ways]
+        self._refs = [Head.from_stream(between.inputs[f"in_ref[{way}]"]) for way in ways]
         shown = reduce(and_, [head.shown for head in (*self._crds, *self._refs)])
         self._acts = named("acts", shown & tokens.room_in(between))
 

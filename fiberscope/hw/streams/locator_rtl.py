@@ -67,7 +67,7 @@ def carried(parameters: LocatorParameters) -> Carried:
 
 def design(parameters: LocatorParameters, between: Streams) -> None:
     """A comparison with the size; no registers."""
-    heads = [Head.of(stream) for stream in between.inputs.values()]
+    heads = [Head.from_stream(stream) for stream in between.inputs.values()]
     crd, ref = heads[:2]
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads]))
     within = pyrtl.Const(parameters.size >> len(crd.payload) > 0, 1)

@@ -88,7 +88,7 @@ def _either(parameters: EitherParameters) -> Carried:
 
 def _design_either(_parameters: EitherParameters, between: Streams) -> None:
     """The first that shows a value, or both their stops; no registers."""
-    first, second = (Head.of(between.inputs[port]) for port in ("in_first", "in_second"))
+    first, second = (Head.from_stream(between.inputs[port]) for port in ("in_first", "in_second"))
     room = tokens.room_in(between)
     of_first = named("of_first", first.is_data | first.is_empty)
     of_second = named("of_second", ~of_first & (second.is_data | second.is_empty))
@@ -119,7 +119,7 @@ def _fiber_sums(parameters: TablesParameters) -> Carried:
 
 def _design_sums(parameters: TablesParameters, between: Streams) -> None:
     """A sum goes into the store, or on; no registers."""
-    crd, val = Head.of(between.inputs["in_crd"]), Head.of(between.inputs["in_val"])
+    crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
     targets = between.inputs["targets"]
     acts = named("acts", tokens.room_in(between) & targets.valid & crd.shown & val.shown)
     passes = named("passes", crd.is_done | (targets.fields["area"] == POINTS))

@@ -191,10 +191,10 @@ class FiberWayLookahead(MergeLookahead):
                 self._pass_end(now + 1)
                 moved = True
         if moved:
-            self.moves[now - self.settled] = 1
+            self.moves[now - self.settled_cycle] = 1
             self.wake_at(now + 1)
         else:
-            self.waits[now - self.settled] = ways._state
+            self.waits[now - self.settled_cycle] = ways._state
 
     def _look_again(self, lack: int) -> None:
         """Hand on to ways that lacked something what is known now."""
@@ -247,12 +247,12 @@ class FiberWayLookahead(MergeLookahead):
             return self._postpone_way(way, ready)
         if cycle > ready and self.blocked_from[way] == MAX_TIME:
             self.blocked_from[way] = ready
-            self.blocks_more[ready - self.settled] += 1
+            self.blocks_more[ready - self.settled_cycle] += 1
         if cycle >= self.horizon:
             return cycle < MAX_TIME and self._postpone_way(way, cycle)
         if self.blocked_from[way] < MAX_TIME:
             self.blocked_from[way] = MAX_TIME
-            self.blocks_more[cycle - self.settled] -= 1
+            self.blocks_more[cycle - self.settled_cycle] -= 1
         self._enter(way, element, end, cycle)
         return True
 
@@ -278,7 +278,7 @@ class FiberWayLookahead(MergeLookahead):
         record = RECORD * way
         number = self.records[record + PUSHED]
         self.handed[self._item(way, number)] = self.last_handed[way] = cycle
-        self.moves[cycle - self.settled] = 1
+        self.moves[cycle - self.settled_cycle] = 1
         self.records[record + PUSHED] = number + 1
         self.next_element[way] = element + 1
         if element == end:
@@ -383,16 +383,16 @@ class FiberWayLookahead(MergeLookahead):
     def _settle_ways(self, cycle: int) -> None:
         ways, state = self.ways, IDLE
         blocked_state: int = ways.ways[0].any_writer_state
-        marked = min(cycle - self.settled, LOOKAHEAD_CYCLES)
+        marked = min(cycle - self.settled_cycle, LOOKAHEAD_CYCLES)
         for place in range(marked):
             self.blocked += self.blocks_more[place]
             if self.waits[place] != UNSAID:
                 self.waiting = self.waits[place]
             state = blocked_state if self.blocked > 0 else self.waiting
             ways._cycles[BUSY if self.moves[place] else state] += 1
-            if self.moves[place] and place + 1 == cycle - self.settled:
+            if self.moves[place] and place + 1 == cycle - self.settled_cycle:
                 state = BUSY
             self.moves[place] = self.blocks_more[place] = 0
             self.waits[place] = UNSAID
-        ways._cycles[state] += cycle - self.settled - marked
+        ways._cycles[state] += cycle - self.settled_cycle - marked
         ways._state, ways._since = state, cycle

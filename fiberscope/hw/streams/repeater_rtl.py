@@ -52,7 +52,7 @@ def generator_carried(parameters: RepeatSignalGeneratorParameters) -> Carried:
 
 def generator_design(_parameters: RepeatSignalGeneratorParameters, between: Streams) -> None:
     """A token of any kind but stop and done asks for one repetition."""
-    head, room = Head.of(between.inputs["in_crd"]), tokens.room_in(between)
+    head, room = Head.from_stream(between.inputs["in_crd"]), tokens.room_in(between)
     between.inputs["in_crd"].accept(room)
     kind = tokens.kind_of(head.is_data | head.is_empty, head.is_stop, head.is_done)
     between.outputs["out_repsig[0]"].send(room & head.shown, {"control": kind})
@@ -68,7 +68,7 @@ def design(_parameters: RepeaterParameters, between: Streams) -> None:
     """A reference is repeated as often as the signal says."""
     signals = between.inputs["in_repsig"]
     room, sink = tokens.room_in(between), between.outputs["out_ref[0]"]
-    signals.accept(repeat(between.inputs["in_ref"], Head.of(signals), room, sink))
+    signals.accept(repeat(between.inputs["in_ref"], Head.from_stream(signals), room, sink))
 
 
 def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) -> Signal:
@@ -77,7 +77,7 @@ def repeat(source: InputStream, signal: Head, room: Signal, sink: OutputStream) 
     A token that comes and its first signal may be taken in one cycle; where that signal is a stop, the
     next token, which says at which level it is, is not in sight before the next cycle.
     """
-    head = Head.of(source)
+    head = Head.from_stream(source)
     holds: Signal = pyrtl.Register(1, "holds")
     owes: Signal = pyrtl.Register(1, "owes")
     held = {name: DataRegister(len(wire), f"held_{name}") for name, wire in head.fields.items()}

@@ -47,7 +47,7 @@ def carried(parameters: RunSumParameters) -> Carried:
 
 def design(parameters: RunSumParameters, between: Streams) -> None:
     """The coordinate of a run and its sum, which leaves when something else shows."""
-    crd, val = Head.of(between.inputs["in_crd"]), Head.of(between.inputs["in_val"])
+    crd, val = Head.from_stream(between.inputs["in_crd"]), Head.from_stream(between.inputs["in_val"])
     acts = named("acts", tokens.room_in(between) & crd.shown & val.shown)
     is_open: Signal = pyrtl.Register(1, "open")
     coordinate: Signal = DataRegister(parameters.coordinate_bits, "coordinate")

@@ -79,7 +79,7 @@ class Walk:
 
     def __init__(self, between: Streams, empty: Signal, last: Signal) -> None:
         self._between = between
-        self._head, self._room = Head.of(between.inputs["in_ref"]), tokens.room_in(between)
+        self._head, self._room = Head.from_stream(between.inputs["in_ref"]), tokens.room_in(between)
         head, room = self._head, self._room
         in_fiber: Signal = pyrtl.Register(1, "in_fiber")
         owes: Signal = pyrtl.Register(1, "owes")

@@ -56,7 +56,7 @@ class SkipAhead(StreamBlock):
 
     def __init__(self, name: str, level: Level, other: Level) -> None:
         super().__init__(name)
-        self.one, self.other = level, other
+        self.level, self.other = level, other
         self.mode = WANTS_FIBER
         self.here = self.there = 0  # positions of the heads
         self.end = self.their_end = 0
@@ -89,9 +89,9 @@ class SkipAhead(StreamBlock):
         self.in_ref1.pop()
 
     def _begin(self, first: int, second: int, now: int) -> int:
-        self.one.check_fiber(first, self.name)
+        self.level.check_fiber(first, self.name)
         self.other.check_fiber(second, self.name)
-        self.here, self.end = self.one.begin(first), self.one.end(first)
+        self.here, self.end = self.level.begin(first), self.level.end(first)
         self.there, self.their_end = self.other.begin(second), self.other.end(second)
         return self._ended(now) if self._is_over() else self._step(now)
 
@@ -100,12 +100,12 @@ class SkipAhead(StreamBlock):
 
     def _step(self, now: int) -> int:
         """Compare the heads."""
-        coordinate, theirs = self.one.coordinate(self.here), self.other.coordinate(self.there)
+        coordinate, theirs = self.level.coordinate(self.here), self.other.coordinate(self.there)
         self.steps += 1
         if coordinate == theirs:
             return self._meet(coordinate, now)
         if coordinate < theirs:
-            self.here = self.one.next_from(self.here, self.end, theirs)
+            self.here = self.level.next_from(self.here, self.end, theirs)
         else:
             self.there = self.other.next_from(self.there, self.their_end, coordinate)
         if self._is_over():

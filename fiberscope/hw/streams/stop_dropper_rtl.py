@@ -55,7 +55,7 @@ def carried(parameters: StopDropperParameters) -> Carried:
 
 def design(parameters: StopDropperParameters, between: Streams) -> None:
     """Every token but a stop of a low level passes; no registers."""
-    head, room = Head.of(between.inputs["in_stream"]), tokens.room_in(between)
+    head, room = Head.from_stream(between.inputs["in_stream"]), tokens.room_in(between)
     between.inputs["in_stream"].accept(room)
     stays = ~head.is_stop | (head.level >= parameters.kept) if parameters.kept else pyrtl.Const(1, 1)
     tokens.pass_on(between.outputs["out_stream[0]"], room & head.shown & stays, head)

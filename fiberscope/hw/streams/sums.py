@@ -29,7 +29,7 @@ class Sums:  # C: final
 
     def add(self, coordinate: int, value: float, value_type: ValueType) -> int:
         """Add to the sum of a coordinate, as the type has it; how many values that has had now."""
-        place = self.behind(coordinate - 1)
+        place = self.place_after(coordinate - 1)
         if place == self.count or self.coordinate(place) != coordinate:
             self._insert(place, coordinate, value)
             return 1
@@ -63,7 +63,7 @@ class Sums:  # C: final
             self._elements[2 * place + 1] = elements[2 * place + 1]
             self._sums[place] = sums[place]
 
-    def behind(self, coordinate: int) -> int:  # C: noexcept
+    def place_after(self, coordinate: int) -> int:  # C: noexcept
         """The place in the order of the first coordinate behind this one; the end if there is none."""
         low, high = 0, self.count  # C: low=long, high=long
         while low < high:

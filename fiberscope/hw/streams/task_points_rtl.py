@@ -58,7 +58,7 @@ def carried(parameters: TaskPointsParameters) -> Carried:
 
 def design(parameters: TaskPointsParameters, between: Streams) -> None:
     """Pass what has a value, and what ends a task; no registers."""
-    heads = {name: Head.of(stream) for name, stream in between.inputs.items()}
+    heads = {name: Head.from_stream(stream) for name, stream in between.inputs.items()}
     acts = named("acts", tokens.room_in(between) & reduce(and_, [head.shown for head in heads.values()]))
     value = heads["in_val"]
     within = value.is_stop & (value.level < parameters.level)

@@ -68,7 +68,7 @@ class Head:
             self.level: Signal = fields.get("level", self.payload)[:LEVEL_BITS]
 
     @classmethod
-    def of(cls, stream: InputStream) -> Head:
+    def from_stream(cls, stream: InputStream) -> Head:
         """Return the head of a stream."""
         return cls(stream.valid, stream.fields)
 

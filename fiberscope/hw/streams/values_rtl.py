@@ -110,7 +110,11 @@ def array_carried(parameters: ArrayParameters) -> Carried:
 
 def array_design(parameters: ArrayParameters, between: Streams) -> None:
     """A memory; a reference that is empty loads zero."""
-    head, room, load = Head.of(between.inputs["in_ref"]), tokens.room_in(between), between.inputs[LOAD]
+    head, room, load = (
+        Head.from_stream(between.inputs["in_ref"]),
+        tokens.room_in(between),
+        between.inputs[LOAD],
+    )
     load.accept(pyrtl.Const(1, 1))
     words = Memory("words", parameters.entries, parameters.value_field.width)
     words.write(load.fields["address"], load.fields["word"], load.valid)
@@ -133,7 +137,7 @@ def alu_design(parameters: AluParameters, between: Streams) -> None:
     operands = _Operands(between)
     room = tokens.room_in(between)
     operands.accept(room)
-    result = parameters.computed(parameters.operation, operands.one, operands.other, parameters.result_bits)
+    result = parameters.computed(parameters.operation, operands.left, operands.other, parameters.result_bits)
     sink = between.outputs["out_val[0]"]
     tokens.send(sink, operands.valid & room, operands.kind, operands.level, result)
 
@@ -143,9 +147,9 @@ class _Operands:
 
     def __init__(self, between: Streams) -> None:
         self._inputs = [between.inputs[f"in_val[{side}]"] for side in range(2)]
-        left, right = heads = [Head.of(stream) for stream in self._inputs]
+        left, right = heads = [Head.from_stream(stream) for stream in self._inputs]
         self.valid: Signal = named("both_shown", left.shown & right.shown)
-        self.one, self.other = (unless(head.is_empty, head.payload) for head in heads)
+        self.left, self.other = (unless(head.is_empty, head.payload) for head in heads)
         self.kind = tokens.kind_of(left.is_data | left.is_empty, left.is_stop, left.is_done)
         self.level = left.level
 
@@ -171,7 +175,7 @@ def pipeline_design(parameters: PipelineParameters, between: Streams) -> None:
     """A token has its place in the channel as soon as it is taken, so registers need no enable."""
     operands, sink, lag = _Operands(between), between.outputs["out_val[0]"], parameters.latency - 1
     result = parameters.computed_in(
-        lag, parameters.operation, operands.one, operands.other, parameters.result_bits
+        lag, parameters.operation, operands.left, operands.other, parameters.result_bits
     )
     result_token = tokens.token(sink, delayed(operands.kind, lag), delayed(operands.level, lag), result)
     buffered(parameters, [operands], [result_token], sink, late=True)
@@ -184,7 +188,7 @@ def reducer_carried(parameters: ScalarReducerParameters) -> Carried:
 
 def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> None:
     """A result; where a fiber's stop closes more lists, a stop of a level less follows in the next cycle."""
-    head, room = Head.of(between.inputs["in_val"]), tokens.room_in(between)
+    head, room = Head.from_stream(between.inputs["in_val"]), tokens.room_in(between)
     follows: Signal = pyrtl.Register(1, "stop_follows")
     owed: Signal = DataRegister(tokens.LEVEL_BITS, "its_level")
     takes = named("takes", room & ~follows & head.shown)

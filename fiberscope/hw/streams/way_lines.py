@@ -50,7 +50,7 @@ class WayLines:  # C: final
         self.come = array("q", bytes(8 * ways))  # the element behind those that are here
         self.oldest = array("q", bytes(8 * ways))  # place of the first line in flight, of ``ahead``
         self.flying = array("q", bytes(8 * ways))
-        self.behind = array("q", bytes(8 * ways * ahead))  # the element behind each line
+        self.line_ends = array("q", bytes(8 * ways * ahead))  # the element behind each line
         self.here = bytearray(ways * ahead)
         self.turn = 0
         self.left = 0  # ways that have lines to ask for
@@ -81,7 +81,7 @@ class WayLines:  # C: final
         row = (line + 1) * where.rows
         behind = min(self.asked[way] + (row - self.row[way]) * where.a_row, self.end[way])
         place = way * self.ahead + (self.oldest[way] + self.flying[way]) % self.ahead
-        self.behind[place] = behind
+        self.line_ends[place] = behind
         requests.push(READ, where.tag_base | place, where.base + line * where.line_bytes)
         self.row[way] = row
         self.asked[way] = behind
@@ -102,7 +102,7 @@ class WayLines:  # C: final
         oldest = way * self.ahead + self.oldest[way]
         while self.here[oldest]:
             self.here[oldest] = 0
-            self.come[way] = self.behind[oldest]
+            self.come[way] = self.line_ends[oldest]
             self.flying[way] -= 1
             self.oldest[way] = self.oldest[way] + 1 if self.oldest[way] + 1 < self.ahead else 0
             oldest = way * self.ahead + self.oldest[way]

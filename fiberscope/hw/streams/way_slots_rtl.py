@@ -91,7 +91,7 @@ class TaskLists:
     ) -> None:
         bits = index_bits(parameters.lists)
         inputs = [between.inputs[label] for label in between.inputs if label.startswith("in_")]
-        crd, ref, *along = (Head.of(stream) for stream in inputs)
+        crd, ref, *along = (Head.from_stream(stream) for stream in inputs)
         self.all: Signal = pyrtl.Register(1, "all_came")
         self._tail: Signal = pyrtl.Register(bits, "next_list")
         self._came: Signal = pyrtl.Register(bits + 1, "came")
@@ -137,7 +137,7 @@ class MergeSlots:
     def __init__(
         self, parameters: WaysParameters, between: Streams, level: LevelMemory, store: PartialStore
     ) -> None:
-        self._given, self._level, self._store = parameters, level, store
+        self._parameters, self._level, self._store = parameters, level, store
         self._turn: Signal = pyrtl.Register(1, "slot")
         self._begun: Signal = pyrtl.Register(2, "begun")
         self._areas = [pyrtl.Register(AREA_BITS, f"area_{slot}") for slot in range(SLOTS)]
@@ -192,7 +192,7 @@ class MergeSlots:
         self._begun.next <<= (self._left + begins)[:2]
         for slot, held in enumerate(self._areas):
             held.next <<= pyrtl.select(begins & (free == slot), area, held)
-        bits, radix = len(first), self._given.radix
+        bits, radix = len(first), self._parameters.radix
         places = [(place + pyrtl.Const(way) - 1)[:bits] for way in range(radix + 1)]
         behind = [self._store.ends[pyrtl.concat(area[0], fiber)] for fiber in places]  # each fiber
         for way in range(radix):
@@ -201,7 +201,7 @@ class MergeSlots:
             begin, end = _halves(lists[number])
             partial = unless(here == 0, behind[way]), behind[way + 1]
             begin, end = (
-                pyrtl.select(is_level, *_alike(pair, self._given.place_bits))
+                pyrtl.select(is_level, *_alike(pair, self._parameters.place_bits))
                 for pair in zip((begin, end), partial, strict=True)
             )
             takes = begins & (fan_in > pyrtl.Const(way))

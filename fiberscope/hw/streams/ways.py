@@ -114,7 +114,7 @@ class FiberWays(StreamBlock):
         self.came = 0  # lists of the task that comes
         self.all_came = False
         self.task = -1  # serial number of the present one
-        self.first = self.behind = 0  # its first list, and that of the next task
+        self.first = self.next_first = 0  # its first list, and that of the next task
         self.several = False  # whether it has more than one
         self.area = POINTS  # that the round reads; ``POINTS``: the level
         self.count = 0  # lists or partial fibers that the round merges
@@ -282,8 +282,8 @@ class FiberWays(StreamBlock):
         elif self.closed.count > 0:
             self.area, self.count = POINTS, self.closed.integer(0)
             self.closed.drop(1)
-            self.first = self.behind
-            self.behind += self.count
+            self.first = self.next_first
+            self.next_first += self.count
             self.several = self.count > 1
             self.task += 1
         else:

@@ -56,7 +56,7 @@ def design(parameters: WaysParameters, between: Streams) -> None:
 
 class _Ways:
     def __init__(self, parameters: WaysParameters, between: Streams) -> None:
-        self.given, self.between = parameters, between
+        self.parameters, self.between = parameters, between
         self.index_bits = index_bits(parameters.lists)
         self.count_bits = self.index_bits + 1
         self.level, self.store = LevelMemory(parameters, between), PartialStore(parameters, between)
@@ -72,13 +72,13 @@ class _Ways:
 
     def design(self) -> None:
         """All of it."""
-        came = TaskLists(self.given, self.between, self.level, self.done)
-        slots = MergeSlots(self.given, self.between, self.level, self.store)
+        came = TaskLists(self.parameters, self.between, self.level, self.done)
+        slots = MergeSlots(self.parameters, self.between, self.level, self.store)
         self._begin(came, slots)
 
     def _is_long(self, count: Signal) -> Signal:
         """Whether so many lists take several merges."""
-        return count > pyrtl.Const(self.given.radix)
+        return count > pyrtl.Const(self.parameters.radix)
 
     def _begin(self, came: TaskLists, slots: MergeSlots) -> None:
         """Turn to the next round or task, and begin a merge."""
@@ -106,8 +106,8 @@ class _Ways:
         ready = slots.has_room & pending & ~lacks & ~self.done
         begins = named("begins", ready & tasks.ready & groups.ready)
         left = (count - place)[:count_bits]
-        fan_in = pyrtl.select(self._is_long(left), pyrtl.Const(self.given.radix), left)
-        fan_in = fitted(fan_in, self.given.radix.bit_length())
+        fan_in = pyrtl.select(self._is_long(left), pyrtl.Const(self.parameters.radix), left)
+        fan_in = fitted(fan_in, self.parameters.radix.bit_length())
         tasks.send(ready & groups.ready, {"coordinate": fan_in})
         over = named("over", ~self.done & came.all & ~slots.busy & ~pending & ~partial.valid)
         groups.send(

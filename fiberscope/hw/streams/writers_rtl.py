@@ -66,7 +66,7 @@ def values_carried(parameters: ValuesWriterParameters) -> Carried:
 
 def values_design(parameters: ValuesWriterParameters, between: Streams) -> None:
     """A counter of what was written."""
-    head, store = Head.of(between.inputs["in_val"]), between.outputs[STORE]
+    head, store = Head.from_stream(between.inputs["in_val"]), between.outputs[STORE]
     count: Signal = pyrtl.Register(index_bits(parameters.entries), "count")
     takes = named("takes", head.shown & (~head.is_data | store.ready))
     between.inputs["in_val"].accept(takes)
@@ -89,7 +89,7 @@ def compressed_design(parameters: CompressedWriterParameters, between: Streams) 
     It ends a fiber, unless it can as well be the stop of a list without any: one of level 1 or higher, at the
     start or behind another such.
     """
-    head, store = Head.of(between.inputs["in_crd"]), between.outputs[STORE]
+    head, store = Head.from_stream(between.inputs["in_crd"]), between.outputs[STORE]
     count: Signal = pyrtl.Register(parameters.elements.bit_length(), "count")
     fibers: Signal = pyrtl.Register(index_bits(parameters.fibers + 1), "fibers")
     begun: Signal = pyrtl.Register(1, "begun")

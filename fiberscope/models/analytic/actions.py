@@ -24,7 +24,7 @@ class Access:
     skipped: Numbers
 
     @classmethod
-    def of(cls, actual: Numbers) -> Access:
+    def all_actual(cls, actual: Numbers) -> Access:
         """All of them done."""
         none = np.zeros(actual.shape)
         return cls(actual, none, none)
@@ -44,10 +44,13 @@ class FormatAccess:
     payload: Access
 
     @classmethod
-    def of(cls, units: Units, times: Numbers) -> FormatAccess:
+    def from_units(cls, units: Units, times: Numbers) -> FormatAccess:
         """The units of so many tiles, a begun unit whole."""
         return cls(
-            *(Access.of(np.ceil(_settled(part * times[:, None]))) for part in (units.metadata, units.payload))
+            *(
+                Access.all_actual(np.ceil(_snap_to_whole(part * times[:, None])))
+                for part in (units.metadata, units.payload)
+            )
         )
 
     def copy(self) -> FormatAccess:
@@ -69,7 +72,7 @@ class FormatAccess:
             access.actual = access.actual - removed
 
 
-def _settled(numbers: Numbers) -> Numbers:
+def _snap_to_whole(numbers: Numbers) -> Numbers:
     """Without what rounding left behind a whole number, which would become a unit of its own."""
     near = np.rint(numbers)
     return np.where(np.abs(numbers - near) <= 1e-9 * np.maximum(near, 1.0), near, numbers)

@@ -65,7 +65,7 @@ class Energies:
     compute: Mapping[str, float]
 
     @classmethod
-    def of(
+    def from_table(
         cls, architecture: Architecture, table: EnergyTable | None, default: EnergyTable, tool: bool
     ) -> Energies:
         """The energies that a table has for a machine; ``default`` is asked for components it lacks.

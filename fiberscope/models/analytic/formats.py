@@ -121,7 +121,7 @@ def rough_units(
         occupancies, probabilities = occupancies[1:], kept
     if not len(occupancies):
         return Units(np.zeros((1, len(kind.ranks))), np.zeros((1, len(kind.ranks))))
-    each = _given(problem, tensor, kind, fibers, row, occupancies)
+    each = _by_occupancy(problem, tensor, kind, fibers, row, occupancies)
     return Units(probabilities[None] @ each.metadata, probabilities[None] @ each.payload)
 
 
@@ -129,10 +129,10 @@ def largest_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, r
     """The units of a tile with the most nonzeros, as the public tool has it, for one mapping of several."""
     whole = [int(extent[row, -1]) for extent in problem.extents(tensor, fibers.tiles)]
     most = np.array([int(problem.densities[tensor].maximum(whole))])
-    return _given(problem, tensor, kind, fibers, row, most)
+    return _by_occupancy(problem, tensor, kind, fibers, row, most)
 
 
-def _given(
+def _by_occupancy(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, occupancies: Whole
 ) -> Units:
     """By occupancy of the tile: occupancies x ranks."""

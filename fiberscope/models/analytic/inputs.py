@@ -103,7 +103,7 @@ def case_of(name: str, inputs: Inputs, options: Options, *, mapped: bool = True)
     machine = read_architecture(directives, place, named)
     architecture = machine.architecture
     features = read_features([*machine.optimizations, *_by_target(inputs)], architecture, problem)
-    energies = Energies.of(architecture, _table(inputs), default_table(), options.timeloop)
+    energies = Energies.from_table(architecture, _table(inputs), default_table(), options.timeloop)
     demanded = [*_whole_branches(machine, problem), *demanded]
     mapping = None
     if mapped:
@@ -156,7 +156,7 @@ def _table(inputs: Inputs) -> EnergyTable | None:
     if "ERT" not in inputs.sections:
         return None
     tables, place = inputs.need("ERT")
-    return EnergyTable.of(tables.tables, place.document.name)
+    return EnergyTable.from_tables(tables.tables, place.document.name)
 
 
 def designs() -> list[str]:

@@ -44,7 +44,7 @@ class _Target:
 
     Args:
         slot: by mapping.
-        found: where there is such a loop.
+        exists: where there is such a loop.
         spatial: where it is one across instances.
         scalar: where no loop lies between two reads: a single element is met.
         box: what the loop covers: mappings x dimensions.
@@ -52,7 +52,7 @@ class _Target:
     """
 
     slot: Whole
-    found: Truth
+    exists: Truth
     spatial: Truth
     scalar: Truth
     box: Whole
@@ -171,7 +171,7 @@ class Leaders:
         nest = self._nest
         both = self._problem.touches[follower] & self._problem.touches[leader]
         slots = np.arange(nest.bound.shape[1])
-        itself = (slots == target.slot[:, None]) & target.found[:, None]
+        itself = (slots == target.slot[:, None]) & target.exists[:, None]
         relevant = (joined | itself) & ~target.scalar[:, None]
         shared = relevant & both[nest.dimension]
         earlier = np.zeros_like(shared)

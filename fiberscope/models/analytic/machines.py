@@ -130,7 +130,7 @@ class _Translated:
     @property
     def design(self) -> Design:
         """The machine, the problem and what is done about zeros."""
-        energies = Energies.of(self._architecture, None, default_table(), self.options.timeloop)
+        energies = Energies.from_table(self._architecture, None, default_table(), self.options.timeloop)
         return Design(self._architecture, self._problem, self._features, energies, self.options)
 
     @cached_property

@@ -156,7 +156,7 @@ class Mapping:
         )
 
     @classmethod
-    def of(cls, mappings: Mappings, number: int) -> Mapping:
+    def from_batch(cls, mappings: Mappings, number: int) -> Mapping:
         """One mapping of a batch."""
         plain = np.broadcast_to(np.arange(mappings.order.shape[2]), mappings.order[number].shape)
         across = plain if mappings.spatial_order is None else mappings.spatial_order[number]

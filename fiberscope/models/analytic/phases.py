@@ -72,12 +72,12 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
     """
     with refusing(name):
         node = compose(read_text(path, name))
-        written = Document.of(node, name, lambda text, _complain: text)
+        written = Document.from_nodes(node, name, lambda text, _complain: text)
         others = tuple(_others(written, parameters))
         if others:
             return Phases({}, others)
         values = {**parameters, **_symbols(written, parameters)}
-        document = Document.of(node, name, lambda text, complain: resolved(text, values, complain))
+        document = Document.from_nodes(node, name, lambda text, complain: resolved(text, values, complain))
     file = checked(_File, document)
     cases = {phase: tuple(_cases(document, path, phase, nests)) for phase, nests in file.phases.items()}
     return Phases(cases, tuple(file.without))

@@ -51,13 +51,13 @@ class RankAssignment:
 
     def __init__(self, problem: Problem, traffic: Traffic, features: SparseFeatures) -> None:
         self._problem, self._traffic, self._features = problem, traffic, features
-        self._found: dict[tuple[int, int], Fibers] = {}
+        self._fibers: dict[tuple[int, int], Fibers] = {}
 
     def fibers(self, level: int, tensor: int) -> Fibers:
         """The ranks at a level; of one without a format a single rank of all its loops."""
-        if (level, tensor) not in self._found:
-            self._found[level, tensor] = self._assigned(level, tensor)
-        return self._found[level, tensor]
+        if (level, tensor) not in self._fibers:
+            self._fibers[level, tensor] = self._assigned(level, tensor)
+        return self._fibers[level, tensor]
 
     def _assigned(self, level: int, tensor: int) -> Fibers:
         kind = self._features.formats.get((level, tensor))

@@ -152,7 +152,7 @@ class _Tree:
         shared: Map[str, object],
     ) -> Iterator[_Unit]:
         """The components of a tree, from the outside inwards."""
-        shared = {**shared, **_known(node.attributes)}
+        shared = {**shared, **_model_attributes(node.attributes)}
         for part in ("nodes", "local", "subtree"):
             own, inner, attributes_above = path, mesh, shared
             for number, child in enumerate(getattr(node, part)):
@@ -163,7 +163,9 @@ class _Tree:
                 here = (inner[0] * count * child.spatial.mesh_x, inner[1] * child.spatial.mesh_y)
                 branch = node.tag == "!Parallel"
                 named = (*own, str(child.name)) if name else own
-                attributes = AttributesSchema.model_validate({**attributes_above, **_known(child.attributes)})
+                attributes = AttributesSchema.model_validate(
+                    {**attributes_above, **_model_attributes(child.attributes)}
+                )
                 unit = _Unit(child, at, ".".join(named), inner, attributes, branch)
                 if child.class_ is not None:
                     yield replace(unit, mesh=_arranged(child, here))
@@ -175,11 +177,11 @@ class _Tree:
                     own, inner, attributes_above = (
                         named,
                         here,
-                        {**attributes_above, **_known(child.attributes)},
+                        {**attributes_above, **_model_attributes(child.attributes)},
                     )
 
 
-def _known(attributes: AttributesSchema) -> dict[str, object]:
+def _model_attributes(attributes: AttributesSchema) -> dict[str, object]:
     """The attributes that the model knows and a node gives."""
     fields = attributes.model_dump(by_alias=True, exclude_unset=True)
     return {key: value for key, value in fields.items() if key not in (attributes.model_extra or ())}

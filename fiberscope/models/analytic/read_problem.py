@@ -145,7 +145,7 @@ def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path)
         where = at / tensor.name if tensor.name in asked else place / "instance" / "commonDensity"
         try:
             densities.append(
-                density(_known(asked.get(tensor.name, default), where, shape), shape, folder=folder)
+                density(_check_entry(asked.get(tensor.name, default), where, shape), shape, folder=folder)
             )
         except InputError as fault:
             raise where.error(str(fault).removeprefix("density: ")) from None
@@ -155,7 +155,7 @@ def _densities(schema: ProblemSchema, place: Place, bare: Problem, folder: Path)
 _KEYS = ("distribution", "density", "band_width", "data", "workload_tensor_size")
 
 
-def _known(asked: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+def _check_entry(asked: object, place: Place, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
     if isinstance(asked, Mapping):
         for key in asked:
             if key not in _KEYS:

@@ -182,7 +182,7 @@ def _summary(
         **{name: picojoules.energy_pj for name, picojoules in levels.items()},
     }
     shares["total"] = energy
-    mapping = NamedMapping.of(evaluated.mappings, 0)
+    mapping = NamedMapping.from_batch(evaluated.mappings, 0)
     design = evaluated.design
     moved = sum(picojoules.moved_bytes for picojoules in _traffic(evaluated, levels).values())
     return level_parts.Analytical(

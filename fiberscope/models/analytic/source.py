@@ -99,7 +99,7 @@ def _document(path: Path, inputs: Inputs) -> Document:
     with refusing(name):
         node = compose(text)
         hyphened, octals = _Spellings(name).read(node)
-        document = Document.of(node, name, lambda value, _complain: value)
+        document = Document.from_nodes(node, name, lambda value, _complain: value)
     if hyphened:
         inputs.notes.append(f"{name}: spelt as version 0.3 has it ({', '.join(hyphened[:3])}); read as 0.4")
     if octals:

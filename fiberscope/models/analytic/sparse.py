@@ -135,11 +135,11 @@ def _represented(problem: Problem, traffic: Traffic, stored: Mapping[Place, Stor
     dense, stored_tensor = traffic.dense[place], stored[place]
     every = [dense.reads, dense.fills, dense.updates]
     if stored_tensor.units is None:
-        reads, fills, updates = (Access.of(each.astype(np.float64)) for each in every)
+        reads, fills, updates = (Access.all_actual(each.astype(np.float64)) for each in every)
         return Counted(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
     zeros = 1.0 - stored_tensor.density
-    reads, fills, updates = (Access.of(each - _floor(each * zeros)) for each in every)
-    formats = [FormatAccess.of(stored_tensor.units, each / stored_tensor.listed) for each in every]
+    reads, fills, updates = (Access.all_actual(each - _floor(each * zeros)) for each in every)
+    formats = [FormatAccess.from_units(stored_tensor.units, each / stored_tensor.listed) for each in every]
     return Counted(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
 
@@ -289,14 +289,14 @@ def computes_of(
             if not options.timeloop:  # a compute whose operand is gated takes its cycle; the tool forgets it
                 gated = gated + removed * (1.0 - omitted.skipping)
     if together:
-        return _known(problem, traffic, features, innermost, left, gated)
+        return _join_pairs(problem, traffic, features, innermost, left, gated)
     states = {
         tensor: _states(problem, traffic, features, innermost, tensor, options) for tensor in problem.operands
     }
     return _by_state(features, list(states.values()), left, gated)
 
 
-def _known(
+def _join_pairs(
     problem: Problem,
     traffic: Traffic,
     features: SparseFeatures,

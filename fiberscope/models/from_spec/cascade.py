@@ -50,7 +50,7 @@ class Cascade(Problem):
     def check_operands(self) -> None:
         """Nothing: sizes are held to one another when the specification is read with its symbols."""
 
-    def given(self) -> tuple[Cascade]:
+    def machine_inputs(self) -> tuple[Cascade]:
         """Itself."""
         return (self,)
 
@@ -87,12 +87,12 @@ class Cascade(Problem):
             shapes = rank_shapes(specification, einsum, tensors)
             tensors[einsum.output] = written
             work = Computation(specification, einsum, tensors, shapes)
-            compared = verify(work, written, Rounding.of(self.precision, 1, 1))
+            compared = verify(work, written, Rounding.estimate(self.precision, 1, 1))
             error, overflows = max(error, compared.max_relative_error), overflows + compared.overflows
             summed = set(einsum.ranks) - set(work.equation.output.ranks)
             terms += math.prod(shapes[rank] for rank in summed)
             reads += len(list(accesses(work.equation.expression)))
-        tolerance = Rounding.of(self.precision, terms, reads).tolerance
+        tolerance = Rounding.estimate(self.precision, terms, reads).tolerance
         return Comparison(error, 0, 0, tolerance, overflows)
 
     def solution(self, answer: Made) -> SparseTensor:

@@ -73,7 +73,7 @@ def machine_of(name: str) -> Accelerator[Any]:
         defaults=(SHIPPED,) if machine else (),
         preset=_preset(drafted, outline),
         channels="memory.channel",
-        models={EVENT: partial(_built, called, frozenset(drafted.given))},
+        models={EVENT: partial(_built, called, frozenset(drafted.entries))},
         parts={**MappedMachine.PARTS, **{unit: MappedMachine.PARTS[part] for unit, part in units.items()}},
         own=_own(drafted, outline, units),
         costs=SHIPPED.with_name("costs.yaml"),
@@ -180,7 +180,7 @@ def _unit(outline: Specification, name: str) -> FiberTree:
 
 def _configuration(drafted: Draft, outline: Specification) -> type[Configuration]:
     """Those of the machine that the specification refers to, symbols, and what is chosen for all."""
-    symbols: dict[str, Any] = dict.fromkeys(drafted.given, (float | None, None))
+    symbols: dict[str, Any] = dict.fromkeys(drafted.entries, (float | None, None))
     if drafted.machine is not None:
         base = drafted.machine[0].configuration
         return create_model("Mapped", __base__=base, timing=(Timing, ...), value=(ValueName, ...), **symbols)

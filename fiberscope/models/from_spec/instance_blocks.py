@@ -80,7 +80,7 @@ class Leaf:
 
     def _wait_for_coordinates(self, node: Node) -> None:
         """Behind a scanner what it sends waits until it has come from memory."""
-        fetch = self.memory.behind(self.name, node, self.called(node))
+        fetch = self.memory.coordinate_fetch(self.name, node, self.called(node))
         if fetch is not None:
             for port in ("ref", "crd"):
                 self._wire(self.output(node, port), (fetch, f"in_{port}"))

@@ -113,7 +113,7 @@ class StageMemory:
             place = int(node["mode"]) - 1 if port == ("base" if node.type == "locate" else "ref") else -1
         return tensor, place
 
-    def behind(self, leaf: str, node: Node, name: str) -> LineFetch | None:
+    def coordinate_fetch(self, leaf: str, node: Node, name: str) -> LineFetch | None:
         """Return the fetch that a scanner's coordinates wait for."""
         if not (node.primitive.scans and node.level.lists):
             return None

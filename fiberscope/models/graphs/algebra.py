@@ -34,7 +34,7 @@ def evaluate(
     if isinstance(expression, Access):
         return _accessed(expression.variables, tensors[expression.tensor])
     if isinstance(expression, Number):
-        return Points.of({}, np.array([expression.value]))
+        return Points.from_columns({}, np.array([expression.value]))
     if isinstance(expression, Split):
         return _split(expression, tensors)
     if isinstance(expression, Sum):
@@ -49,7 +49,7 @@ def _accessed(variables: Sequence[str], tensor: SparseTensor | Points) -> Points
     if isinstance(tensor, Points):
         return Points(dict(zip(variables, tensor.columns.values(), strict=True)), tensor.values, tensor.sizes)
     columns = dict(zip(variables, tensor.coordinates, strict=True))
-    return Points.of(columns, tensor.values)
+    return Points.from_columns(columns, tensor.values)
 
 
 def _split(expression: Split, tensors: Mapping[str, SparseTensor | Points]) -> Points:

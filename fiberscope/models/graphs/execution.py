@@ -269,7 +269,7 @@ class _Runs:
             return EXACT
         terms = counted(assignment, self._terms, self.ready.sizes)
         self._terms[assignment.result.tensor] = terms
-        return Rounding.of(kind, terms.sizes.max(initial=1.0), len(accesses_in(self.ready.meant)))
+        return Rounding.estimate(kind, terms.sizes.max(initial=1.0), len(accesses_in(self.ready.meant)))
 
     def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
         """What was written, in whole dimensions."""

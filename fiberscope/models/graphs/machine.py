@@ -77,7 +77,7 @@ class GraphMachine:
             block.value_type = parameters.value_type
         self._loop = self._scratchpad(parameters)
         self._producers = {
-            node.name: self._loop.behind(node, block) if self._loop else block
+            node.name: self._loop.output_block(node, block) if self._loop else block
             for node, block in zip(self.nodes, self.blocks.values(), strict=True)
         }
         self._consumers: dict[tuple[str, str], int] = {}

@@ -47,7 +47,7 @@ class ScratchpadLoop:
         what, entry_bytes, entries = fetched
         return self._fetch(f"{block.name}.{what}", node, entry_bytes, entries)
 
-    def behind(self, node: Node, block: StreamBlock) -> StreamBlock:
+    def output_block(self, node: Node, block: StreamBlock) -> StreamBlock:
         """Return the block behind a block's streams: behind a scanner the fetch of its coordinates."""
         if not (node.primitive.scans and node.level.lists):
             return block

@@ -61,7 +61,7 @@ class Counted:
     ) -> None:
         if not _is_matrix_product(kernel):
             raise InputError(f"model counted is for a product of two matrices, not {kernel}; take joint")
-        self._kernel, self._tensors, self._known, self._options = kernel, tensors, statistics, options
+        self._kernel, self._tensors, self._statistics, self._options = kernel, tensors, statistics, options
         (self._summed,) = kernel.contracted
         self._metric = metric_called(statistics[kernel.inputs[0]].metric)
         self._products = self._count_products()
@@ -122,7 +122,7 @@ class Counted:
     def _meeting(self, extent: int) -> float:
         """How many products meet at a place that has one, within a tile."""
         shares = [
-            corrs(self._known[name], self._summed, self._options.corrs)[:extent]
+            corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
             for name in self._kernel.inputs
         ]
         return float(shares[0] @ shares[1])

@@ -38,15 +38,15 @@ class Fitter:
     ) -> None:
         self.kernel, self.capacity = kernel, capacity
         self._tensors, self._metric, self._packed = tensors, metric, packed
-        self._known: dict[tuple[int, ...], int] = {}
+        self._cache: dict[tuple[int, ...], int] = {}
 
     def fullest(self, shape: Shape) -> int:
         """Return the space of the fullest tile of any operand in a buffer."""
         key = tuple(shape[index] for index in self.kernel.order)
-        if key not in self._known:
+        if key not in self._cache:
             held = [self._held(name, shape) for name in self.kernel.inputs]
-            self._known[key] = max(int(occupancy.max(initial=0)) for occupancy in held)
-        return self._known[key]
+            self._cache[key] = max(int(occupancy.max(initial=0)) for occupancy in held)
+        return self._cache[key]
 
     def _held(self, name: str, shape: Shape) -> Integers:
         tensor = self._tensors[name]

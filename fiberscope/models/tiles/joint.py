@@ -55,16 +55,16 @@ class Joint:
     ) -> None:
         if not kernel.is_product:
             raise InputError(f"model joint multiplies tiles; {kernel} is a sum; take printed")
-        self._kernel, self._known, self._options = kernel, statistics, options
+        self._kernel, self._statistics, self._options = kernel, statistics, options
         self.visits, self.nonzeros = self._ratios(tensors, base)
 
     def predict(self, shape: Shape) -> Prediction:
         """The traffic of a shape: inputs as printed, outputs scaled."""
-        printed = predict(self._kernel, self._known, shape, self._options)
+        printed = predict(self._kernel, self._statistics, shape, self._options)
         extents = [shape[index] for index in self._kernel.stored(self._kernel.result)]
         nonzeros = min(float(math.prod(extents)), printed.nonzeros * self.nonzeros)
         visits = printed.visits * self.visits
-        metric = self._known[self._kernel.inputs[0]].metric
+        metric = self._statistics[self._kernel.inputs[0]].metric
         times = 2 if self._options.merge == "read" else 1
         size = expected_size(extents, nonzeros, metric)
         return replace(printed, output=times * visits * size, visits=visits, nonzeros=nonzeros)
@@ -75,7 +75,9 @@ class Joint:
         tiled = cut(kernel, tensors, base)
         leaves = _sampled_leaves(kernel, tiled, self._options)
         number = len(leaves[_column(kernel.inputs[0])])
-        expected = predict(kernel, self._known, base, self._options.model_copy(update={"output": "streamed"}))
+        expected = predict(
+            kernel, self._statistics, base, self._options.model_copy(update={"output": "streamed"})
+        )
         if number == 0 or expected.output_nonzeros == 0:
             return 1.0, 1.0
         operands = [

@@ -62,7 +62,7 @@ class _Search:
     tensors: Mapping[str, SparseTensor]
     capacity: int
     options: Options
-    given: Mapping[str, Statistics] | None
+    statistics: Mapping[str, Statistics] | None
 
     @cached_property
     def extents(self) -> dict[str, int]:
@@ -84,8 +84,8 @@ class _Search:
         return metric_called(self.options.metric)
 
     @cached_property
-    def known(self) -> Mapping[str, Statistics]:
-        return self.given or collect_all(self.kernel, self.tensors, self.base, self.options)
+    def base_statistics(self) -> Mapping[str, Statistics]:
+        return self.statistics or collect_all(self.kernel, self.tensors, self.base, self.options)
 
     @cached_property
     def fitter(self) -> Fitter:
@@ -97,11 +97,11 @@ class _Search:
 
     @cached_property
     def joint(self) -> Joint:
-        return Joint(self.kernel, self.tensors, self.known, self.base, self.options)
+        return Joint(self.kernel, self.tensors, self.base_statistics, self.base, self.options)
 
     @cached_property
     def counted(self) -> Counted:
-        return Counted(self.kernel, self.tensors, self.known, self.options)
+        return Counted(self.kernel, self.tensors, self.base_statistics, self.options)
 
     def scheme(self, judge: Judge | None) -> Scheme:
         self._check_base()
@@ -111,7 +111,7 @@ class _Search:
         return self._at_base(scheme, "it moves more than the base tiling")
 
     def _check_base(self) -> None:
-        for name, statistics in self.known.items():
+        for name, statistics in self.base_statistics.items():
             if statistics.max_tile > self.capacity:
                 place = ", ".join(f"{index}' = {at}" for index, at in statistics.fullest.items())
                 raise InputError(
@@ -135,11 +135,13 @@ class _Search:
         )
 
     def _candidate(self, shape: Shape, factor: float | None = None) -> Candidate:
-        iterations = iterations_of(self.kernel, self.known, shape)
+        iterations = iterations_of(self.kernel, self.base_statistics, shape)
         if self.options.model == "joint":
             return Candidate(shape, self.joint.predict(shape), iterations, factor)
         if self.options.model == "printed":
-            return Candidate(shape, predict(self.kernel, self.known, shape, self.options), iterations, factor)
+            return Candidate(
+                shape, predict(self.kernel, self.base_statistics, shape, self.options), iterations, factor
+            )
         fullest = self.counted.fullest(shape)
         prediction = self.counted.predict(shape)
         return Candidate(shape, prediction, iterations, factor, fullest, fullest <= self.capacity)
@@ -161,7 +163,7 @@ class _Search:
     def _most_held(self, shape: Shape) -> int:
         if self.options.max_tile == "reshaped":
             return self.fitter.fullest(shape)
-        return max(statistics.max_tile for statistics in self.known.values())
+        return max(statistics.max_tile for statistics in self.base_statistics.values())
 
     def _covers(self, shape: Shape) -> bool:
         return all(shape[index] == self.extents[index] for index in grown(self.kernel))

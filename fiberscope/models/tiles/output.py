@@ -53,7 +53,7 @@ class _Estimate:
     """The density of a partial result, by the mean density of its operands' tiles or place by place."""
 
     def __init__(self, kernel: Kernel, statistics: Known, shape: Shape, options: Options) -> None:
-        self._kernel, self._known, self._shape, self._options = kernel, statistics, shape, options
+        self._kernel, self._statistics, self._shape, self._options = kernel, statistics, shape, options
 
     def density(self) -> float:
         """Averaged over the places of the tile."""
@@ -67,7 +67,7 @@ class _Estimate:
         how = self._options.union
         if _adds(part):
             return union((self._flat(operand) for operand in part.operands), how)
-        product = nonzero(part, lambda name: self._known[name].pr, how)
+        product = nonzero(part, lambda name: self._statistics[name].pr, how)
         extent = math.prod(self._shape[index] for index in self._summed(part))
         return min(1.0, product * extent / self._overlap(part))
 
@@ -95,7 +95,7 @@ class _Estimate:
 
     def _shares(self, part: Expression, axes: Sequence[str]) -> Numbers:
         if isinstance(part, Access):
-            return self._known[part.tensor].occupied
+            return self._statistics[part.tensor].occupied
         assert isinstance(part, Operation)
         if part.operator == "*":
             return self._product(part, axes)
@@ -113,13 +113,15 @@ class _Estimate:
         return list(names)[-1]
 
     def _base(self, part: Expression, index: str) -> int:
-        statistics = self._known[self._carrier(part, index)]
+        statistics = self._statistics[self._carrier(part, index)]
         return statistics.tile[statistics.indices.index(index)]
 
     def _overlap(self, part: Expression) -> float:
         """How many products meet at a place that has one."""
         return math.prod(
-            corrs_sum(self._known[self._carrier(part, index)], index, self._shape[index], self._options.corrs)
+            corrs_sum(
+                self._statistics[self._carrier(part, index)], index, self._shape[index], self._options.corrs
+            )
             for index in self._summed(part)
         )
 

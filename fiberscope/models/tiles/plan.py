@@ -180,7 +180,7 @@ def _checked(
 
 
 def _squares(squares: Squares, least: int, methods: Methods) -> dict[str, Scheme]:
-    named_squares = {"conservative": squares.of(squares.held(least), least)}
+    named_squares = {"conservative": squares.square_of(squares.held(least), least)}
     if "prescient" in methods.compare:
         named_squares["prescient"] = squares.prescient(least, scan=methods.scan)
     if "tailors" in methods.compare:

@@ -53,7 +53,7 @@ def why(plan: Plan) -> str:
         return "An operand has no nonzeros, so that nothing moves: the whole tensors are one tile."
     if chosen.fallback:
         return f"Conservative's tiles are taken, not what the search chose: {chosen.fallback}."
-    best = _of(candidates, chosen)
+    best = _candidate_of(candidates, chosen)
     saved = {
         name: words - best.prediction.inputs[name] for name, words in candidates[0].prediction.inputs.items()
     }
@@ -94,7 +94,7 @@ def _spans(plan: Plan) -> bool:
     return all(plan.chosen.shape[index] == extents[index] for index in free)
 
 
-def _of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
+def _candidate_of(candidates: tuple[Candidate, ...], chosen: Scheme) -> Candidate:
     """The candidate that a scheme was made from."""
     return next(
         candidate

@@ -216,7 +216,7 @@ def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
     """A machine's specification with the inputs of a problem; what the machine chooses follows from that."""
     assert drafted.machine is not None  # that solves the problem
     kind, configuration = drafted.machine
-    symbols, chosen = _symbols(kind, configuration, problem.given()) if drafted.missing else ({}, ())
+    symbols, chosen = _symbols(kind, configuration, problem.machine_inputs()) if drafted.missing else ({}, ())
     roots = roots_of(drafted.source, options.energies)
     return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, roots, chosen, problem)
 

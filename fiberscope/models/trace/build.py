@@ -130,7 +130,7 @@ def _loop(nest: Nest, depth: int) -> Loop:
     for flatten in mapped.flattened.values():
         if mapped.lowest(flatten.name) == name:
             loop.parts = [mapped.shape(rank) for rank in flatten.ranks[1:]]
-            loop.part_places = [mapped.known(rank).place for rank in flatten.ranks]
+            loop.part_places = [mapped.locate(rank).place for rank in flatten.ranks]
     loop.outer_piece = window_of(mapped, name)
     if mapped.leader(name) is None:
         loop.piece = mapped.piece(name)

@@ -260,7 +260,7 @@ class SetAssociativeCache:  # C: final
             self._write_back(place)
 
     def _access(self, line: int, kind: int) -> None:
-        of = self.sets.of(line)
+        of = self.sets.set_of(line)
         place = self.tags.find(of, line)
         if place >= 0:
             self.tags.note_read(place)

@@ -73,12 +73,12 @@ def read_cascade(schema: EinsumSchema, symbols: Collection[str], document: Docum
 
 @dataclass(frozen=True)
 class _Reader:
-    given: EinsumSchema
+    schema: EinsumSchema
     symbols: Collection[str]
     document: Document
 
     def declared(self) -> dict[str, tuple[str, ...]]:
-        for tensor, ranks in self.given.declaration.items():
+        for tensor, ranks in self.schema.declaration.items():
             path = ("einsum", "declaration", tensor)
             _refuse_names(self.document, path, [tensor], key=True)
             _refuse_names(self.document, path, ranks)
@@ -87,22 +87,22 @@ class _Reader:
                     raise self.document.error(path, f"rank {rank} of {tensor}: write it as {rank.upper()}")
             if len(set(ranks)) < len(ranks):
                 raise self.document.error(path, f"{tensor} has a rank twice; a square one is [I, J], say")
-        return {tensor: tuple(ranks) for tensor, ranks in self.given.declaration.items()}
+        return {tensor: tuple(ranks) for tensor, ranks in self.schema.declaration.items()}
 
     def shapes(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
         all_ranks = {rank for ranks in declared.values() for rank in ranks}
         all_ranks |= {rank for statement, _path in self._parsed() for rank in _ranks(statement)}
-        for rank in self.given.shape:
+        for rank in self.schema.shape:
             if rank not in all_ranks:
                 path = ("einsum", "shape", rank)
                 raise self.document.error(
                     path, f"there is no rank {rank}; {nearest(rank, all_ranks)}", key=True
                 )
-        return dict(self.given.shape)
+        return dict(self.schema.shape)
 
     def functions(self) -> dict[str, Function]:
         functions: dict[str, Function] = {}
-        for signature, body in self.given.functions.items():
+        for signature, body in self.schema.functions.items():
             path = ("einsum", "functions", signature)
             function = self._function(signature, body, path)
             available = {**BUILT_IN, **functions}
@@ -131,7 +131,7 @@ class _Reader:
         self._check_calls(function.body, available, path)
 
     def _parsed(self) -> Iterator[tuple[Statement, Path]]:
-        for position, text in enumerate(self.given.expressions):
+        for position, text in enumerate(self.schema.expressions):
             path = ("einsum", "expressions", position)
             try:
                 yield replace(parse_statement(text), text=" ".join(text.split())), path
@@ -225,14 +225,14 @@ class _Reader:
     def operators(
         self, statements: Mapping[str, tuple[Statement, Path]], functions: Mapping[str, Function]
     ) -> dict[str, Mapping[str, str]]:
-        for name, changes in self.given.operators.items():
+        for name, changes in self.schema.operators.items():
             path: Path = ("einsum", "operators", name)
             if name not in statements:
                 message = f"there is no Einsum {name}; {nearest(name, statements)}"
                 raise self.document.error(path, message, key=True)
             for operator, function in changes.items():
                 self._check_operator(operator, function, functions, (*path, operator))
-        return {name: {**OPERATORS, **self.given.operators.get(name, {})} for name in statements}
+        return {name: {**OPERATORS, **self.schema.operators.get(name, {})} for name in statements}
 
     def _check_operator(
         self, operator: str, function: str, functions: Mapping[str, Function], path: Path
@@ -248,7 +248,7 @@ class _Reader:
         declared: Mapping[str, tuple[str, ...]],
         statements: Mapping[str, tuple[Statement, Path]],
     ) -> Iteration | None:
-        iterate = self.given.iterate
+        iterate = self.schema.iterate
         if iterate is None:
             return None
         outputs = {_output(statement) for statement, _path in statements.values()}
@@ -277,7 +277,7 @@ class _Reader:
         iteration: Iteration | None,
     ) -> dict[str, float]:
         """What is not stored of each tensor; of one that is carried, what is not of where it comes from."""
-        for tensor in self.given.empty:
+        for tensor in self.schema.empty:
             if tensor not in declared:
                 message = f"{tensor} is not declared; {nearest(tensor, declared)}"
                 raise self.document.error(("einsum", "empty", tensor), message, key=True)
@@ -287,7 +287,7 @@ class _Reader:
             for name, (statement, _path) in statements.items():
                 values[_output(statement)] = _empty_of(statement, operators[name], values)
             values |= {target: values[source] for target, source in carried.items()}
-            values |= self.given.empty
+            values |= self.schema.empty
         return values
 
     def _complaint(self, path: Path, text: str, message: str) -> Exception:

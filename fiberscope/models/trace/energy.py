@@ -82,7 +82,7 @@ class Energy:
         )
 
     @property
-    def told(self) -> dict[str, Any]:
+    def report_fields(self) -> dict[str, Any]:
         """Return the entries of a report besides the energies by component."""
         return {
             "table": self.table,

@@ -125,7 +125,7 @@ def _mover(mapped: Mapped, index: Index) -> str | None:
     """The rank of an index whose coordinate is known last, if a loop of its own goes over it."""
     if not index.ranks:
         return None
-    depths = {rank: mapped.known(rank).depth for rank in index.ranks}
+    depths = {rank: mapped.locate(rank).depth for rank in index.ranks}
     last = max(index.ranks, key=lambda rank: depths[rank])
     alone = list(depths.values()).count(depths[last]) == 1
     return last if alone and mapped.loop_of(last) == mapped.lowest(last) else None
@@ -149,7 +149,7 @@ def _set_coordinates(mapped: Mapped, operand: Operand, name: str, cursor: Cursor
 
 def set_index(mapped: Mapped, cursor: Cursor, index: Index, mover: str | None) -> None:
     """Tie a cursor to the loops' coordinates; ``mover`` is the rank that its own loop goes over."""
-    fixed = [(mapped.known(rank).place, factor) for rank, factor in index.terms if rank != mover]
+    fixed = [(mapped.locate(rank).place, factor) for rank, factor in index.terms if rank != mover]
     cursor.bound = np.array([place for place, _ in fixed], np.int64)
     cursor.coefficients = np.array([factor for _, factor in fixed], np.int64)
     cursor.constant = index.constant
@@ -239,7 +239,7 @@ def _flat(name: str, parts: Sequence[Rank]) -> Rank:
 
 
 def _depth(mapped: Mapped, index: Index) -> int:
-    return max((mapped.known(rank).depth for rank in index.ranks), default=-1)
+    return max((mapped.locate(rank).depth for rank in index.ranks), default=-1)
 
 
 def _grown(mapped: Mapped, placed: Sequence[tuple[int, Rank, Index]], empty: float) -> list[OutputLevel]:

@@ -75,7 +75,9 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
             entries_by_symbol[symbol] = entries.get(symbol) or _written(node, source.file, values)
             has_value = entries_by_symbol[symbol].value is not None
             values[symbol] = _number(symbol, entries_by_symbol[symbol]) if has_value else STAND_IN
-        document = Document.of(source.node, source.file, lambda text, say: resolved(text, values, say))
+        document = Document.from_nodes(
+            source.node, source.file, lambda text, say: resolved(text, values, say)
+        )
         schema = checked(SpecificationSchema, document)
         cascade = read_cascade(schema.einsum, tuple(entries_by_symbol), document)
     return Draft(source, document, schema, cascade, machine, parameters, entries_by_symbol, entries)
@@ -88,7 +90,7 @@ class Draft:
     Args:
         machine: that the file refers to: its descriptor and its configuration.
         parameters: of that, by dotted key, in base units.
-        given: where each symbol has its value, if it has one.
+        entries: where each symbol has its value, if it has one.
         settings: that it was made with.
     """
 
@@ -98,13 +100,13 @@ class Draft:
     cascade: Cascade
     machine: tuple[Accelerator[Any], Configuration] | None
     parameters: Mapping[str, object]
-    given: Mapping[str, Entry]
+    entries: Mapping[str, Entry]
     settings: Mapping[str, Entry]
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Symbols that have no value."""
-        return tuple(name for name, entry in self.given.items() if entry.value is None)
+        return tuple(name for name, entry in self.entries.items() if entry.value is None)
 
     def with_symbols(self, symbols: Mapping[str, float]) -> Specification:
         """The specification read again, with these values in references, too; what was set stays.
@@ -121,7 +123,7 @@ class Draft:
             ConfigurationError: a symbol is still without, or the specification cannot be.
         """
         values: dict[str, float] = {}
-        for name, entry in self.given.items():
+        for name, entry in self.entries.items():
             value = (symbols or {}).get(name) if entry.value is None else entry.value
             if value is None:
                 message = f"symbol {name} has no value; give it one by --set {name}=2"
@@ -262,5 +264,5 @@ def _einsums(
 def _einsum(name: str, statement: Statement, cascade: Cascade, reader: MappingReader) -> Einsum:
     if isinstance(statement, Alias):
         return Einsum(name, statement)
-    mapping: Any = reader.of(name, statement)
+    mapping: Any = reader.mapping_of(name, statement)
     return Einsum(name, statement, operators=cascade.operators[name], **vars(mapping))

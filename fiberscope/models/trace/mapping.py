@@ -62,7 +62,7 @@ def iteration_ranks(equation: Equation) -> tuple[str, ...]:
 class MappingReader:
     """Reads a section ``mapping``."""
 
-    given: MappingSchema
+    schema: MappingSchema
     cascade: Cascade
     symbols: Mapping[str, float]
     document: Document
@@ -75,11 +75,11 @@ class MappingReader:
         """
         declared, einsums = self.cascade.declared, self._mapped()
         sections: Mapping[str, tuple[Iterable[str], Iterable[str], str]] = {
-            "rank-order": (self.given.rank_order, declared, "tensor"),
-            "uncompressed": (self.given.uncompressed, declared, "tensor"),
-            "partitioning": (self.given.partitioning, einsums, "Einsum"),
-            "loop-order": (self.given.loop_order, einsums, "Einsum"),
-            "spacetime": (self.given.spacetime, einsums, "Einsum"),
+            "rank-order": (self.schema.rank_order, declared, "tensor"),
+            "uncompressed": (self.schema.uncompressed, declared, "tensor"),
+            "partitioning": (self.schema.partitioning, einsums, "Einsum"),
+            "loop-order": (self.schema.loop_order, einsums, "Einsum"),
+            "spacetime": (self.schema.spacetime, einsums, "Einsum"),
         }
         for section, (entries, names, kind) in sections.items():
             for name in entries:
@@ -99,7 +99,7 @@ class MappingReader:
             ConfigurationError: the section says otherwise than can be.
         """
         declared = self.cascade.declared[tensor]
-        order = tuple(self.given.rank_order.get(tensor, declared))
+        order = tuple(self.schema.rank_order.get(tensor, declared))
         if sorted(order) != sorted(declared):
             message = f"the rank order of {tensor} should have each of {', '.join(declared)} once"
             raise self.document.error(("mapping", "rank-order", tensor), message)
@@ -111,7 +111,7 @@ class MappingReader:
         Raises:
             ConfigurationError: the section says otherwise than can be.
         """
-        ranks = tuple(self.given.uncompressed.get(tensor, ()))
+        ranks = tuple(self.schema.uncompressed.get(tensor, ()))
         for position, rank in enumerate(ranks):
             if rank not in self.cascade.declared[tensor]:
                 path = ("mapping", "uncompressed", tensor, position)
@@ -119,7 +119,7 @@ class MappingReader:
                 raise self.document.error(path, f"{tensor} has no rank {rank}; {advice}")
         return ranks
 
-    def of(self, name: str, equation: Equation) -> EinsumMapping:
+    def mapping_of(self, name: str, equation: Equation) -> EinsumMapping:
         """The mapping of one Einsum.
 
         Raises:
@@ -131,7 +131,7 @@ class MappingReader:
         return EinsumMapping(ranks, order, partitioning, self._spacetime(name, order))
 
     def _loop_order(self, name: str, loops: Sequence[str]) -> tuple[str, ...]:
-        order = tuple(self.given.loop_order.get(name, loops))
+        order = tuple(self.schema.loop_order.get(name, loops))
         path: Path = ("mapping", "loop-order", name)
         for position, rank in enumerate(order):
             if rank not in loops:
@@ -146,7 +146,7 @@ class MappingReader:
         return order
 
     def _spacetime(self, name: str, loops: Sequence[str]) -> Spacetime | None:
-        spacetime = self.given.spacetime.get(name)
+        spacetime = self.schema.spacetime.get(name)
         if spacetime is None:
             return None
         path: Path = ("mapping", "spacetime", name)
@@ -179,7 +179,7 @@ class MappingReader:
         """The partitions of an Einsum in the order in which they are done, and the loops that they leave."""
         pending = {
             key: (self._ranks(name, key), self._directives(name, key, equation))
-            for key in self.given.partitioning.get(name, {})
+            for key in self.schema.partitioning.get(name, {})
         }
         steps: list[Partition] = []
         loops = ranks
@@ -218,7 +218,7 @@ class MappingReader:
 
     def _directives(self, name: str, key: str, equation: Equation) -> list[Directive]:
         path: Path = ("mapping", "partitioning", name, key)
-        texts = self.given.partitioning[name][key]
+        texts = self.schema.partitioning[name][key]
         if not texts:
             raise self.document.error(path, f"{key} has no directive, such as {_DIRECTIVES['uniform_shape']}")
         return [self._directive(text, equation, (*path, at)) for at, text in enumerate(texts)]

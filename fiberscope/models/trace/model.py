@@ -138,7 +138,7 @@ class Model:
             self.imbalances.append(None)
             return ()
         storage = Storage(prepared, configuration, self.specification.tensors, self.effects)
-        imbalance = Imbalance.of(prepared, configuration) if self.effects.imbalance else None
+        imbalance = Imbalance.create(prepared, configuration) if self.effects.imbalance else None
         self.storages.append(storage)
         self.imbalances.append(imbalance)
         return (*storage.attachments(), *(imbalance.attachments() if imbalance else ()))

@@ -105,10 +105,12 @@ def inputs_of(problem: Problem) -> dict[str, Given]:
     Raises:
         WorkloadError: no cascade is known for it.
     """
-    return {name: Given(name, _made(problem, name, matrix)) for name, matrix in problem.matrices().items()}
+    return {
+        name: Given(name, _named_matrix(problem, name, matrix)) for name, matrix in problem.matrices().items()
+    }
 
 
-def _made(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
+def _named_matrix(problem: Problem, name: str, matrix: CsrArray) -> NamedTensor:
     """A matrix that is made of the operand; one of the same name is told of as the operand was given."""
     operand = next(iter(problem.operands.values()))
     if name in problem.operands and isinstance(operand, Workload):

@@ -113,7 +113,7 @@ class Mapped:
             return self.loop_of(holder)
         return lowest if lowest in self.loops else None
 
-    def known(self, rank: str) -> Known:
+    def locate(self, rank: str) -> Known:
         """Return the place from which the coordinate of a rank is known."""
         loop = self.loop_of(rank)
         assert loop is not None, rank

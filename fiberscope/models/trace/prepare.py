@@ -101,7 +101,7 @@ def depth_of(mapped: Mapped, operand: Operand, name: str) -> int:
     if name in mapped.loops:
         return mapped.loops.index(name)
     if mapped.loop_of(name) is not None:
-        return mapped.known(name).depth
+        return mapped.locate(name).depth
     return mapped.top(name)
 
 

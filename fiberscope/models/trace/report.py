@@ -252,7 +252,7 @@ def _teaal(modelled: Modelled) -> parts.Teaal:
         bodies=_bodies(modelled.outcome),
         elements=_elements(modelled.outcome),
         metrics=dict(modelled.metrics),
-        energy=modelled.energy.told,
+        energy=modelled.energy.report_fields,
     )
 
 

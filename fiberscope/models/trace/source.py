@@ -139,14 +139,14 @@ def _place(name: str) -> tuple[str, Path, str]:
     if name.endswith((".yaml", ".yml")):
         return name, Path(name), ""
     base, variant = _split(name)
-    path = _beside(base)
+    path = _machine_specification(base)
     if path is None:
         advice = nearest(name, names())
         raise ConfigurationError(f"no specification, and no YAML file, is called {name}; {advice}")
     return str(path) if is_path(name) else f"{base}/{FILE}", path, variant
 
 
-def _beside(machine: str) -> Path | None:
+def _machine_specification(machine: str) -> Path | None:
     """The specification in a machine's folder; None where there is no such machine, or it has none."""
     try:
         path = accelerators.folder(machine) / FILE
@@ -167,7 +167,7 @@ def names() -> list[str]:
     """The specifications that accelerators come with, and their variants."""
     names_: list[str] = []
     for name in accelerators.names():
-        path = _beside(name)
+        path = _machine_specification(name)
         if path is not None:
             variants = _section(_composed(path, f"{name}/{FILE}"), "variants")
             names_ += [name, *(f"{name}-{variant}" for variant in variants)]

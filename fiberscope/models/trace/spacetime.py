@@ -171,7 +171,7 @@ class Imbalance:
     work: dict[int, Work]
 
     @classmethod
-    def of(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
+    def create(cls, prepared: Prepared, configuration: Configuration) -> Imbalance | None:
         """Return the recorder of an Einsum; None without loops in space, or if no body can be observed."""
         space, innermost = outermost_in_space(prepared), prepared.einsum.loop_order[-1]
         tensor = next((name for name, tree in prepared.trees.items() if innermost in tree.names), None)

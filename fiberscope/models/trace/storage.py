@@ -75,7 +75,7 @@ class Bound:
         binding: of the specification.
         bits: of an element.
         recorders: who counts it, one an instance.
-        told: who is told of it: the only recorder, or one that hands on to the instances.
+        recorder: who is told of it: the only recorder, or one that hands on to the instances.
         headers: who counts headers of fibers; None where they are not counted.
         header_bits: of a fiber.
         served: who counts what is served to compute; None where that is not counted.
@@ -85,7 +85,7 @@ class Bound:
     binding: StorageBinding
     bits: int
     recorders: Sequence[Recorder]
-    told: Recorder
+    recorder: Recorder
     headers: Buffet | None = None
     header_bits: int = 0
     served: Served | None = None
@@ -93,7 +93,7 @@ class Bound:
 
     def attachments(self) -> Iterator[Attachment]:
         """The recorders, with what they are to be told of."""
-        yield self._attached(self.told, self.binding.root)
+        yield self._attached(self.recorder, self.binding.root)
         if self.headers is not None:
             yield self._attached(self.headers, self.binding.root)
         if self.served is not None:
@@ -113,7 +113,7 @@ class Bound:
     def lines(self) -> tuple[int, int]:
         """Return the lines of a buffet that are read and written."""
         buffets = [each for each in self.recorders if isinstance(each, Buffet)]
-        shared = self.told.lines_shared if isinstance(self.told, Multicast) else 0
+        shared = self.recorder.lines_shared if isinstance(self.recorder, Multicast) else 0
         read = sum(each.lines_read for each in buffets) - shared
         return int(read), int(sum(each.lines_written for each in buffets))
 

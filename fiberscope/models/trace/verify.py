@@ -151,7 +151,7 @@ class _Projection:
         coordinates, values = tree.to_coo()
         declared = self.work.specification.tensors[access.tensor].ranks
         columns = {rank: coordinates[name] for rank, name in zip(access.ranks, declared, strict=True)}
-        return Points.of(columns, values.astype(np.float64, copy=False))
+        return Points.from_columns(columns, values.astype(np.float64, copy=False))
 
     def weighted(self, table: Points, ranks: set[str]) -> Points:
         """The table times the weights of some of its ranks."""
@@ -199,11 +199,11 @@ class _Projection:
     def _part_of_factor(self, term: Term, place: int, table: Points) -> Points:
         """The same of a table; a rank is weighted in the first factor that has it."""
         if term.copied is not None and place != term.copied:
-            table = Points.of(table.columns, np.ones(len(table)))
+            table = Points.from_columns(table.columns, np.ones(len(table)))
         uncounted = _uncounted(term, self.work.einsum) & set(table.columns)
         if uncounted:
             summed = self.summed(table, [rank for rank in table.columns if rank not in uncounted])
-            table = Points.of(summed.columns, np.ones(len(summed)))
+            table = Points.from_columns(summed.columns, np.ones(len(summed)))
         earlier = {rank for factor in term.factors[:place] for rank in factor.ranks}
         others = {
             rank for number, factor in enumerate(term.factors) if number != place for rank in factor.ranks

@@ -56,13 +56,13 @@ class Book:
     """A file of costs, compiled.
 
     Args:
-        said: as the file has it, every expression ``[place, word, ...]``, every netlist
+        document: as the file has it, every expression ``[place, word, ...]``, every netlist
             ``[place, block, {parameter: text or expression}]``.
         energies: of the table that ships, in pJ by ``class.action``, in 45 nm.
         areas: of the table that ships, in um2 by name, in 45 nm.
     """
 
-    said: Mapping[str, Any]
+    document: Mapping[str, Any]
     energies: Mapping[str, float]
     areas: Mapping[str, float]
 

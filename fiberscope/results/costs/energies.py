@@ -55,7 +55,7 @@ class EnergyTable:
     components: Mapping[str, Mapping[str, ActionEnergy]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tables: Iterable[ComponentActions], name: str, *, bare: bool = False) -> EnergyTable:
+    def from_tables(cls, tables: Iterable[ComponentActions], name: str, *, bare: bool = False) -> EnergyTable:
         """Collect the tables of a file by component, without their numbers of instances.
 
         Where an action has several entries, for arguments, the largest counts: everything changes.
@@ -129,7 +129,7 @@ class _File(BaseModel):
 def default_table() -> EnergyTable:
     """The table that comes with Fiberscope: published figures of 45 nm, LPDDR4 and HBM2."""
     text = (files("fiberscope.results.costs") / "energies.yaml").read_text("utf-8")
-    return EnergyTable.of(_tables(text, "energies.yaml"), "energies.yaml")
+    return EnergyTable.from_tables(_tables(text, "energies.yaml"), "energies.yaml")
 
 
 def read_table(path: Path) -> EnergyTable:
@@ -143,12 +143,12 @@ def read_table(path: Path) -> EnergyTable:
     text = read_text(path, str(path))
     if path.suffix == ".csv":
         return _from_csv(text, str(path))
-    return EnergyTable.of(_tables(text, str(path)), str(path), bare=True)
+    return EnergyTable.from_tables(_tables(text, str(path)), str(path), bare=True)
 
 
 def _tables(text: str, name: str) -> list[ComponentActions]:
     with refusing(name):
-        document = Document.of(compose(text), name, lambda value, _complain: value)
+        document = Document.from_nodes(compose(text), name, lambda value, _complain: value)
     return checked(_File, document).ERT.tables
 
 

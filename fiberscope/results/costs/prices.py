@@ -50,7 +50,7 @@ class Prices:
     parts: Mapping[str, Part]
     without: tuple[str, ...] = ()
 
-    def of(self, family: str) -> Part | None:
+    def find_part(self, family: str) -> Part | None:
         """Return the price of a family's component: by the name of the family, else by the first pattern."""
         if family in self.parts:
             return self.parts[family]
@@ -71,10 +71,10 @@ def priced(book: Book, parameters: Mapping[str, object], machine: str) -> Prices
     own = {name.removeprefix(f"{machine}."): each for name, each in book.energies.items()}
     pricing = _Pricing(book, parameters, {**parameters, **book.energies, **own})
     return Prices(
-        memory=_worked_out(book.said["memory"], pricing.energies, 1.0),  # it is no part of the chip
-        operations=_worked_out(book.said["operations"], pricing.energies, pricing.energy_scale),
-        parts={name: pricing.part(said) for name, said in book.said["parts"].items()},
-        without=tuple(book.said["without"]),
+        memory=_worked_out(book.document["memory"], pricing.energies, 1.0),  # it is no part of the chip
+        operations=_worked_out(book.document["operations"], pricing.energies, pricing.energy_scale),
+        parts={name: pricing.part(said) for name, said in book.document["parts"].items()},
+        without=tuple(book.document["without"]),
     )
 
 
@@ -85,7 +85,7 @@ def part_of(book: Book, name: str, attributes: Mapping[str, object]) -> Part | N
         book, name: the file and the part.
         attributes: by name.
     """
-    said = book.said["parts"].get(name)
+    said = book.document["parts"].get(name)
     if said is None or not set(_names_in({**said, "operations": []})) <= {*attributes, *book.areas}:
         return None
     return _Pricing(book, attributes).part(said)
@@ -94,7 +94,7 @@ def part_of(book: Book, name: str, attributes: Mapping[str, object]) -> Part | N
 def calls(book: Book, parameters: Mapping[str, object]) -> list[str]:
     """The netlists that the areas of such a machine need."""
     pricing = _Pricing(book, parameters)
-    return [pricing.call(call) for said in book.said["parts"].values() for call in said["rtl"]]
+    return [pricing.call(call) for said in book.document["parts"].values() for call in said["rtl"]]
 
 
 def _names_in(said: object) -> Iterator[str]:
@@ -124,7 +124,7 @@ class _Pricing:
 
     @property
     def energy_scale(self) -> float:
-        technology, voltage = self.book.said["technology"], self.book.said["voltage"]
+        technology, voltage = self.book.document["technology"], self.book.document["voltage"]
         return energy_factor(TABLES_NM, TABLES_VOLTS, technology, voltage)
 
     def part(self, said: Mapping[str, Any]) -> Part:
@@ -151,14 +151,14 @@ class _Pricing:
     def _from_tables(
         self, said: Mapping[str, Any], srams: Mapping[str, tuple[float, ...]]
     ) -> Iterator[float]:
-        scale = area_factor(TABLES_NM, self.book.said["technology"])
+        scale = area_factor(TABLES_NM, self.book.document["technology"])
         for size, _word, count in srams.values():
             yield scale * count * estimate(size).area_um2
         if "area" in said:
             yield scale * _number(said["area"], {**self.parameters, **self.book.areas})
 
     def _of_netlists(self, netlists: Mapping[str, float | None]) -> Iterator[float]:
-        scale = area_factor(LIBRARY_NM, self.book.said["technology"])
+        scale = area_factor(LIBRARY_NM, self.book.document["technology"])
         yield from (scale * um2 for um2 in netlists.values() if um2 is not None)
 
     def call(self, said: list[Any]) -> str:

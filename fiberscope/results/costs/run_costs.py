@@ -48,7 +48,7 @@ class Bill:
 
 def bill(counted: Counted, prices: Prices) -> Bill:
     """The bill of a run."""
-    parts = {family: prices.of(family) for family in counted.families}
+    parts = {family: prices.find_part(family) for family in counted.families}
     spent = {family: _spent(parts[family], members) for family, members in counted.families.items()}
     spent[CHANNELS] = {**spent.get(CHANNELS, {}), **_moved(counted, prices)}
     spent[OPERATIONS] = _done(counted.operations, prices.operations)

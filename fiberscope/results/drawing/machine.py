@@ -40,7 +40,7 @@ def families_of(kind: Accelerator[Any], settings: Mapping[str, object]) -> Graph
     any_matrix = None if maker.kind.samples else ANY_MATRIX
     problem = maker.load(any_matrix, None, False, lambda *_stage: None, maker.kind.samples)
     try:
-        machine = kind.models[EVENT](configured, *problem.given())
+        machine = kind.models[EVENT](configured, *problem.machine_inputs())
     except SimulationError as error:
         raise InputError(f"{kind.name}: {error}") from error
     return graph_of(machine.kernel)  # type: ignore[attr-defined] # the model of this fidelity is a machine

@@ -111,9 +111,9 @@ class _Walk:
         self._followed.add(asked)
         at, *parts = self._start(import_.module, folder)
         for part in parts:
-            at = self._within(at, part)
+            at = self._submodule(at, part)
         for name in import_.names if at else ():
-            if not self._within(at, name):
+            if not self._submodule(at, name):
                 self._at_first_use(at, name)
 
     def _start(self, module: str, folder: str) -> list[str]:
@@ -136,7 +136,7 @@ class _Walk:
             self.add(os.path.join(place, PACKAGE))
         return place
 
-    def _within(self, folder: str, name: str) -> str:
+    def _submodule(self, folder: str, name: str) -> str:
         """A package or a module in a folder, as ``_entered`` has it; nothing where there is none."""
         there = self._listed(folder) if folder else ()
         if name in there:

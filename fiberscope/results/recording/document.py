@@ -73,13 +73,13 @@ class StateTimeline(_Part, Document):
 class Slice(NamedTuple):
     """A component in a state, in cycles of its own clock from the start of the timeline.
 
-    ``within`` is the length of the interval that it lies somewhere in; 0 where its place is known.
+    ``interval`` is the length of the interval that it lies somewhere in; 0 where its place is known.
     """
 
     state: str
     begin: int
     end: int
-    within: int
+    interval: int
 
 
 def slices_of(component: ComponentStates) -> Iterator[Slice]:
@@ -94,7 +94,7 @@ def slices_of(component: ComponentStates) -> Iterator[Slice]:
         taken.sort(key=lambda slice_: slice_[0] != last.state)
         within = sum(spent) if len(taken) > 1 else 0
         for state, cycles in taken:
-            if state == last.state and within == last.within == 0:
+            if state == last.state and within == last.interval == 0:
                 last = last._replace(end=last.end + cycles)
             else:
                 if last.state:

@@ -119,7 +119,7 @@ class _Trace:
         end = self._event(track, "TYPE_SLICE_END")
         for each in slices_of(component):
             cycles = 0 if ticks == first_clock else each.end - each.begin
-            event = begins(each.state, each.within, cycles)
+            event = begins(each.state, each.interval, cycles)
             yield _at((first + each.begin) * ticks // first_clock, event)
             yield _at((first + each.end) * ticks // first_clock, end)
 

@@ -42,7 +42,7 @@ class Checked:
     comparison: Comparison
 
     @classmethod
-    def of(cls, problem: Problem, answer: object) -> Checked:
+    def compare(cls, problem: Problem, answer: object) -> Checked:
         """Compare an answer with what the problem asks for."""
         return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
 

@@ -67,7 +67,7 @@ def compare(before: Report, after: Report) -> Difference:
     changes = [change for change in _changes(before, after) if change.before != change.after]
     changes.sort(key=lambda change: -change.effect)
     provenance = _differing(_provenance(before), _provenance(after))
-    settings = _differing(_given(before), _given(after))
+    settings = _differing(_settings_of(before), _settings_of(after))
     return Difference(tuple(provenance), tuple(settings), tuple(changes))
 
 
@@ -97,7 +97,7 @@ def _source(source: Source | None) -> dict[str, Any]:
     return {"source": source.digest[:12], "path": source.path, "commit": source.commit, **modules}
 
 
-def _given(report: Report) -> dict[str, Any]:
+def _settings_of(report: Report) -> dict[str, Any]:
     return {
         "accelerator": report.accelerator,
         "ending": report.ending,

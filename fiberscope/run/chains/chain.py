@@ -35,7 +35,7 @@ class Chain:
     products: tuple[Product, ...]
 
     @classmethod
-    def of(cls, text: str) -> Chain:
+    def parse(cls, text: str) -> Chain:
         """The chain of a text, ``Y = A X; Z = Y W``; of more factors the first two are multiplied first.
 
         Raises:

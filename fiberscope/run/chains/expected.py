@@ -57,7 +57,7 @@ def compared(
     matrices = {name: _Expected.of_operand(matrix) for name, matrix in operands.items()}
     for product in chain.products:
         matrices[product.name] = matrices[product.left].times(matrices[product.right])
-    comparisons = [_one(matrices[name], result) for name, result in results.items()]
+    comparisons = [_compare_result(matrices[name], result) for name, result in results.items()]
     return Comparison(
         max(comparison.max_relative_error for comparison in comparisons),
         sum(comparison.missing for comparison in comparisons),
@@ -67,7 +67,7 @@ def compared(
     )
 
 
-def _one(expected: _Expected, result: CsrArray | Dense) -> Comparison:
+def _compare_result(expected: _Expected, result: CsrArray | Dense) -> Comparison:
     """A dense array lacks no entry and has none too many: its zeros may be sums."""
     if isinstance(result, np.ndarray):
         values, sizes = expected.values.toarray(), expected.sizes.toarray()

@@ -24,13 +24,13 @@ class _Command(NamedTuple):
 
     Args:
         words: its arguments, as the help has them; those in brackets may be left out.
-        told: what it does.
+        description: what it does.
         call: does it, with the session and the arguments.
         rest: whether all that follows is one argument.
     """
 
     words: str
-    told: str
+    description: str
     call: Callable[..., Shown | Report]
     rest: bool = False
 
@@ -55,7 +55,9 @@ def _recording(method: str) -> Callable[..., Any]:
 
 def _help(_session: Session) -> Shown:
     width = max(len(f"{name} {command.words}") for name, command in COMMANDS.items())
-    lines = [f"{f'{name} {command.words}':{width}}  {command.told}" for name, command in COMMANDS.items()]
+    lines = [
+        f"{f'{name} {command.words}':{width}}  {command.description}" for name, command in COMMANDS.items()
+    ]
     return Shown("\n".join(lines))
 
 

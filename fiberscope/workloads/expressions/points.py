@@ -28,7 +28,7 @@ class Points:
     sizes: Values
 
     @classmethod
-    def of(cls, columns: dict[str, Integers], values: Values) -> Points:
+    def from_columns(cls, columns: dict[str, Integers], values: Values) -> Points:
         """Values that are no sums."""
         return cls(columns, values, np.abs(values) if np.signbit(values).any() else values)
 

@@ -40,6 +40,6 @@ def test_elements_are_found_in_turn(data, count):
         (model.add if add else model.discard)(number)
         first = data.draw(numbers)
         turn = [*range(first, count), *range(first)]
-        assert elements.behind(first) == next((one for one in turn if one in model), -1)
+        assert elements.next_from(first) == next((one for one in turn if one in model), -1)
     elements.remove_all()
-    assert elements.behind(count - 1) == -1
+    assert elements.next_from(count - 1) == -1

@@ -158,7 +158,7 @@ def test_cycles_counters_and_moved_bytes_are_those_of_the_plain_modules(
     graph = small_graph(vertices, edges, seed)
     problem = problem_of(graph, algorithm=algorithm, weights=weights, iterations=2)
     machine = run_to_end(machine_of(problem, make))
-    plain = run_to_end(PlainGraphicionado(machine.parameters, *problem.given()))
+    plain = run_to_end(PlainGraphicionado(machine.parameters, *problem.machine_inputs()))
     counters, expected = (one.kernel.statistics() for one in (machine, plain))
     assert {name: part.counters for name, part in counters.items()} == {
         name: part.counters for name, part in expected.items()
@@ -211,7 +211,7 @@ def bytes_of_properties(problem, design):
     """Useful ones moved in each iteration: by how much more the machine moves with one more allowed."""
     totals = [0]
     for most in range(1, len(reference(problem).iterations) + 1):
-        graph, task = problem.given()
+        graph, task = problem.machine_inputs()
         machine = run_to_end(
             Graphicionado(configured(TINY | {"design": design}), graph, replace(task, iterations=most))
         )

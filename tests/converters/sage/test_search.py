@@ -92,7 +92,7 @@ def test_a_search_takes_less_than_a_tenth_of_a_second():
 
 def test_counted_operands_have_exact_sizes():
     tensor = SparseTensor.from_matrix(uniform(60, 60, 90, 1))
-    counted = Statistics.of("A", tensor)
+    counted = Statistics.from_tensor("A", tensor)
     for name in ("rlc", "csr", "zvc", "csf", "bsr2"):
         assert counted.bits(FORMATS[name], 32) == FORMATS[name].size_bits(tensor, 32)
 

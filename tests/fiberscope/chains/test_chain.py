@@ -13,7 +13,7 @@ NAMES = st.sampled_from(["A", "X", "W", "R", "P_1"])
 
 
 def test_products_are_computed_as_they_are_written() -> None:
-    chain = Chain.of("Y = A X; Z = Y * W;")
+    chain = Chain.parse("Y = A X; Z = Y * W;")
     assert chain.products == (Product("Y", "A", "X"), Product("Z", "Y", "W"))
     assert chain.operands == ("A", "X", "W")
     assert chain.results == ("Z",)
@@ -21,7 +21,7 @@ def test_products_are_computed_as_they_are_written() -> None:
 
 
 def test_a_product_that_two_use_and_one_that_none_uses() -> None:
-    chain = Chain.of("Y = A A; Z = Y A; V = A Y")
+    chain = Chain.parse("Y = A A; Z = Y A; V = A Y")
     assert chain.operands == ("A",)
     assert chain.results == ("Z", "V")
     assert [chain.uses("Y", after) for after in range(3)] == [True, True, False]
@@ -29,14 +29,14 @@ def test_a_product_that_two_use_and_one_that_none_uses() -> None:
 
 @given(st.lists(NAMES, min_size=2, max_size=6))
 def test_of_more_factors_the_first_are_multiplied_first(factors: list[str]) -> None:
-    chain = Chain.of(f"Z = {' '.join(factors)}")
+    chain = Chain.parse(f"Z = {' '.join(factors)}")
     product = factors[0]
     for one, factor in zip(chain.products, factors[1:], strict=True):
         assert (one.left, one.right) == (product, factor)
         product = one.name
     assert chain.products[-1].name == "Z"
     assert chain.operands == tuple(dict.fromkeys(factors))
-    assert Chain.of(f"Z = {' @ '.join(factors)}") == chain
+    assert Chain.parse(f"Z = {' @ '.join(factors)}") == chain
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,6 @@ def test_of_more_factors_the_first_are_multiplied_first(factors: list[str]) -> N
 )
 def test_what_is_no_chain_costs_a_line(text: str, told: str) -> None:
     with pytest.raises(InputError, match=r"^--chain") as caught:
-        Chain.of(text)
+        Chain.parse(text)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)

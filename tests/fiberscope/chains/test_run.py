@@ -97,7 +97,7 @@ def test_what_comes_out_is_the_chain_of_random_matrices(seed: int, text: str) ->
     a, p, q = (
         sparse.csr_array(rng.integers(-2, 3, shape).astype(float)) for shape in ((9, 9), (7, 9), (9, 7))
     )
-    names = fiberscope.run.chains.chain.Chain.of(text).operands
+    names = fiberscope.run.chains.chain.Chain.parse(text).operands
     report = fiberscope.simulate(
         "gamma", chain=text, tensors={k: v for k, v in zip("APQ", (a, p, q), strict=True) if k in names}
     )

@@ -139,11 +139,11 @@ def test_slices_are_the_intervals_one_after_the_other(intervals):
         ends.add(now)
     for before, after in itertools.pairwise(slices):
         assert before.end == after.begin
-        assert before.state != after.state or before.within or after.within
+        assert before.state != after.state or before.interval or after.interval
     assert all(one.begin < one.end for one in slices)
     # what lies exactly is bounded by intervals, what does not lies within one
-    for one in (one for one in slices if one.within):
-        assert any(end - one.within <= one.begin and one.end <= end for end in ends)
+    for one in (one for one in slices if one.interval):
+        assert any(end - one.interval <= one.begin and one.end <= end for end in ends)
 
 
 def test_a_window_has_the_times_of_the_run(tmp_path):

@@ -149,7 +149,7 @@ def test_a_design_over_a_limit_is_none_of_the_best(
 ) -> None:
     """Of the two goals of one each, no design beats another: the best are all that keep the limit."""
     goals = [Goal("pe_count"), Goal("pe_count", largest=True)]
-    limit = Limit.of(f"pe_count {sign} 2")
+    limit = Limit.parse(f"pe_count {sign} 2")
     search = searched(tmp_path, small, 9, goals, space="pe.count: [1, 2, 3]", limits=[limit])
     search.run(Where(scheduler=scheduler), Limits(), quiet=True)
     counts = {"<": [1], "<=": [1, 2], ">": [3], ">=": [2, 3]}[sign]
@@ -162,7 +162,7 @@ def test_a_design_over_a_limit_is_none_of_the_best(
 @pytest.mark.parametrize("text", ["area_um2", "a < b < c", "< 4", "a == 4", ""])
 def test_a_limit_that_is_none_costs_a_line(text: str) -> None:
     with pytest.raises(InputError, match="is no limit; write it as 'area_um2 < 40e6'"):
-        Limit.of(text)
+        Limit.parse(text)
 
 
 def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kept_on_each(
@@ -185,7 +185,7 @@ def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kep
     smaller = sorted(frame.groupby("pe_count")["cycles"].max())[
         0
     ]  # of the design that is better at its worst
-    assert [len(found([Limit.of(f"cycles {sign} {smaller}")]).best()) for sign in ("<", "<=")] == [0, 1]
+    assert [len(found([Limit.parse(f"cycles {sign} {smaller}")]).best()) for sign in ("<", "<=")] == [0, 1]
 
 
 def test_a_search_goes_through_the_sources_once_however_often_a_design_is_suggested(
@@ -252,7 +252,7 @@ def test_the_front_is_of_those_that_no_other_beats(
 
 def test_the_picture_has_every_design_and_the_front(scheduler: str, small: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra 'plots' is not installed")
-    search = searched(tmp_path, small, 6, limits=[Limit.of("pe_count < 3")])
+    search = searched(tmp_path, small, 6, limits=[Limit.parse("pe_count < 3")])
     search.run(Where(scheduler=scheduler), Limits(), quiet=True)
     axes = drawn(search).axes[0]
     shown = {

@@ -33,20 +33,20 @@ class TestSets:
         sets = Sets(banks, 1 << bits)
         found = {}
         for number in numbers:
-            found.setdefault(number % sets.sets, set()).add(sets.of(number * banks + bank % banks))
+            found.setdefault(number % sets.sets, set()).add(sets.set_of(number * banks + bank % banks))
         assert all(len(index) == 1 for index in found.values())
         assert len({index.pop() for index in found.values()}) == len(found)
 
     @given(st.integers(1, 60), st.sampled_from([3, 5, 6, 100]), st.integers(0, 1 << 40))
     def test_other_numbers_of_sets_take_the_division(self, banks, sets, line):
-        assert Sets(banks, sets).of(line) == line // banks % sets
+        assert Sets(banks, sets).set_of(line) == line // banks % sets
 
     @given(st.integers(1, 6), st.integers(0, 5), st.integers(0, (1 << 50) - 1))
     def test_hashed_all_bits_are_folded(self, banks, bits, line):
         digits = f"{line // (banks & -banks):060b}"
         parts = [digits[end - bits : end] for end in range(60, 0, -bits)] if bits else []
         ones = [sum(part[place] == "1" for part in parts) % 2 for place in range(bits)]
-        assert Sets(banks, 1 << bits, True).of(line) == int("0" + "".join(map(str, ones)), 2)
+        assert Sets(banks, 1 << bits, True).set_of(line) == int("0" + "".join(map(str, ones)), 2)
 
 
 class TestTags:

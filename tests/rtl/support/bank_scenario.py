@@ -113,7 +113,7 @@ def _of_one_set(generator: random.Random, given: BankParameters, first: int) -> 
     lines: list[int] = []
     while len(lines) < 2 * given.ways:
         line = first + far * generator.randrange(most)
-        if sets.of(line) == sets.of(first):
+        if sets.set_of(line) == sets.set_of(first):
             lines.append(line)
     return lines
 

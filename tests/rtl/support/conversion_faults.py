@@ -71,8 +71,8 @@ CONVERSION_FAULTS = (
         ("counters-others-of-an-entry-unknown", "reduce(or_, wanted) | (writes & ~is_known)",
          "reduce(or_, wanted)"),
         ("counters-known-from-the-start", "unless(~self._is_known(b, entry), part)", "part"),
-        ("counters-8-entries", "decoded(entry, self.shape.entries) & self._known[bank]",
-         "decoded(entry, min(8, self.shape.entries)).zero_extended(self.shape.entries) & self._known[bank]"),
+        ("counters-8-entries", "decoded(entry, self.shape.entries) & self._valid[bank]",
+         "decoded(entry, min(8, self.shape.entries)).zero_extended(self.shape.entries) & self._valid[bank]"),
     ),
     *faults_of(
         "lanes/counter_banks_rtl.py", "counter_banks",

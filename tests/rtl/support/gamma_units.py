@@ -43,10 +43,10 @@ class Scaled(MULTIPLIER.adapter):  # type: ignore[name-defined,misc]
 
     SERVED = ("operands",)
 
-    def given(self, scales: array[float], field: Any) -> None:
+    def configure(self, scales: array[float], field: Any) -> None:
         self.scales, self.field = scales, field
 
-    def beside(self, stream: Stream, token: Token) -> dict[str, int]:
+    def served_payloads(self, stream: Stream, token: Token) -> dict[str, int]:
         scale = self.scales[token.reference] if token.reference >= 0 else 0.0
         return {stream.wire(SCALE): word_of(self.field, scale)}
 
@@ -83,7 +83,7 @@ def multiplier_pair(seed: int) -> Pair:
 
     def rtl(name: str) -> Component:
         adapter = Scaled(name, MULTIPLIER.interface(given), PyrtlBackend(MULTIPLIER.twin(given), seed))
-        adapter.given(scales, given.value_field)
+        adapter.configure(scales, given.value_field)
         adapter.drain = given.latency
         return adapter
 
@@ -217,7 +217,7 @@ class ReaderAdapter(UnitAdapter):
 class WriterAdapter(UnitAdapter):
     """Of a task, where its output goes is told."""
 
-    def _beside(self, stream: Stream, token: Token) -> dict[str, int]:
+    def _payload_bits(self, stream: Stream, token: Token) -> dict[str, int]:
         is_task = stream.label == "output_tasks" and token.reference >= 0
         return {OUTPUT: self._output(token.reference)} if is_task else {}
 
@@ -286,7 +286,7 @@ class Unit:
         part = parts(self.given)[self.name]
         kind = type(self.name, (self.served,), {"PORTS": part.block.adapter.PORTS})
         self.twin = kind(name, part.interface, PyrtlBackend(part.block.twin(part.parameters), self.seed))
-        self.twin.given(self.machine, 0)
+        self.twin.configure(self.machine, 0)
         return self.twin
 
     def composed(self, kernel: Kernel, scope: str) -> Mapping[str, End]:

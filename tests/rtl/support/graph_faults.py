@@ -32,10 +32,10 @@ GRAPH_FAULTS = (
     *faults_of(
         "networks/crossbar_rtl.py", "crossbar islip",
         ("turn-passes-with-any-grant", "above, behind)", "above, above)"),
-        ("turn-first-always", "later = named(f\"later_{name}\", flags & self.behind)",
-         "later = named(f\"later_{name}\", flags & 0 & self.behind)"),
-        ("turn-of-8", "later = named(f\"later_{name}\", flags & self.behind)",
-         "later = named(f\"later_{name}\", flags & self.behind & (255 & (1 << len(flags)) - 1))"),
+        ("turn-first-always", "later = named(f\"later_{name}\", flags & self.later)",
+         "later = named(f\"later_{name}\", flags & 0 & self.later)"),
+        ("turn-of-8", "later = named(f\"later_{name}\", flags & self.later)",
+         "later = named(f\"later_{name}\", flags & self.later & (255 & (1 << len(flags)) - 1))"),
         ("crossbar-losers-without-space", "flag & sink.ready & ~taken", "flag & ~taken"),
     ),
     *faults_of(

@@ -21,7 +21,7 @@ MUTANTS = {
             ("tags-ageing-of-all", "victim.leaves & (_rank(state) == victim.rank)", "victim.leaves"),
             ("tags-sets-from-4-on-share-written", "[set_index == number for number in sets]",
              "[(set_index == number) if number < 4 else (set_index >= 4) for number in sets]"),
-            ("tags-unwritten-sets-known", "entry[0] & known", "entry[0]"),
+            ("tags-unwritten-sets-known", "entry[0] & is_known", "entry[0]"),
             ("tags-unwritten-ways-kept", "takes | unknown | (changes", "takes | (changes"),
             ("tags-pending-victims", "valid & ~flies,", "valid,"),
             ("tags-prediction-upside-down", "pyrtl.concat(_rank(state), ~state.reuse)",
@@ -212,8 +212,8 @@ MUTANTS = {
         ),
         *faults_of(
             "rtl/kit/ends.py", "merger two_finger",
-            ("ends-head-that-is-gone", "self._inputs[self._said] = self.is_open",
-             "self._inputs[self._said] = 1"),
+            ("ends-head-that-is-gone", "self._inputs[self._shown_place] = self.is_open",
+             "self._inputs[self._shown_place] = 1"),
             ("ends-stops-are-elements", "self.elements += is_element", "self.elements += 1"),
         ),
         *faults_of(
@@ -377,7 +377,7 @@ MUTANTS = {
             "rtl/kit/codec.py", "adder_network accumulator",
             ("whole-numbers-unsigned", "return (-magnitude if number < 0 else magnitude) & self.mask",
              "return magnitude & self.mask"),
-            ("whole-numbers-without-sign", "return word | SIGN if number < 0 else found", "return found"),
+            ("whole-numbers-without-sign", "return word | SIGN if number < 0 else word", "return word"),
         ),
         *faults_of(
             "fibers/merge_tree_rtl.py", "merge_tree",

@@ -210,13 +210,13 @@ class Adapter(Component):
             if end.update():
                 changed = True
                 if end.is_open and end.stream.port[0] in self.SERVED:
-                    self._words.drive(self.beside(end.stream, end.first.token()))
+                    self._words.drive(self.served_payloads(end.stream, end.first.token()))
         return changed
 
-    def given(self, *arguments: object, **options: object) -> None:  # C: def
+    def configure(self, *arguments: object, **options: object) -> None:  # C: def
         """Learn what the component would be made with: what streams carry beside tokens may be there."""
 
-    def beside(self, _stream: Stream, _token: Token) -> dict[str, int]:  # C: def
+    def served_payloads(self, _stream: Stream, _token: Token) -> dict[str, int]:  # C: def
         """The payloads beside a token that comes to one of the ``SERVED`` ports, by wire."""
         return {}
 
@@ -274,7 +274,7 @@ class Adapter(Component):
         self._shadow.catch_up(clock_of(self).cycle + 1 + drain)
         return Exercise(tokens, stalls, self._shadow.output, self._shadow.input, violation)
 
-    def told(self, counters: dict[str, int]) -> dict[str, int]:  # C: def
+    def available_counters(self, counters: dict[str, int]) -> dict[str, int]:  # C: def
         """The counters without those for which the module lacks the status output."""
         lacking = {
             counter
@@ -342,7 +342,7 @@ class Adapter(Component):
         if not self.AWAITS or (self.THROUGH and self.under_way()):
             return None
         inputs = [end for end in self.ends if end.is_input]
-        if any(end.is_begun() or (self.FIBERS and end.within) for end in inputs):
+        if any(end.is_begun() or (self.FIBERS and end.in_fiber) for end in inputs):
             return self._first_held_up(inputs)
         return None
 

@@ -121,14 +121,14 @@ def _core(interface: Interface, module: str) -> str:
     pins = [".clk(aclk)", ".rst(~aresetn)"]
     for stream in interface.streams:
         pins += [f".{stream.wire(part)}({stream.prefix}_t{part})" for part in ("valid", "ready")]
-        constants = _given(stream) if stream.direction == "input" else {}
+        constants = _field_bits(stream) if stream.direction == "input" else {}
         pins += [
             f".{stream.wire(field)}({constants.get(field, stream.wire(field))})" for field in stream.widths
         ]
     return f"    {module} core (\n        " + ",\n        ".join(pins) + "\n    );"
 
 
-def _given(stream: Stream) -> dict[str, str]:
+def _field_bits(stream: Stream) -> dict[str, str]:
     """What each field of an input is, all lanes of it, the last first."""
     parts: dict[str, list[str]] = {}
     size = _lane_bytes(stream)

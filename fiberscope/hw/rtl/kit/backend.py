@@ -109,7 +109,7 @@ class PyrtlBackend:
 
     def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
-        self._simulation.step(self.words.driven() | self._models.given())
+        self._simulation.step(self.words.driven() | self._models.driven_bits())
         self._models.clocked(self._simulation.inspect)
         seen = self._simulation.context
         self.words.show({name: seen[name] for name in self._outputs})

@@ -74,7 +74,7 @@ class Models:
         self._seated = [(seat, seat.model()) for seat in seats]
         self._outputs: list[Mapping[str, int]] = []
 
-    def given(self) -> dict[str, int]:
+    def driven_bits(self) -> dict[str, int]:
         """The bits of what they drive in the cycle to come, by the wires of the block around them."""
         self._outputs = [model.outputs() for _seat, model in self._seated]
         return {

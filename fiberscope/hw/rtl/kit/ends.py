@@ -159,14 +159,14 @@ class End:  # C: final
         self.is_input = stream.direction == "input"
         self.is_open = False
         self.is_quiet = False  # C: public; its tokens alone do not keep the module busy
-        self.within = False
+        self.in_fiber = False
         self.rows = 0
         self.tokens = 0
         self.elements = 0
         self._has_stops = any(field.part == "control" for field in stream.fields.values())
         self._head = NOTHING  # of an input: which token of the first channel is shown
         said, answered = ("valid", "ready") if self.is_input else ("ready", "valid")
-        self._said = words.place("input", stream.wire(said))  # C: long
+        self._shown_place = words.place("input", stream.wire(said))  # C: long
         self._answered = words.place("output", stream.wire(answered))  # C: long
         self._ahead = stream.lane  # tokens that other streams send into the channel before this one
         self._inputs, self._outputs = (
@@ -192,7 +192,7 @@ class End:  # C: final
             return False
         self._head = head
         self.is_open = head != NOTHING
-        self._inputs[self._said] = self.is_open
+        self._inputs[self._shown_place] = self.is_open
         for lane in self.lanes:  # C: Lane
             if self.is_open:
                 lane.show()
@@ -205,7 +205,7 @@ class End:  # C: final
         if room == self.is_open:
             return False
         self.is_open = room
-        self._inputs[self._said] = room
+        self._inputs[self._shown_place] = room
         return True
 
     def _has_room(self) -> bool:
@@ -229,7 +229,7 @@ class End:  # C: final
                 is_element = not lane.is_stop()
                 self.tokens += 1
                 self.elements += is_element
-                self.within = is_element and self._has_stops
+                self.in_fiber = is_element and self._has_stops
             if self.is_input:
                 lane.channel.pop()
             else:

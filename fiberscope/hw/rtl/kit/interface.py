@@ -151,7 +151,7 @@ class Stream:
         }
 
     @cached_property
-    def told(self) -> list[str]:
+    def token_fields(self) -> list[str]:
         """The names of all fields but those that no token carries."""
         return [name for name in self.widths if not isinstance(self.content.get(name), Payload)]
 
@@ -212,7 +212,7 @@ class Stream:
         for name, width in self.widths.items():
             yield self.wire(name), sum(bits.get(name, 0) << width * lane for lane, bits in enumerate(lanes))
 
-    def said(self, token: Token) -> str:
+    def describe(self, token: Token) -> str:
         """A token's fields as numbers, as in ``coordinate=3 value=0.5``."""
         return " ".join(f"{name}={getattr(token, field.part)}" for name, field in self.fields.items())
 
@@ -238,7 +238,7 @@ class Stream:
     def lanes_told(self, wires: Mapping[str, int]) -> list[dict[str, int] | None]:
         """The bits of each field that a token carries, by lane; None for one that the mask leaves out."""
         lanes = [self._lane(wires, lane) for lane in range(len(self.ports))]
-        fields = [name for name in self.told if name != MASK]
+        fields = [name for name in self.token_fields if name != MASK]
         return [{name: bits[name] for name in fields} if bits.get(MASK, 1) else None for bits in lanes]
 
     def _lane(self, wires: Mapping[str, int], lane: int) -> dict[str, int]:
@@ -311,9 +311,9 @@ class Bundle(Stream):
         """See ``Stream``: all fields."""
         return ((self.wire(name), width) for name, width in self.widths.items())
 
-    def said(self, token: Token) -> str:
+    def describe(self, token: Token) -> str:
         """See ``Stream``; a lane that the mask leaves out is ``empty``."""
-        return "empty" if self.mask and token.control == EMPTY else super().said(token)
+        return "empty" if self.mask and token.control == EMPTY else super().describe(token)
 
     def bits(self, token: Token) -> dict[str, int]:
         """See ``Stream``; of a lane that the mask leaves out all are 0."""

@@ -188,7 +188,7 @@ class SeatKernel(PartsKernel):
             SimulationError: it would be in the module's clock, and is none of its parts.
         """
         if isinstance(component, Seat):
-            self.seats[_within(component.name)] = component
+            self.seats[_name_in_module(component.name)] = component
             return super().add(component)
         if clock is None:
             raise SimulationError(f"{component.name} does not exist as RTL, so no module has it")
@@ -253,10 +253,10 @@ class SeatKernel(PartsKernel):
 
 def _end(part: Component, port: str) -> str:
     """A part's port in the module."""
-    return f"{_within(part.name)}.{port}"
+    return f"{_name_in_module(part.name)}.{port}"
 
 
-def _within(name: str) -> str:
+def _name_in_module(name: str) -> str:
     """What a component of a machine is called in the module."""
     return name.partition(".")[2].replace(".", "_")
 

@@ -48,7 +48,7 @@ class MemoryPins(Component):
         super().__init__(name)
         self.streams = requests, replies
         self.offered: Token | None = None
-        self.given: list[Token] = []
+        self.waiting_replies: list[Token] = []
         self.cycle = -1
 
     def tick(self, now: int) -> int:
@@ -56,8 +56,8 @@ class MemoryPins(Component):
         if self.offered is None and self.requests.can_pop():
             self.offered = Token(*self.requests.token(0))
             self.requests.pop()
-        if self.given and self.replies.can_push():
-            self.replies.push(*self.given.pop(0))
+        if self.waiting_replies and self.replies.can_push():
+            self.replies.push(*self.waiting_replies.pop(0))
         self.cycle = now
         return self.busy(now + 1)
 
@@ -68,7 +68,7 @@ class MemoryPins(Component):
         if self.offered is not None:
             bits.update(requests.encode(self.offered))
         bits[requests.wire("valid")] = int(self.offered is not None)
-        bits[replies.wire("ready")] = int(len(self.given) < WAITING)
+        bits[replies.wire("ready")] = int(len(self.waiting_replies) < WAITING)
         return bits
 
     def move(self, wires: Mapping[str, int]) -> None:
@@ -77,4 +77,4 @@ class MemoryPins(Component):
         if requests.moves(wires):
             self.offered = None
         if replies.moves(wires):
-            self.given.append(replies.decode(wires))
+            self.waiting_replies.append(replies.decode(wires))

@@ -38,12 +38,12 @@ class Pins(Component):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.given: dict[int, Token] = {}
+        self.pushed: dict[int, Token] = {}
         self.taken: set[int] = set()
 
     def tick(self, now: int) -> int:
         """Move what moved at the pins in this cycle."""
-        for i, token in self.given.items():
+        for i, token in self.pushed.items():
             self.channels("into")[i].push(*token)
         for i in self.taken:
             self.channels("out")[i].pop()
@@ -86,12 +86,12 @@ class Model:
 
     def clock(self, wires: Mapping[str, int]) -> None:
         """Run the cycle in which all wires were so."""
-        self._pins.given, self._pins.taken = {}, set()
+        self._pins.pushed, self._pins.taken = {}, set()
         for end in self._ends:
             if not end.stream.moves(wires):
                 continue
             if end.stream.direction == "input":
-                self._pins.given.update(end.given(wires))
+                self._pins.pushed.update(end.tokens(wires))
             else:
                 self._pins.taken.update(number for number, _channel in end.lanes)
         self._kernel.step()
@@ -117,6 +117,6 @@ class _End:
         else:
             yield from dict.fromkeys(map(stream.wire, stream.widths), 0).items()
 
-    def given(self, wires: Mapping[str, int]) -> Iterator[tuple[int, Token]]:
+    def tokens(self, wires: Mapping[str, int]) -> Iterator[tuple[int, Token]]:
         """The tokens that the wires carry, by the number of their channel."""
         return ((number, self.stream.decode(wires, i)) for i, (number, _channel) in enumerate(self.lanes))

@@ -159,14 +159,16 @@ def combinations(block: str, kind: type[Kind], settings: Sequence[str]) -> list[
     Raises:
         ValueError: as ``parse`` does, but for lists; whichever combination is at fault.
     """
-    values_by_name = _given(block, kind, settings)
+    values_by_name = _values_by_name(block, kind, settings)
     return [
         kind(**dict(zip(values_by_name, values, strict=True)))
         for values in itertools.product(*values_by_name.values())
     ]
 
 
-def _given(block: str, kind: type[Parameters], settings: Sequence[str]) -> dict[str, list[int | str]]:
+def _values_by_name(
+    block: str, kind: type[Parameters], settings: Sequence[str]
+) -> dict[str, list[int | str]]:
     """The values of each parameter that is set."""
     parameters_by_name = {parameter.name: parameter for parameter in fields(kind)}
     values_by_name: dict[str, list[int | str]] = {}

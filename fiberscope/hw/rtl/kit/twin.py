@@ -101,7 +101,7 @@ class Streams:
     unseen: list[str] = dataclasses.field(default_factory=list)
 
     @classmethod
-    def of(cls, interface: Interface, make: Callable[[Wire], Signal]) -> Streams:
+    def from_interface(cls, interface: Interface, make: Callable[[Wire], Signal]) -> Streams:
         """The streams of an interface, their wires as they are made here."""
         ports = {wire.name: make(wire) for wire in interface.wires() if wire.name not in CLOCKING}
         inputs = {s.label: InputStream(s, ports) for s in interface.streams if s.direction == "input"}
@@ -134,7 +134,7 @@ def build(interface: Interface, design: Callable[[Streams], None]) -> Twin:
         pyrtl.wire._reset_wire_indexers()  # PyRTL numbers unnamed wires across all blocks,
         pyrtl.wire._wvIndexer = origins = Origins()
         pyrtl.memory._reset_memory_indexer()  # and memories
-        between = Streams.of(interface, _port)
+        between = Streams.from_interface(interface, _port)
         design(between)
         name_what_is_held(block, origins.names)
         if between.unseen:

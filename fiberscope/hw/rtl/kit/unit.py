@@ -61,11 +61,11 @@ class Summed:
 
     Args:
         label: of the stream.
-        of: what a token adds.
+        measure: what a token adds.
     """
 
     label: str
-    of: Callable[[Token], int]
+    measure: Callable[[Token], int]
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ def _adapter_class(
         def observe(self, moved: Mapping[str, Transfer]) -> None:
             super().observe(moved)
             for name, count in summed.items():
-                self._sums[name] += sum(map(count.of, tokens_of(moved.get(count.label, ()))))
+                self._sums[name] += sum(map(count.measure, tokens_of(moved.get(count.label, ()))))
             for name, status in statuses.items():
                 self._sums[name] += self.status[status]
 
@@ -294,7 +294,7 @@ def _adapter_class(
             own = {
                 name: count(self) if callable(count) else self._sums[name] for name, count in counters.items()
             }
-            counted: dict[str, int] = self.told(own | super().counters())
+            counted: dict[str, int] = self.available_counters(own | super().counters())
             return counted
 
     UnitAdapter.__name__ = UnitAdapter.__qualname__ = f"{kind.__name__}UnitAdapter"

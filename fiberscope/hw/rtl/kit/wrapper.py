@@ -39,7 +39,9 @@ def flat(composition: Composition, between: Streams) -> None:
     nets = {**between.ports} | {name: pyrtl.WireVector(width, name) for name, width in inner.items()}
     for instance in instances:
         with pyrtl.name_scope(instance.name):
-            inside = Streams.of(instance.part.interface, lambda wire: pyrtl.WireVector(wire.width, wire.name))
+            inside = Streams.from_interface(
+                instance.part.interface, lambda wire: pyrtl.WireVector(wire.width, wire.name)
+            )
             instance.part.block.design(instance.part.parameters, inside)
         for wire in instance.part.interface.wires():
             if wire.name in instance.nets:

@@ -58,7 +58,9 @@ class RecordingBackend:
             widths[piece.wire] += piece.width
         wires = [*widths.items(), *backend.signals().items()]
         columns = {name: (column, bits) for column, (name, bits) in enumerate(wires)}
-        self._cells = {name: _Cells(netlist, _within(name, columns)) for name, netlist in netlists.items()}
+        self._cells = {
+            name: _Cells(netlist, _instance_wires(name, columns)) for name, netlist in netlists.items()
+        }
         self._noted = sorted({column for cells in self._cells.values() for column in cells.columns})
         self._chunk = max(1, min(CHUNK, MOST_NOTED // (1 + len(self._noted))))
 
@@ -182,7 +184,7 @@ class _Cells:
         self._cycles += count
 
 
-def _within(instance: str, columns: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def _instance_wires(instance: str, columns: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
     """The wires within an instance by their names there, the column of each and its bits."""
     scope = f"{instance}." if instance else ""
     return {wire.removeprefix(scope): at for wire, at in columns.items() if wire.startswith(scope)}

@@ -58,10 +58,10 @@ class CocotbBackend:
         self._status = interface.status
         self.words = Words(interface)
         self._driven = self.words.driven()
-        self._within = {} if within is None else dict(sorted(_wires("", within)))
-        self._signals = {name: len(handle) for name, handle in self._within.items()}
+        self._inner_wires = {} if within is None else dict(sorted(_wires("", within)))
+        self._signals = {name: len(handle) for name, handle in self._inner_wires.items()}
         self._begin = 0  # ps: of the next cycle
-        resume(self._settled)({"rst": 1, "clk": 0} | self._driven)
+        resume(self._settle)({"rst": 1, "clk": 0} | self._driven)
 
     def cycle(self) -> None:
         """Run one clock cycle; see ``Backend``."""
@@ -81,7 +81,7 @@ class CocotbBackend:
 
     def sample(self) -> Sequence[int]:
         """See ``Backend``; what is unknown counts as 0."""
-        values = [handle.value for handle in self._within.values()]
+        values = [handle.value for handle in self._inner_wires.values()]
         return [int(value) if value.is_resolvable else 0 for value in values]
 
     async def _cycle(self, changed: Mapping[str, int]) -> dict[str, int]:
@@ -90,8 +90,8 @@ class CocotbBackend:
         early = self._begin - get_sim_time("ps")
         if early > 0:
             await Timer(early, "ps")
-        await self._settled({"clk": 1})
-        await self._settled({**changed, "clk": 0, "rst": 0})
+        await self._settle({"clk": 1})
+        await self._settle({**changed, "clk": 0, "rst": 0})
         outputs: dict[str, int] = {}
         for stream in self._streams:
             outputs.update(self._read_stream(stream))
@@ -118,8 +118,8 @@ class CocotbBackend:
         mask = self._read(stream.wire(MASK)) if MASK in stream.widths else -1
         for field, width in stream.widths.items():
             name = stream.wire(field)
-            if field not in stream.told:
-                yield name, self._known(name)
+            if field not in stream.token_fields:
+                yield name, self._read_defined(name)
                 continue
             if mask == -1 or field == MASK:
                 yield name, self._read(name)
@@ -132,7 +132,7 @@ class CocotbBackend:
     def _read(self, name: str) -> int:
         return self._number(name, self._handles[name].value)
 
-    def _known(self, name: str) -> int:
+    def _read_defined(self, name: str) -> int:
         return int(re.sub("[^01]", "0", str(self._handles[name].value)), 2)
 
     @staticmethod

@@ -116,7 +116,7 @@ def mapped(verilog: str, module: str, liberty: Path) -> Netlist:
     """
     files = ("before.json", "netlist.json", "netlist.v", "cells.json")
     before, design, text, library = synthesized(verilog, module, _SCRIPT, files, liberty)
-    renames = _given(json.loads(before)["modules"][module])
+    renames = _chosen_names(json.loads(before)["modules"][module])
     modules: Json = json.loads(design)["modules"]
     inner, top = modules[module + LOGIC], modules[module]
     models: Json = json.loads(library)["modules"]
@@ -170,7 +170,7 @@ def _inputs(inner: Json, renames: Mapping[str, str]) -> dict[str, int]:
     }
 
 
-def _given(before: Json) -> dict[str, str]:
+def _chosen_names(before: Json) -> dict[str, str]:
     """For each bit that has several names one that somebody has given, while all of these are known."""
     bits = {
         name if len(net["bits"]) == 1 else f"{name}_{i}_": (bit, is_shown(name))

@@ -80,7 +80,9 @@ def _claimed(block: RtlBlock, parameters: Parameters, claims: Claims) -> Twin:
     wires = {wire.name: wire for wire in interface.wires()}
 
     def design(between: Streams) -> None:
-        inner = Streams.of(replace(interface, status=()), lambda wire: pyrtl.WireVector(wire.width))
+        inner = Streams.from_interface(
+            replace(interface, status=()), lambda wire: pyrtl.WireVector(wire.width)
+        )
         block.design(parameters, inner)
         for name, pin in inner.ports.items():
             join(wires[name], pin, between.ports[name])

@@ -106,9 +106,9 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     fields = {"liberty": LIBERTY, "module": netlist.module, "period": PERIOD_NS}
     still = Activity(activity.cycles, dict.fromkeys(activity.toggles, 0), activity.high)
     files = {name: "".join(_activities(netlist, of)) for name, of in (("idle", still), ("run", activity))}
-    timing = _told(netlist, _TIMING.format(**fields), {"netlist.v": netlist.verilog}, liberty)
+    timing = _run_script(netlist, _TIMING.format(**fields), {"netlist.v": netlist.verilog}, liberty)
     slack = _SLACK.search(timing)
-    power = _told(
+    power = _run_script(
         netlist,
         _POWER.format(**fields),
         {"netlist.v": _cut(netlist), **{f"{name}.tcl": text for name, text in files.items()}},
@@ -118,7 +118,7 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
     return Power(PERIOD_NS - float(slack["ns"]) if slack else 0.0, idle, run, leakage)
 
 
-def _told(netlist: Netlist, script: str, files: Mapping[str, str], liberty: Path) -> str:
+def _run_script(netlist: Netlist, script: str, files: Mapping[str, str], liberty: Path) -> str:
     """What OpenSTA says to a script."""
     with tempfile.TemporaryDirectory(prefix="fiberscope-power-") as name:
         for file, text in {**files, "script.tcl": script}.items():

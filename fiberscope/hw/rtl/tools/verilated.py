@@ -185,9 +185,9 @@ class VerilatedBackend:
         self._library = module.library
         self._run = module.library.module_cycle
         self._handle = module.library.module_new()
-        self._within = pieces(module.inner.values(), {})
+        self._inner_wires = pieces(module.inner.values(), {})
         self._signals = {wire.name: wire.width for wire in module.inner.values()}
-        self._sampled = array("Q", bytes(8 * len(self._within)))
+        self._sampled = array("Q", bytes(8 * len(self._inner_wires)))
         self._before = array("Q", self.words.outputs)
         self._arrays = self.words.inputs.buffer_info()[0], self.words.outputs.buffer_info()[0]
         if self._run(self._handle, 1, *self._arrays):
@@ -218,7 +218,7 @@ class VerilatedBackend:
     def sample(self) -> Sequence[int]:
         """See ``Backend``."""
         self._library.module_sample(self._handle, self._sampled.buffer_info()[0])
-        return list(joined(self._within, self._sampled).values())
+        return list(joined(self._inner_wires, self._sampled).values())
 
     def _fail(self) -> NoReturn:
         raise SimulationError(self._library.module_fault(self._handle).decode(errors="replace"))
@@ -240,7 +240,7 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
         environment,
     )
     if module.watched:
-        module.inner = _within((folder / "Vtop___024root.h").read_text(encoding="utf-8"))
+        module.inner = _header_wires((folder / "Vtop___024root.h").read_text(encoding="utf-8"))
     parts = sorted(folder.glob("Vtop*.cpp"))
     wrapper, slow = folder / "wrapper.cc", folder / "slow.cc"
     wrapper.write_text(_wrapper(module, [part for part in parts if SLOW not in part.name]), encoding="utf-8")
@@ -310,7 +310,7 @@ def _wrapper(module: VerilatedModule, parts: Sequence[Path]) -> str:
     }
 
 
-def _within(header: str) -> dict[str, Wire]:
+def _header_wires(header: str) -> dict[str, Wire]:
     """The named wires within, by their names in C++, sorted by those in Verilog."""
     wires = {}
     for match in _WITHIN.finditer(header):

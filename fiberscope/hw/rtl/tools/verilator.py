@@ -112,7 +112,7 @@ def _require(_path: str, programs: frozenset[str]) -> None:
     """See ``Simulator``; once for a PATH."""
     _home()
     require_programs(Verilator.name, {name: NEEDED[name] for name in NEEDED if name in programs})
-    started = _told(["verilator", "--version"], os.environ | Verilator().environment())
+    started = _run_captured(["verilator", "--version"], os.environ | Verilator().environment())
     if started.returncode:
         complaint = (started.stderr.strip().splitlines() or ["it says nothing"])[0]
         raise HdlError(f"the simulator verilator does not start: {complaint} (on Debian: apt install perl)")
@@ -149,16 +149,16 @@ def root() -> Path:
         HdlError: if it is not there.
     """
     home = _home()
-    return home or Path(_told(["verilator", "--getenv", "VERILATOR_ROOT"], os.environ).stdout.strip())
+    return home or Path(_run_captured(["verilator", "--getenv", "VERILATOR_ROOT"], os.environ).stdout.strip())
 
 
 def _version(program: str) -> str:
     """What it calls itself, in one line."""
-    outcome = _told([program, "--version"], os.environ)
+    outcome = _run_captured([program, "--version"], os.environ)
     return outcome.stdout.strip().partition("\n")[0] or "of no version that it tells"
 
 
-def _told(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+def _run_captured(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, env=with_temporary_folder(environment), capture_output=True, text=True, check=False
     )

@@ -34,13 +34,13 @@ class Best:
     Args:
         case: what it is a mapping of.
         best: the mapping.
-        found: what it costs, and what was looked at.
+        outcome: what it costs, and what was looked at.
         metrics: by which it was judged.
     """
 
     case: Case
     best: NamedMapping
-    found: Found
+    outcome: Found
     metrics: tuple[str, ...]
 
     def report(self) -> Report:

@@ -64,7 +64,7 @@ def read_constraints(
     reader = _Reader(architecture, problem)
     for entry, place in directives:
         reader.read(entry, place)
-    reader_ = reader.found
+    reader_ = reader.constraints
     return Constraints(reader_.least, reader_.most, tuple(reader.inner), reader_.keep, tuple(reader.on_y))
 
 
@@ -73,9 +73,9 @@ class _Reader(Names):
 
     def __init__(self, architecture: Architecture, problem: Problem) -> None:
         super().__init__(architecture, problem)
-        self.found = Constraints.none(architecture, problem)
-        self.inner: list[tuple[int, ...]] = list(self.found.inner)
-        self.on_y = list(self.found.on_y)
+        self.constraints = Constraints.none(architecture, problem)
+        self.inner: list[tuple[int, ...]] = list(self.constraints.inner)
+        self.on_y = list(self.constraints.on_y)
 
     def read(self, directive: DirectiveSchema, place: Place) -> None:
         level = self.level(directive, place)
@@ -90,9 +90,9 @@ class _Reader(Names):
             whole = self.problem.bounds[dimension]
             number = min(bound or whole, whole)  # 0 is the whole dimension, and so is what exceeds it
             if relation != ">=":
-                self.found.most[kind, level, dimension] = number
+                self.constraints.most[kind, level, dimension] = number
             if relation != "<=":
-                self.found.least[kind, level, dimension] = number
+                self.constraints.least[kind, level, dimension] = number
         order = self.permutation(directive.permutation or [], place / "permutation")
         if not kind:
             self.inner[level] = tuple(order) or self.inner[level]
@@ -108,4 +108,4 @@ class _Reader(Names):
                     raise (place / key / at).error(
                         f"{self.levels[0]} is the outermost level and keeps everything"
                     )
-                self.found.keep[level, tensor] = value
+                self.constraints.keep[level, tensor] = value

@@ -90,7 +90,7 @@ def _best(evaluation: Evaluated, costs: Numbers) -> tuple[Mapping | None, tuple[
     if not len(valid):
         return None, ()
     best = int(valid[np.lexsort(costs[::-1, valid])[0]])
-    return Mapping.of(evaluation.mappings, best), tuple(costs[:, best].tolist())
+    return Mapping.from_batch(evaluation.mappings, best), tuple(costs[:, best].tolist())
 
 
 def _rejected(first: Whole, faults: Sequence[Fault]) -> Counter[str]:

@@ -192,15 +192,15 @@ def with_missing(references: Expected, points: Expected) -> Expected:
     if not references.missing:
         return points
     count = points.count * references.count / (references.count + references.missing)
-    return _beside(points, count, scaled(points.spread, count))
+    return _add_references(points, count, scaled(points.spread, count))
 
 
 def references_in_union(references: Expected, points: Expected) -> Expected:
     """The references of one operand of a union: N where others alone have the coordinate."""
-    return _beside(points, min(references.count, points.count), references.spread)
+    return _add_references(points, min(references.count, points.count), references.spread)
 
 
-def _beside(points: Expected, count: float, spread: Spread) -> Expected:
+def _add_references(points: Expected, count: float, spread: Spread) -> Expected:
     """So many references beside the coordinates of these points, and N for the others."""
     missing = points.count - count
     return Expected(count, spread, points.parent, points.filled, points.filled_spread, missing, points)

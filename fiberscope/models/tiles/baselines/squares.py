@@ -74,7 +74,7 @@ class Squares:
         tiles = [cut_one(self.kernel, name, self.tensors[name], shape) for name in self.kernel.inputs]
         return [each.held(self.metric) for each in tiles]
 
-    def of(self, held: Sequence[Integers], side: int) -> Square:
+    def square_of(self, held: Sequence[Integers], side: int) -> Square:
         """The tiles of a side, told by what they take."""
         sizes = np.concatenate(held)
         over = float(np.mean(sizes > self.capacity)) if len(sizes) else 0.0
@@ -113,7 +113,7 @@ class Squares:
         """By trying all; what cannot be accepted even with a single fiber a tile is not cut."""
         for steps in range(high, low, -1):
             side = steps * self.step
-            if accepts(self.of(self._at_least(side), side)):
+            if accepts(self.square_of(self._at_least(side), side)):
                 candidate = self._tried(steps)
                 if accepts(candidate):
                     return candidate
@@ -121,7 +121,7 @@ class Squares:
 
     def _tried(self, steps: int) -> Square:
         side = steps * self.step
-        return self.of(self.held(side), side)
+        return self.square_of(self.held(side), side)
 
     def _at_least(self, side: int) -> list[Integers]:
         """What the nonempty tiles of each input take at least, by their nonzeros."""
@@ -167,7 +167,7 @@ def swiftiles(squares: Squares, least: int, *, overflowing: float = OVERFLOWING,
     quantile = float(np.quantile(sample, 1 - overflowing)) if many else 1.0
     ranks = max(len(squares.kernel.indices[name]) for name in squares.kernel.inputs)
     scaled = min(most, max(least, math.floor(side * (squares.capacity / quantile) ** (1 / ranks))))
-    return squares.of(squares.held(scaled), scaled)
+    return squares.square_of(squares.held(scaled), scaled)
 
 
 def _spread_evenly(squares: Squares) -> int:

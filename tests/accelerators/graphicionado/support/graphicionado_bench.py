@@ -49,12 +49,14 @@ def machine_of(
     problem: GraphAlgorithm, settings: dict[str, Any] | None = None, **options: Any
 ) -> Graphicionado:
     """A machine with a problem loaded."""
-    return Graphicionado(configured(TINY if settings is None else settings), *problem.given(), **options)
+    return Graphicionado(
+        configured(TINY if settings is None else settings), *problem.machine_inputs(), **options
+    )
 
 
 def reference(problem: GraphAlgorithm) -> Outcome:
     """What the plain loop makes of it."""
-    return run(*problem.given())
+    return run(*problem.machine_inputs())
 
 
 def useful_bytes(design: str, outcome: Outcome, weighted: bool) -> int:

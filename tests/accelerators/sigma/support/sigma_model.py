@@ -173,7 +173,7 @@ def steps_of(parameters, a, b):
                     begins=inside.start == 0,
                     fetched=(held * (inside.start == 0), streamed, back * spilled * value.sum_bytes),
                     written=(len(work.rows()) * spilled + elements) * value.sum_bytes,
-                    behind=len(steps) - len(blocks) + 1 if back * spilled else 0,
+                    awaited_writes=len(steps) - len(blocks) + 1 if back * spilled else 0,
                     lines=len(lines) * (inside.start == 0),
                     flush=flush and inside.start == 0,
                 )

@@ -146,9 +146,9 @@ def _edp(design: Design, chunk: Mappings) -> list[float]:
 def test_the_result_does_not_depend_on_the_number_of_workers(files: list[Path], walk: str) -> None:
     limits = Limits(points=3_000, victory=900)
     one, several = (find(files, search=walk, limits=limits, workers=workers) for workers in (1, 3))
-    assert one.found.improvements == several.found.improvements
-    assert one.found.rejected == several.found.rejected
-    assert one.found.ended == several.found.ended
+    assert one.outcome.improvements == several.outcome.improvements
+    assert one.outcome.rejected == several.outcome.rejected
+    assert one.outcome.ended == several.outcome.ended
     assert one.mapping() == several.mapping()
 
 
@@ -158,12 +158,12 @@ def test_a_short_walk_meets_every_choice_of_what_is_kept() -> None:
     walk = WALKS["random_pruned"](space, 0)
     met = {next(walk).keep.tobytes() for _ in space.keeps}
     assert len(met) == len(space.keeps)
-    assert find(["matmul"], limits=Limits(points=300)).found.valid > 0
+    assert find(["matmul"], limits=Limits(points=300)).outcome.valid > 0
 
 
 def test_another_seed_draws_others(files: list[Path]) -> None:
     limits = Limits(points=512)
-    found = [find(files, limits=limits, seed=seed).found for seed in (0, 0, 1)]
+    found = [find(files, limits=limits, seed=seed).outcome for seed in (0, 0, 1)]
     assert found[0].rejected == found[1].rejected != found[2].rejected
     assert found[0].improvements == found[1].improvements
 
@@ -176,7 +176,7 @@ def test_the_mapping_is_read_back_unchanged(files: list[Path], tmp_path: Path) -
     assert case.mapping is not None
     again = evaluate_many(case.design, case.mapping.batch())
     assert again.valid.all()
-    assert again.edp[0] == best.found.costs[0]
+    assert again.edp[0] == best.outcome.costs[0]
     assert case.mapping.as_yaml(case.design.architecture, case.design.problem) == best.mapping()
 
 
@@ -188,7 +188,7 @@ def test_the_mapping_is_read_back_unchanged(files: list[Path], tmp_path: Path) -
     ],
 )
 def test_what_ends_a_search(files: list[Path], limits: Limits, ended: str, evaluated: int | None) -> None:
-    found = find(files, limits=limits).found
+    found = find(files, limits=limits).outcome
     assert found.ended == ended
     assert found.evaluated == (evaluated or found.evaluated)
 
@@ -255,7 +255,7 @@ def test_what_cannot_be_searched(
 def test_optuna_learns(files: list[Path]) -> None:
     pytest.importorskip("optuna")
     limits = Limits(points=128)
-    one, again = (find(files, search="optuna", limits=limits, seed=1).found for _ in range(2))
+    one, again = (find(files, search="optuna", limits=limits, seed=1).outcome for _ in range(2))
     assert one.improvements == again.improvements
     assert one.rejected == again.rejected
     assert one.valid > 0

@@ -55,7 +55,9 @@ SLICES = st.sampled_from([8, 16, 64])  # vertices
 @given(graphs, st.sampled_from(SPECIFICATIONS), st.sampled_from(["bfs", "sssp"]), SLICES)
 def test_counts_are_those_of_a_synchronous_loop(graph, name, algorithm, slice_vertices):
     problem = {"problem.algorithm": algorithm, "problem.weights": "file"}
-    expected = synchronous.run(*GraphAlgorithm([graph], {"algorithm": algorithm, "weights": "file"}).given())
+    expected = synchronous.run(
+        *GraphAlgorithm([graph], {"algorithm": algorithm, "weights": "file"}).machine_inputs()
+    )
     report = model(name, graph, settings={**problem, "N": slice_vertices})
     told = report.teaal
     assert report.verification.passed

@@ -53,7 +53,7 @@ class Search(Problem):
         if self.parameters.root >= rows:
             raise WorkloadError(f"problem.root is {self.parameters.root}, and there are {rows} vertices")
 
-    def given(self) -> tuple[CsrArray, int]:
+    def machine_inputs(self) -> tuple[CsrArray, int]:
         return self.operands["G"].matrix, self.parameters.root
 
     def check(self, answer: list[int]) -> Comparison:

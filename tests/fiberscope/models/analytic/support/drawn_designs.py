@@ -33,7 +33,7 @@ def drawn_design(seed, mode, mappings=6):
     levels = tuple(level(rng, number) for number in range(LEVELS))
     architecture = Architecture(levels, Compute("MAC", "MAC", mesh=(64, 1)))
     options = Options(mode=mode)
-    energies = Energies.of(architecture, None, default_table(), options.timeloop)
+    energies = Energies.from_table(architecture, None, default_table(), options.timeloop)
     return Design(architecture, problem, features(rng), energies, options), drawn_mappings(rng, mappings)
 
 
