@@ -139,7 +139,7 @@ class TileRoom:
     """The tiles that a machine is to be given, chosen for its operands.
 
     Args:
-        kernel: what is computed, its operands in the order of ``Problem.given()``.
+        kernel: what is computed, its operands in the order of ``Problem.machine_inputs()``.
         order: of the loops over tiles.
         tiling: the method that chooses.
         microtile: of how many coordinates each side of a tile is a multiple.
@@ -165,7 +165,7 @@ class Accelerator(Generic[AnyConfiguration]):
         defaults: files of further parameters that it has.
         preset: values of parameters, by dotted key, that lie over those of the files.
         models: makes a model of the machine for a problem, by fidelity; ``event`` makes a ``Machine``, any
-            other an ``Estimate``. Called with the machine's parameters and ``Problem.given()`` (of
+            other an ``Estimate``. Called with the machine's parameters and ``Problem.machine_inputs()`` (of
             ``Spgemm`` A and B, both canonical CSR of doubles).
         workers: the family of components whose cycles decide how busy the machine is, as in ``pe.merger``
             for ``gamma.pe00.merger`` and its likes.
@@ -180,7 +180,7 @@ class Accelerator(Generic[AnyConfiguration]):
             few words each.
         explained: of a model that has run, a sentence on losses that only the machine can tell, which follows
             that on the bottleneck where no part is near its peak.
-        symbols: of the parameters and ``Problem.given()``, values for symbols to which the machine's
+        symbols: of the parameters and ``Problem.machine_inputs()``, values for symbols to which the machine's
             ``spec.yaml`` gives none, and what is to be told of them, in a few words each.
         tile_room: of the parameters, the tiles to be chosen for the operands before it is built; None if it
             needs none.
@@ -190,7 +190,7 @@ class Accelerator(Generic[AnyConfiguration]):
         iterations: of a model that has run, its iterations that have ended, if its algorithm has such.
         costs: the file that says what its actions and parts cost; that of its folder if not given.
         sampler: makes a ``Sampler``, which estimates a run from windows; called with the parameters,
-            ``Problem.given()``, a ``Sample`` and progress; None of a machine that cannot be sampled.
+            ``Problem.machine_inputs()``, a ``Sample`` and progress; None of a machine that cannot be sampled.
         unmoved: of a model that has run, names of tensors that its description binds to memory and that are
             not moved, with the reason.
         areas: of a model, areas in um2 by component and what none is known of, where they follow from another
