@@ -57,7 +57,7 @@ class Search(Problem):
         return self.operands["G"].matrix, self.parameters.root
 
     def check(self, answer: list[int]) -> Comparison:
-        wrong = sum(one != other for one, other in zip(answer, levels(*self.given()), strict=True))
+        wrong = sum(one != other for one, other in zip(answer, levels(*self.machine_inputs()), strict=True))
         return Comparison(0.0, wrong, 0)
 
     def outline(self, answer: list[int]) -> None:
