@@ -44,7 +44,7 @@ def test_only_a_design_is_settled_for_each_workload(
         settled.append(point.workload)
         return plan.Settled({}, "", "")
 
-    monkeypatch.setattr(plan.Settling, "_settled", note)
+    monkeypatch.setattr(plan.Settling, "_resolve", note)
     settle = plan.Settling()
     for workload in ("one", "two", "one"):
         settle(Point(command, "design", workload), "{}")
