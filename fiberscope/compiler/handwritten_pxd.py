@@ -51,7 +51,7 @@ class Declared:
         final: whether no class may be derived from it.
         attributes: by name the C type, behind ``readonly`` or ``public``.
         methods: by name.
-        types_by_name: what else is known of ``self``'s attributes, see ``Types.given``.
+        types_by_name: what else is known of ``self``'s attributes, see ``Types.expression_type``.
     """
 
     base: str | None = None

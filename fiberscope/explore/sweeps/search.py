@@ -167,9 +167,8 @@ class Search:
             directions=[goal.direction for goal in goals],
             sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
         )
-        self._measured_points: dict[
-            tuple[str, ...], Measured | None
-        ] = {}  # by the digests; None of those that failed
+        # By the digests; None of those that failed.
+        self._measured_points: dict[tuple[str, ...], Measured | None] = {}
         self._running: dict[str, _Design] = {}  # by digest
         self._settle = Settling()  # a design that was run is suggested again and again
         self._remember(space)
