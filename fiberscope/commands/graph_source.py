@@ -66,7 +66,7 @@ Tensors = Annotated[
 def graph_of(
     source: str, formats: list[str] | None, order: str, operands: Mapping[str, object] | None = None
 ) -> Graph | Path:
-    """A graph that was compiled, or the file of one; ``given`` are the operands, for the order ``auto``.
+    """A graph that was compiled, or the file of one; its ``operands`` decide the order ``auto``.
 
     Raises:
         InputError: it cannot be compiled, or a file comes with what is said of an expression.

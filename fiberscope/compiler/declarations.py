@@ -191,7 +191,7 @@ def _refuse_super(module: Module, node: ast.FunctionDef, function: Function) -> 
 
 
 def attributes(types: Types, node: ast.ClassDef, types_by_name: dict[str, str]) -> dict[str, str]:
-    """The attributes of a class with their C types, also noted in ``known``, as ``self.name``."""
+    """The attributes of a class with their C types, also noted in ``types_by_name``, as ``self.name``."""
     types_by_attribute: dict[str, str] = {}
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.value is None:

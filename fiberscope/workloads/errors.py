@@ -36,7 +36,7 @@ class WorkloadError(ValueError):
 
 
 def nearest(word: str, names: Iterable[str]) -> str:
-    """Advice naming what of ``known`` looks most like ``word``; if nothing does, all or the first."""
+    """Advice naming which of ``names`` looks most like ``word``; if nothing does, all or the first."""
     choices = sorted(names)
     close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
     named = [choice for low in close for choice in choices if choice.lower() == low]

@@ -140,7 +140,7 @@ def _differing(keys: Integers) -> npt.NDArray[np.bool_]:
 
 
 def _among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
-    """Which of ``keys`` are among sorted ``known`` ones."""
+    """Which of ``keys`` are among ``sorted_keys``."""
     if not len(sorted_keys):
         return np.zeros(len(keys), dtype=bool)
     is_among: npt.NDArray[np.bool_] = (

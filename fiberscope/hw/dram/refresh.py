@@ -18,7 +18,8 @@ class RefreshTimer:  # C: final
     which the fewest bursts wait, among those that were not refreshed in this round. None is passed over.
 
     ``due`` is the cycle in which the next fall due, ``owed`` how many are due and not made. ``pseudo`` and
-    ``bank`` (numbered over the channel) are whose turn it is; ``made`` counts by bank, or by pseudo-channel.
+    ``bank`` (numbered over the channel) are whose turn it is; ``refresh_counts`` counts by bank, or by
+    pseudo-channel.
     ``wanted`` is the bursts that wait for each bank, to be kept by who queues them.
     """
 

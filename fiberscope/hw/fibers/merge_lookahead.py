@@ -134,9 +134,8 @@ class MergeLookahead(LookaheadModel):
 
     def _lay_out_accounts(self) -> None:  # C: def
         self.unmarked = FIRST_WAY + self.radix + 1
-        self.ranks = raw_words.shorts(
-            self._keep(array("h", [self.unmarked] * LOOKAHEAD_CYCLES))
-        )  # from ``settled`` on
+        ranks = array("h", [self.unmarked] * LOOKAHEAD_CYCLES)  # from ``settled_cycle`` on
+        self.ranks = raw_words.shorts(self._keep(ranks))
         states = [BUSY, self.merger.merged.writer_state, *(way.reader_state for way in self.merger.ways)]
         self.states = raw_words.longs(self._keep(array("q", [*states, IDLE, BUSY])))
 

@@ -91,7 +91,7 @@ class WayLookahead(MergeLookahead):
         self.come = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
         self.current = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
         self.leaving = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
-        # From when on the slot of each of the last tokens is free, from ``settled`` on.
+        # From when on the slot of each of the last tokens is free, from ``settled_cycle`` on.
         self.freed = raw_words.shorts(self._keep(array("h", bytes(2 * self.ring * radix))))
         self.room = raw_words.longs(
             self._keep(array("q", [MAX_TIME] * radix))

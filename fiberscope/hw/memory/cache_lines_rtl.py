@@ -26,8 +26,8 @@ class Lines:
         line_bits: of a line.
         stages, table: the bank's, of at least 2 stages.
 
-    ``given`` is the line of the request in the last stage; ``replied`` that of the reply, ``victim`` that of
-    the line which leaves.
+    ``entering_line`` is the line of the request in the last stage; ``replied`` that of the reply, ``victim``
+    that of the line which leaves.
     """
 
     def __init__(self, sets: int, ways: int, line_bits: int, stages: Stages, table: MissTable) -> None:

@@ -98,7 +98,7 @@ def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
 
 
 class Turn:
-    """Whose turn it is among those that ask: ``behind`` has a bit for each, set from the next one on.
+    """Whose turn it is among those that ask: ``later`` has a bit for each, set from the next one on.
 
     Args:
         name: what its wires' names end in.

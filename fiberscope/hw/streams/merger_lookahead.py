@@ -118,7 +118,7 @@ class FiberWayLookahead(MergeLookahead):
         self.active, self.stepped = False, -1
         self.due = self.quiet_until = 0
         self.has_more = self.held_up = False
-        # By cycle from ``settled`` on: whether anything moved, what else it counts as, ways blocked more.
+        # By cycle from ``settled_cycle`` on: whether anything moved, its state if not, ways blocked more.
         self.moves = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
         self.waits = raw_words.shorts(self._keep(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
         self.blocks_more = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))

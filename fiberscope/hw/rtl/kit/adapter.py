@@ -46,7 +46,7 @@ class Adapter(Component):
     Subclasses declare ``PORTS``, those of the component that the module stands in for, and what else is
     special to that: ``ARBITERS``, outputs at which another token may take the place of one that is offered;
     ``QUIET`` ports, whose tokens alone do not keep it busy; ports that are ``SERVED``, with
-    the payloads that ``beside`` gives; whether it ``AWAITS`` inputs at
+    the payloads that ``served_payloads`` returns; whether it ``AWAITS`` inputs at
     all; whether these are ``FIBERS``, in the midst of which the next token is awaited; whether it is a
     pipeline, where what comes in at the first of ``THROUGH`` leaves at the second, and is busy while
     something is inside; outputs that are
@@ -56,7 +56,7 @@ class Adapter(Component):
     from ``end``, which has the rows, tokens and elements that moved at a stream. Where that is not enough,
     ``observe`` sees the tokens of each cycle, or those of the ``OBSERVED`` streams alone, and ``account``
     says what a cycle counts as; ``status`` are the module's status outputs in it, and ``COUNTED_BY`` the
-    counters that each is needed for, which are not ``told`` without it.
+    counters that each is needed for, which are left out without it.
 
     Args:
         name: instance name.

@@ -63,7 +63,7 @@ def leave_seat(interface: Interface, model: Callable[[], Behaviour], between: St
 
 
 class Models:
-    """The models within a twin, cycle by cycle: what they drive is ``given``, then they are ``clocked``.
+    """The models within a twin, cycle by cycle: they drive ``driven_bits``, then they are ``clocked``.
 
     Raises:
         SimulationError: in the run, if a model does not say what it drives, or says what no wire carries.

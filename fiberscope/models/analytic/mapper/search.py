@@ -176,7 +176,7 @@ def _past(count: int, limit: int | None) -> bool:
 def judge(
     results: Iterable[Outcome], limits: Limits, progress: Callable[[Found], None] = lambda _found: None
 ) -> Found:
-    """Search chunk by chunk until a limit is reached; ``told`` is called after each."""
+    """Search chunk by chunk until a limit is reached; ``progress`` is called after each."""
     best = Found()
     for outcome in results:
         best.add(outcome)
