@@ -60,7 +60,7 @@ def test_a_prefetcher(seed):
 @pytest.mark.parametrize("radix", [2, 3, 4, 8])
 def test_a_prefetcher_all_of_whose_inputs_have_pointers_in_two_lines_of_their_own(radix, row_reads):
     """As many lines of row pointers in a task as there can be: two an input."""
-    unit = Unit("prefetcher", 0, UnitStandIn, (READ,), crossing_machine(radix, row_reads, rows=5))
+    unit = Unit("prefetcher", 0, UnitAdapter, (READ,), crossing_machine(radix, row_reads, rows=5))
     assert check_pair(unit.pair({"tasks": [*unit.numbers[:12], END_OF_WORK]}, ("prefetched",))) > 60
     asked = [address for label, address, _beside in unit.twin.left if label == "requests"]
     pointers = [address for address in asked if address >> TENSOR_SHIFT == B_POINTERS]

@@ -172,7 +172,7 @@ class Shadow:
         token = Token(*words)
         if token.control == STOP and port.partition(".")[0] in self._carries_stops:
             token = Token(STOP, 0, 0, 0.0)
-        return _Sent(stream.bits(token), stream.said(token))
+        return _Sent(stream.bits(token), stream.describe(token))
 
 
 class _Port(NamedTuple):
