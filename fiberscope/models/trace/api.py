@@ -23,13 +23,13 @@ from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.operands import (
     Given,
+    as_factors,
     check_names,
     inputs_of,
     loaded,
     matrix_ranks,
     names_of,
     trees,
-    warn_of_turned,
 )
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.report import Modelled, Solved, report
@@ -202,10 +202,10 @@ def prepare(
     check_names(specification, outline.inputs, named)
     operands = loaded(factors, tensors or {}, exact, lambda done, total: progress("loading", done, total))
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
-    warn_of_turned(operands, declared, declared[outline.einsums[-1].output])
+    operands = as_factors(operands, declared, declared[outline.einsums[-1].output])
     if not drafted.missing:
         return Prepared(outline, operands, options, roots_of(drafted.source, options.energies))
-    if not factors:
+    if not all(operand.factor for operand in operands.values()):
         return Prepared(drafted.complete(), operands, options, roots_of(drafted.source, options.energies))
     symbols, chosen = _chosen(drafted, operands)
     roots = roots_of(drafted.source, options.energies)

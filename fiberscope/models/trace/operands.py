@@ -17,6 +17,7 @@ from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = [
     "Given",
+    "as_factors",
     "check_names",
     "inputs_of",
     "loaded",
@@ -24,7 +25,6 @@ __all__ = [
     "names_of",
     "tensor_of",
     "trees",
-    "warn_of_turned",
 ]
 
 Factor = Literal["left", "right"]
@@ -39,9 +39,9 @@ class Given:
     Args:
         name: of the tensor.
         workload: its entries.
-        factor: which one of a product of matrices it is. The rows of the left one, and the columns of the
-            right one, are the rank that the product has too. Of any other operand the rows are the first rank
-            that the tensor is declared with.
+        factor: which factor of a product of matrices it is. The rows of the left factor, and the columns of
+            the right factor, are the rank that the product has too. The rows of any other operand are the
+            first rank with which the tensor is declared.
     """
 
     name: str
@@ -134,26 +134,47 @@ def check_names(specification: str, inputs: Sequence[str], names: Iterable[str])
             raise InputError(f"{specification} reads tensor {name}, which is not given; give {wanted}")
 
 
-def warn_of_turned(
+def as_factors(
     operands: Mapping[str, Given], declared: Mapping[str, Sequence[str]], output: Sequence[str]
-) -> None:
-    """Warn of a square A or B by name whose rows are another rank than a factor's: it runs all the same."""
-    for name, side in SIDES:
-        operand, ranks = operands.get(name), tuple(declared.get(name, ()))
-        if (
-            operand is None
-            or operand.factor
-            or len(ranks) != MATRIX
-            or len(operand.workload.tensor.shape) != MATRIX
-        ):
-            continue
-        rows, columns = operand.workload.tensor.shape
-        if rows == columns and matrix_ranks(replace(operand, factor=side), ranks, output) != ranks:
+) -> dict[str, Given]:
+    """Return A and B as the factors of a product of two matrices, also if they are given by name.
+
+    Matrices that fit together only with the first declared rank as rows stay as they are, with a warning.
+
+    Args:
+        operands: all of a cascade.
+        declared: the ranks of each tensor.
+        output: those of the result.
+    """
+    factors = {name: replace(operands[name], factor=side) for name, side in SIDES if name in operands}
+    if factors.keys() != operands.keys() or any(len(declared[name]) != MATRIX for name in factors):
+        return dict(operands)
+    if any(len(factor.workload.tensor.shape) != MATRIX for factor in factors.values()):
+        return dict(operands)
+    if _fit(factors, declared, output) or not _fit(operands, declared, output):
+        return factors
+    for name, factor in factors.items():
+        first, second = declared[name]
+        if matrix_ranks(factor, (first, second), output) != (first, second):
+            rows, columns = factor.workload.tensor.shape
             warnings.warn(
-                f"{name}: by name its rows are rank {ranks[0]}, the first that it is declared with; "
-                f"as a factor of the product, given in order, they are rank {ranks[1]}",
+                f"{name} ({rows} x {columns}): as a factor of the product its rows would be rank {second}, "
+                f"which does not fit; they are taken as rank {first}, the first that it is declared with",
                 stacklevel=2,
             )
+    return dict(operands)
+
+
+def _fit(operands: Mapping[str, Given], declared: Mapping[str, Sequence[str]], output: Sequence[str]) -> bool:
+    """Whether all matrices agree on the size of each rank, as far as their shapes are known."""
+    sizes: dict[str, int] = {}
+    for name, operand in operands.items():
+        if operand.workload.sized:
+            ranks = matrix_ranks(operand, declared[name], output)
+            for rank, size in zip(ranks, operand.workload.tensor.shape, strict=True):
+                if sizes.setdefault(rank, size) != size:
+                    return False
+    return True
 
 
 def matrix_ranks(operand: Given, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:

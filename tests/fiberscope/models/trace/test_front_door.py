@@ -1,6 +1,7 @@
 """``fiberscope model``: operands in, a verified report out."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -53,16 +54,29 @@ def test_a_reference_through_the_command_line(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_factors_are_those_of_a_product_and_names_begin_with_the_first_rank(name: str, folder: Path) -> None:
-    in_order = fiberscope.model(name, "a.mtx", "b.mtx", settings=SMALL[name])
-    by_name = fiberscope.model(name, tensors={"A": "at.mtx", "B": "b.mtx"}, settings=SMALL[name])
-    product = matrix(12, 10) @ matrix(10, 14, 2)
+@pytest.mark.parametrize("rows", [12, 10])  # of A; of 10 x 10 its transpose would fit as well
+def test_factors_are_those_of_a_product_in_order_and_by_name(name: str, rows: int) -> None:
+    a, b = matrix(rows, 10), matrix(10, 14, 2)
+    in_order = fiberscope.model(name, a, b, settings=SMALL[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_name = fiberscope.model(name, tensors={"A": a, "B": b}, settings=SMALL[name])
     assert in_order.verification.passed
     assert in_order.product == by_name.product
-    assert (in_order.product.shape, in_order.product.nonzeros) == ((12, 14), product.nnz)
+    assert (in_order.product.shape, in_order.product.nonzeros) == ((rows, 14), (a @ b).nnz)
     assert in_order.teaal.metrics == by_name.teaal.metrics
-    work = int((np.diff(matrix(12, 10).tocsc().indptr) * np.diff(matrix(10, 14, 2).indptr)).sum())
+    work = int((np.diff(a.tocsc().indptr) * np.diff(b.indptr)).sum())
     assert in_order.operations["multiply"] == work
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_matrix_that_fits_as_declared_alone_is_taken_so_with_a_warning(name: str) -> None:
+    """The specifications declare A as [K, M], and the public tool's files have the rows K."""
+    a, b = matrix(12, 10), matrix(10, 14, 2)
+    with pytest.warns(UserWarning, match=r"A \(10 x 12\): as a factor .* they are taken as rank K") as warned:
+        transposed = fiberscope.model(name, tensors={"A": a.T, "B": b}, settings=SMALL[name])
+    assert len(warned) == 1
+    assert transposed.teaal.metrics == fiberscope.model(name, a, b, settings=SMALL[name]).teaal.metrics
 
 
 def test_a_machine_chooses_the_symbols_that_are_left_open() -> None:
@@ -206,15 +220,18 @@ def test_what_cannot_be_costs_a_line(
 
 
 @pytest.mark.parametrize("command", ["model", "sim"])
-def test_a_square_operand_by_name_that_is_read_transposed_is_warned_of(command, capsys):
-    """Gamma declares A as [K, M]; a matrix that is not square would not fit, and tells by that."""
+def test_matrices_by_name_are_read_as_in_order_on_the_command_line(command, capsys):
     square, other = "uniform:rows=12,cols=12,nonzeros=30", "uniform:rows=12,cols=9,nonzeros=30"
     name = "spec:gamma" if command == "sim" else "gamma"
-    warned = {}
-    for operands in ([f"A={square}", f"B={square}"], [square], [f"A={other}", f"B={other}"]):
+    reports, warned = [], []
+    for operands in ([f"A={square}", f"B={other}"], [square, other], [f"A={other}", f"B={other}"]):
         assert cli.run([command, name, *operands, "--json", "-"]) == 0
-        warned[operands[0]] = [line for line in capsys.readouterr().err.splitlines() if "by name" in line]
-    (line,) = warned.pop(f"A={square}")
-    assert line.startswith("fiberscope: warning: A: by name its rows are rank K")
-    assert line.endswith("given in order, they are rank M")
-    assert list(warned.values()) == [[], []]
+        shown = capsys.readouterr()
+        reports.append(json.loads(shown.out))
+        warned.append([line for line in shown.err.splitlines() if "warning" in line])
+    by_name, in_order, declared = reports
+    for key in ("cycles", "operations", "traffic", "product", "workload"):
+        assert by_name[key] == in_order[key]
+    assert declared["product"]["shape"] == [9, 9]
+    assert [len(lines) for lines in warned] == [0, 0, 1]
+    assert warned[-1][0].startswith("fiberscope: warning: A (12 x 9): as a factor of the product")
