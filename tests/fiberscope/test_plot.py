@@ -65,7 +65,7 @@ def test_the_area_under_the_curves_is_what_was_done(report):
 
 
 def test_the_fullness_of_a_family_is_all_its_time(report):
-    axes = titled(plot.figure(report), "How full")
+    axes = titled(plot.figure(report), "Occupancy of")
     rows = axes.images[0].get_array()
     assert len(rows) == len(report.occupancies)
     for row in rows:
@@ -76,7 +76,7 @@ def test_a_full_channel_is_at_the_end_whatever_its_capacity(report):
     for capacity in (1, 3, 7, 500):
         full = Occupancy(channels=1, capacity=capacity, cycles={0: 1, capacity: 3})
         given = report.model_copy(update={"occupancies": {"x": full}})
-        (row,) = titled(plot.figure(given), "How full").images[0].get_array()
+        (row,) = titled(plot.figure(given), "Occupancy of").images[0].get_array()
         assert (row[0], row[-1]) == (25, 75)
 
 

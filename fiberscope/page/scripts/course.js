@@ -1,6 +1,6 @@
 /* What was done in each interval of a run: the memory's bytes and the machine's work, one above the other. */
 const Course = (() => {
-  const TITLE = "Its course";
+  const TITLE = "Over time";
 
   /* What is counted: its name, its counts, their unit. */
   const counted = ({ read_bytes, write_bytes, ...told }) => [

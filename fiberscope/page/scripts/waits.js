@@ -255,7 +255,7 @@ const Waits = (() => {
     const exact =
       states.interval === 1
         ? "Every cycle is shown as it was."
-        : `Told in intervals of ${Format.value(states.interval)} cycles: the cycles of each state within one are exact, their order is not known.`;
+        : `Each interval has ${Format.value(states.interval)} cycles. The cycles of each state within an interval are exact, their order is not known.`;
 
     View.follow(draw);
     new ResizeObserver(draw).observe(place);

@@ -30,9 +30,7 @@ WIDTH = 11  # inches
 DOTS_PER_INCH = 110
 FULLNESS_BINS = 20
 MIB, GIB = 2**20, 2**30  # the units of the summary
-TITLE_OVER_TIME = (
-    "Over time; a request counts when the memory takes it, so that a short while may pass the peak"
-)
+TITLE_OVER_TIME = "Over time (requests count on acceptance, so an interval may exceed the peak)"
 # Colours that people of any colour vision can tell apart (Okabe and Ito).
 STATES = (
     ("busy", "busy", "#009E73"),
@@ -291,7 +289,7 @@ def _fullness(drawn: Figure, axes: Axes, occupancies: dict[str, Occupancy]) -> N
     image = axes.imshow(rows, aspect="auto", cmap="magma_r", norm=scale, extent=(0, 1, len(rows), 0))
     axes.set_yticks([row + 0.5 for row in range(len(rows))], _labels(occupancies))
     axes.set_xticks([0, 0.5, 1], ["empty", "half full", "full"])
-    axes.set_title("How full channels were", loc="left")
+    axes.set_title("Occupancy of channels", loc="left")
     axes.tick_params(labelsize="small")
     bar = drawn.colorbar(image, ax=axes, shrink=0.6)
     bar.set_label("% of the cycles", fontsize="small")
