@@ -12,7 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
-    str(page.relative_to(ROOT)): page for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    str(page.relative_to(ROOT)): page
+    for page in [
+        *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "DEVIATIONS")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
 }
 MEAN_WORDS = 19
 LONG_WORDS = 35
