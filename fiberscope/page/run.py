@@ -9,6 +9,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.page.costs import costs
 from fiberscope.page.drawing import STATES, drawing, settings
 from fiberscope.page.roofline import roofline
+from fiberscope.page.starved import with_starved
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
@@ -63,7 +64,7 @@ def run_data(
         ],
         "settings": settings(report),
         "config_digest": report.config_digest,
-        "states": states.model_dump(mode="json", by_alias=True) if states else None,
+        "states": with_starved(states).model_dump(mode="json", by_alias=True) if states else None,
     }
 
 

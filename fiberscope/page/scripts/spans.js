@@ -60,11 +60,19 @@ const Spans = (() => {
     return KINDS.map((kind) => told[kind] / all);
   }
 
+  /* The recorded chain of waits of a component at a cycle, as [component, text] links; empty if there is none. */
+  function chain(states, name, cycle) {
+    const samples = states.chains?.components[name];
+    if (!samples) return [];
+    const at = Math.floor((cycle - states.start) / states.chains.interval);
+    return (samples[at] ?? []).map((place) => states.chains.links[place]);
+  }
+
   const words = (one) =>
     one.port
       ? `${WORDS[one.kind]} ${Format.value(one.share, "share")} (${one.port}; ${one.kind === "wait" ? "from" : "to"} ${few(one.peers)})`
       : `${one.state} ${Format.value(one.share, "share")}`;
   const few = (names) => (names.length > 2 ? `any of ${names.length}: ${names[0]} ...` : names.join(" or "));
 
-  return { components, shares, kinds, words, edge };
+  return { components, shares, kinds, chain, words, edge };
 })();

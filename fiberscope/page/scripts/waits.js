@@ -27,6 +27,8 @@ const Waits = (() => {
     });
     const range = element("p", { class: "soft", id: "waits-range" });
     const place = element("div", { class: "waits" }, canvas);
+    const causes = element("ol", { class: "soft", id: "waits-chain" });
+    let trail = []; // the chain that led to the component under the cursor
     const cursor = { row: 0, cycle: (states.start + states.end) / 2 };
     let first = 0; // of the rows shown
 
@@ -145,6 +147,16 @@ const Waits = (() => {
       told.textContent = component
         ? `${component.name}, ${under(component).text}`
         : "No component has such a name.";
+      const links = component ? chain(component.name) : [];
+      causes.replaceChildren(...links.map(([name, text]) => element("li", {}, `${name} ${text}`)));
+    }
+
+    /* The chain that leads on from a component: its own, or the rest of that which led to it. */
+    function chain(name) {
+      const own = Spans.chain(states, name, cursor.cycle);
+      if (own.length) return own;
+      const at = trail.findIndex(([link]) => link === name);
+      return at < 0 ? [] : trail.slice(at);
     }
 
     /* What a component did in the interval under the cursor. */
@@ -162,16 +174,23 @@ const Waits = (() => {
       return { spent, text: `${when}: ${spent.map(Spans.words).join(", ")}` };
     }
 
-    /* From a component that waits to the first of those that it waits for. */
+    /* From a component that waits to the next one of its chain, else to the first of those that it waits for. */
     function follow() {
       const shown = rows(),
-        waits = shown[cursor.row] && under(shown[cursor.row]).spent.find((one) => one.peers.length);
-      if (!waits) return;
-      if (!shown.some((one) => one.name === waits.peers[0])) {
+        here = shown[cursor.row];
+      if (!here) return;
+      const links = chain(here.name);
+      const next = links.find(([name]) => name !== here.name);
+      if (links.length) trail = links;
+      const goal = links.length
+        ? next?.[0]
+        : under(here).spent.find((one) => one.peers.length)?.peers[0];
+      if (!goal) return;
+      if (!shown.some((one) => one.name === goal)) {
         only.value = "";
         View.set({ only: "" });
       }
-      cursor.row = rows().findIndex((one) => one.name === waits.peers[0]);
+      cursor.row = rows().findIndex((one) => one.name === goal);
       draw();
     }
 
@@ -260,11 +279,11 @@ const Waits = (() => {
     View.follow(draw);
     new ResizeObserver(draw).observe(place);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-    const help = `${exact} The wheel zooms, dragging moves; keys: arrows and Page keys move the cursor, + and - zoom, Home shows the whole run, Enter (or a double click) leads to whom the component under the cursor waits for.`;
+    const help = `${exact} The wheel zooms, dragging moves; keys: arrows and Page keys move the cursor, + and - zoom, Home shows the whole run, Enter (or a double click) leads to whom the component under the cursor waits for; a chain through networks into memory is listed, and Enter follows it.`;
     return Chart.frame(
       "Who waited for whom",
       place,
-      [told, range, element("p", { id: "waits-help" }, help)],
+      [told, causes, range, element("p", { id: "waits-help" }, help)],
       table,
       element(
         "div",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.results.report.schema import Document
 
-__all__ = ["ComponentStates", "Domain", "QueueFill", "Slice", "StateTimeline", "slices_of"]
+__all__ = ["ComponentStates", "Domain", "QueueFill", "RecordedChains", "Slice", "StateTimeline", "slices_of"]
 
 SCHEMA: Final = "fiberscope-timeline-1"
 
@@ -36,13 +36,30 @@ class ComponentStates(_Part):
     """One component: in each interval, how many cycles of its own clock it spent in each state.
 
     The states are ``busy``, ``idle``, ``wait:port`` (a token is missing there) and ``full:port`` (there is no
-    space); one in which it never was is left out. ``waits_for`` has the components at the other end.
+    space); one in which it never was is left out. ``waits_for`` has the components at the other end, and
+    ``inputs`` those that write to each input port.
     """
 
     clock: str
     states: dict[str, list[int]]
     waits_for: dict[str, tuple[str, ...]] = {}
+    inputs: dict[str, tuple[str, ...]] = {}
     queues: dict[str, QueueFill] = {}
+
+
+class RecordedChains(_Part):
+    """Chains of waits of the components that wait for memory or for a network, as the debugger shows them.
+
+    Args:
+        interval: cycles between two samples; the first sample is one interval behind the start.
+        links: component and text of each link of a chain.
+        components: for each component and each sample its chain as places in ``links``; empty if the
+            component does not wait for memory or a network then.
+    """
+
+    interval: int
+    links: tuple[tuple[str, str], ...]
+    components: dict[str, tuple[tuple[int, ...], ...]]
 
 
 class StateTimeline(_Part, Document):
@@ -63,6 +80,7 @@ class StateTimeline(_Part, Document):
     interval: int
     clocks: dict[str, Domain]
     components: dict[str, ComponentStates]
+    chains: RecordedChains | None = Field(default=None, exclude_if=lambda chains: chains is None)
 
     @property
     def intervals(self) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import STANDARD_OUTPUT, write_bytes
 from fiberscope.sim import Kernel
+from fiberscope.sim.lookahead import LookaheadKernel
 
 if TYPE_CHECKING:
     from fiberscope.results.recording.document import StateTimeline
@@ -60,10 +61,12 @@ class StateFiles:
         return {"the timeline": self.timeline, "the trace for Perfetto": self.perfetto}
 
     def watch(self, kernel: Kernel) -> StateWatch:
-        """Return the recorder of a built machine."""
+        """Return the recorder of a built machine, whose components then do not run ahead of the clock."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (as above)
 
-        return StateWatch(kernel, self.window)
+        if isinstance(kernel, LookaheadKernel):
+            kernel.lookahead_models.clear()  # they leave inner channels empty, in which chains look
+        return StateWatch(kernel, self.window, chains=True)
 
     def write(self, watch: StateWatch) -> str | None:
         """Write what was seen; gives the reason why a file could not be written, None if all is well.

@@ -15,7 +15,7 @@ from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
 from fiberscope.sim.wiring import Stall
 
-__all__ = ["Wait", "chain_text", "wait_chain"]
+__all__ = ["Wait", "WaitChains", "chain_text", "wait_chain"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,58 @@ def wait_chain(kernel: Kernel, component: Component, time: int) -> list[Wait]:
         component: where the chain begins.
         time: base tick before which everything has ticked, and at which nothing has.
     """
-    return list(_Chain(kernel, time).links(component))
+    return WaitChains(kernel).chain(component, time)
+
+
+class WaitChains:
+    """The chains of waits of a built machine; what its wiring says is looked up once.
+
+    Args:
+        kernel: the machine's.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.wiring, self.first = kernel.wiring, kernel.clocks[0].period
+        connections = kernel.wiring.connections
+        self.ends = {
+            id(link.channel): (link.producer.component, link.consumer.component) for link in connections
+        }
+        self.labels = {id(link.channel): (link.producer.label, link.consumer.label) for link in connections}
+        self.links = {id(part): kernel.wiring.links(part) for part in kernel.components}
+        self.ways = {part: _ways(links) for part, links in self.links.items()}
+
+        self._time, self._held = -1, dict[int, Sequence[HeldRequest]]()
+
+    def chain(self, component: Component, time: int) -> list[Wait]:
+        """Return the chain of a component; the arguments are those of ``wait_chain``."""
+        if time != self._time:
+            self._time, self._held = time, {}
+        return list(_Chain(self, time).links(component))
+
+    def held_requests(self, owner: Component) -> Sequence[HeldRequest]:
+        """The requests that a component holds at the time of the last chain."""
+        if id(owner) not in self._held:
+            holds = getattr(owner, "held_requests", None)
+            self._held[id(owner)] = tuple(holds()) if holds else ()
+        return self._held[id(owner)]
+
+    def leads_away(self, component: Component) -> bool:
+        """Whether a component waits for memory or a network: what it waits for is not its neighbour."""
+        if component.state < FIRST_STALL:
+            return False
+        stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
+        if stall.direction == "input":
+            return stall.channels[0].protocol == REPLY
+        return hasattr(self.ends[id(_fullest(stall))][1], "route")
+
+    def producers(self, component: Component) -> dict[str, tuple[str, ...]]:
+        """The names of the components that write to each input port of a component."""
+        names: dict[str, dict[str, None]] = {}
+        for stall in self.links[id(component)]:
+            if stall.direction == "input":
+                writer = self.ends[id(stall.channels[0])][0].name
+                names.setdefault(stall.label.partition("[")[0], {})[writer] = None
+        return {port: tuple(writers) for port, writers in names.items()}
 
 
 @dataclass(frozen=True)
@@ -61,13 +112,9 @@ class _Place:
 
 
 class _Chain:
-    def __init__(self, kernel: Kernel, time: int) -> None:
-        self._wiring, self._time = kernel.wiring, time
-        self._first = kernel.clocks[0].period
-        self._ends = {
-            id(link.channel): (link.producer.component, link.consumer.component)
-            for link in kernel.wiring.connections
-        }
+    def __init__(self, wires: WaitChains, time: int) -> None:
+        self._wires, self._time = wires, time
+        self._wiring, self._first, self._ends = wires.wiring, wires.first, wires.ends
         self._seen: set[int] = set()
 
     def links(self, component: Component) -> Iterator[Wait]:
@@ -100,22 +147,15 @@ class _Chain:
         return Wait(component.name, since * period // self._first, text, peer)
 
     def _at_work(self, component: Component) -> tuple[Wait, Component | None]:
-        """A component that is busy, the root; or idle, whose cause is in front of it."""
+        """A component that works, the root; or an idle one, whose cause is a component in front of it."""
         if component.state == BUSY:
             return self._wait(component, component.since, "works"), None
-        before = [
-            producer
-            for channel in self._inputs(component)
-            if (producer := self._ends[id(channel)][0]).state != IDLE and id(producer) not in self._seen
-        ]
-        if not before:
-            return self._wait(component, component.since, "is idle: nothing has come to it"), None
-        text = f"is idle until something comes from {before[0].name}"
-        return self._wait(component, component.since, text, before[0].name), before[0]
-
-    def _inputs(self, component: Component) -> list[Channel]:
-        links = self._wiring.links(component)
-        return [stall.channels[0] for stall in links if stall.direction == "input"]
+        for stall in self._wires.links[id(component)]:
+            producer = self._ends[id(stall.channels[0])][0]
+            if stall.direction == "input" and producer.state != IDLE and id(producer) not in self._seen:
+                text = f"waits for a token at {stall.label} from {producer.name}"
+                return self._wait(component, component.since, text, producer.name), producer
+        return self._wait(component, component.since, "is idle: nothing comes to it"), None
 
     def _link(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
         """A component that waits at a port for the component at the other end."""
@@ -183,7 +223,7 @@ class _Chain:
         yield self._wait(owner, place.arrival, f"has it: {held.place}")
         if held.forwarded is None:
             return
-        for stall in self._wiring.links(owner):
+        for stall in self._wires.links[id(owner)]:
             if stall.direction == "input" and stall.channels[0].protocol == REPLY:
                 for further in self._places(owner, stall.channels[0]):
                     if further.held.tag == held.forwarded:
@@ -193,41 +233,36 @@ class _Chain:
     def _places(self, asker: Component, replies: Channel) -> Iterator[_Place]:
         """Where the requests of a component are that it gets replies for at a channel."""
         ports = {self._port(asker, replies)}
-        searched: set[int] = set()
-        ways = [
-            stall.channels[0]
-            for stall in self._wiring.links(asker)
-            if stall.direction == "output" and stall.channels[0].protocol == REQUEST
-        ]
+        searched, expanded = set[int](), set[tuple[int, bool]]()
+        ways = list(self._wires.ways[id(asker)][0])
         while ways:
             channel = ways.pop()
             if id(channel) in searched:
                 continue
             searched.add(id(channel))
             writer, owner = self._ends[id(channel)]
-            yield from (
-                place for place in _in_channel(channel, owner) if place.held.tag >> PORT_SHIFT in ports
-            )
+            if channel.occupancy:
+                yield from (
+                    place for place in _in_channel(channel, owner) if place.held.tag >> PORT_SHIFT in ports
+                )
             if owner is asker:
                 continue
-            holds = getattr(owner, "held_requests", None)
-            for held in holds() if holds else ():
+            for held in self._wires.held_requests(owner):
                 if held.tag >> PORT_SHIFT in ports:
                     yield _Place(owner, None, held, held.since if held.since is not None else owner.since)
             first = getattr(owner, "first_port", None)
             if first is not None and writer is not owner and channel.protocol == REQUEST:
                 ports.add(first + int(self._label(channel).partition("[")[2].rstrip("]") or 0))
-            ways += self._onward(owner, channel)
+            if (way_on := (id(owner), channel.protocol == REPLY)) not in expanded:
+                expanded.add(way_on)
+                ways += self._onward(owner, channel)
 
-    def _onward(self, owner: Component, channel: Channel) -> list[Channel]:
+    def _onward(self, owner: Component, channel: Channel) -> Sequence[Channel]:
         """The channels by which a request, or its reply, leaves a component that it has come to."""
-        outputs = [stall.channels[0] for stall in self._wiring.links(owner) if stall.direction == "output"]
-        replies = [channel_out for channel_out in outputs if channel_out.protocol == REPLY]
-        requests = [channel_out for channel_out in outputs if channel_out.protocol == REQUEST]
-        if channel.protocol == REPLY:
+        requests, replies = self._wires.ways[id(owner)]
+        if channel.protocol == REPLY or (replies and not hasattr(owner, "first_port")):
             return replies
-        ends_here = any(stall.channels[0].protocol == REPLY for stall in self._wiring.links(owner))
-        return replies if replies and ends_here and not hasattr(owner, "first_port") else requests + replies
+        return (*requests, *replies)
 
     def _port(self, asker: Component, replies: Channel) -> int:
         """The port of a component at its network, which its requests' tags have in front."""
@@ -239,8 +274,14 @@ class _Chain:
         return int(index) if index else 0
 
     def _label(self, channel: Channel, *, producer: bool = False) -> str:
-        link = next(connection for connection in self._wiring.connections if connection.channel is channel)
-        return link.producer.label if producer else link.consumer.label
+        return self._wires.labels[id(channel)][0 if producer else 1]
+
+
+def _ways(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequence[Channel]]:
+    """The channels by which requests and replies leave a component."""
+    outputs = [stall.channels[0] for stall in links if stall.direction == "output"]
+    requests = [channel for channel in outputs if channel.protocol == REQUEST]
+    return requests, [channel for channel in outputs if channel.protocol == REPLY]
 
 
 def _in_channel(channel: Channel, owner: Component) -> Iterator[_Place]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from fiberscope.results.recording.chain_samples import ChainSamples
 from fiberscope.results.recording.document import ComponentStates, Domain, QueueFill, StateTimeline
 from fiberscope.results.report.timeline import with_room
 from fiberscope.sim import Channel, Component, Kernel
@@ -58,12 +59,14 @@ class Seat:
             ``wait:port``, ``full:port``. States of one array of ports whose channels all lead to one
             component have one label.
         waits_for: the components at the other end, by label.
+        inputs: the components that write to each input port.
         queues: those in front of it, by port.
     """
 
     component: Component
     labels: tuple[str, ...]
     waits_for: Mapping[str, Peers]
+    inputs: Mapping[str, Peers]
     queues: Mapping[str, Queue]
 
 
@@ -85,7 +88,10 @@ def _seat(component: Component, wiring: Wiring, ends: Mapping[int, tuple[str, st
     alone = {key for key, names in beyond.items() if len(names) == 1}
     labels = [_label(stall, (stall.direction, _array(stall)) in alone) for stall in stalls]
     waits_for = dict(zip(labels, peers, strict=True))
-    return Seat(component, (*FIXED, *labels), waits_for, _queues(component, wiring))
+    inputs = {
+        array: tuple(sorted(names)) for (direction, array), names in beyond.items() if direction == "input"
+    }
+    return Seat(component, (*FIXED, *labels), waits_for, inputs, _queues(component, wiring))
 
 
 def _peers(stall: Stall, ends: Mapping[int, tuple[str, str]]) -> Peers:
@@ -121,6 +127,7 @@ class StateWatch:
         families: of the components that are looked at; all by default.
         intervals: as many at the most.
         largest: bytes of the document at the most; longer intervals make it smaller.
+        chains: also sample the chains of waits that lead to memory or through a network.
     """
 
     def __init__(
@@ -131,6 +138,7 @@ class StateWatch:
         families: Container[str] | None = None,
         intervals: int = MOST_INTERVALS,
         largest: int = LARGEST_BYTES,
+        chains: bool = False,
     ) -> None:
         self._kernel = kernel
         self._start, self._end = window or (0, MAX_TIME)
@@ -144,6 +152,8 @@ class StateWatch:
         self._base: array[int] | None = None  # the account at the start
         self._rows: list[array[int]] = []  # the account at the end of each interval
         self._last: array[int] | None = None  # the account at the end of the window
+        components = [seat.component for seat in self._seats]
+        self._chains = ChainSamples(kernel, components, self._start) if chains else None
         if self._start == 0:
             self._base = self._columns.row()
 
@@ -159,6 +169,8 @@ class StateWatch:
     def look(self, cycle: int) -> None:
         """All up to this cycle has been run."""
         row = self._columns.read(cycle * self._kernel.clocks[0].period)
+        if self._chains is not None:
+            self._chains.look(cycle)
         if self._base is None:
             self._base = row
         elif cycle == self._end:
@@ -180,11 +192,18 @@ class StateWatch:
         accounts = [base, *self._rows[:whole], last] if end > self._start else [base]
         cycles, tokens = self._columns.divided(np.array(accounts))
         interval = self._interval
-        while self._columns.bytes(cycles, tokens) > self._largest and len(cycles) > 1:
+        chains = self._chains.recorded() if self._chains is not None else None
+        room = self._largest - (len(chains.model_dump_json()) if chains is not None else 0)
+        while self._columns.bytes(cycles, tokens) > room and len(cycles) > 1:
             cycles, tokens, interval = _paired(cycles), _every_second(tokens), 2 * interval
         components = dict(self._columns.component_states(cycles, tokens))
         return StateTimeline(
-            start=self._start, end=end, interval=interval, clocks=_clocks(kernel), components=components
+            start=self._start,
+            end=end,
+            interval=interval,
+            clocks=_clocks(kernel),
+            components=components,
+            chains=chains,
         )
 
 
@@ -246,6 +265,7 @@ class _Columns:
                     clock=clock.name if clock else "",
                     states={label: spent[name, label] for label in labels},
                     waits_for={label: seat.waits_for[label] for label in labels if label in seat.waits_for},
+                    inputs=dict(seat.inputs),
                     queues={
                         port: QueueFill(capacity=queue.capacity, tokens=held[name, port])
                         for port, queue in seat.queues.items()

@@ -106,6 +106,29 @@ def test_enter_leads_to_whom_a_component_waits_for(tab: Any, folder: Path) -> No
     assert tab.inner_text(TOLD).startswith("gamma.pe00.reader")
 
 
+def test_enter_follows_a_request_through_networks_into_memory(tab: Any, folder: Path) -> None:
+    states = StateTimeline.read(folder / "states.json")
+    chains = states.chains
+    assert chains is not None
+    name, number, links = next(
+        (name, number, [chains.links[place] for place in chain])
+        for name, samples in chains.components.items()
+        for number, chain in enumerate(samples)
+        if len(chain) > 2 and "memory.channel" in chains.links[chain[-1]][0]
+    )
+    at = states.start + number * chains.interval
+    tab.evaluate(f"location.hash = '#only={name}&from={at}&to={at + 4}'")
+    tab.wait_for_function("document.querySelector('#waits-range').textContent.includes('of 1.')")
+    tab.focus("#waits")
+    box = tab.locator("#waits").bounding_box()
+    tab.mouse.move(box["x"] + 220, box["y"] + 8)
+    shown = [line.inner_text() for line in tab.locator("#waits-chain li").all()]
+    assert shown == [" ".join(link) for link in links]
+    for component in list(dict.fromkeys(component for component, _text in links))[1:]:
+        tab.keyboard.press("Enter")
+        assert tab.inner_text(TOLD).startswith(f"{component},")
+
+
 def inaccessible(tab: Any) -> list[tuple[str, list[str]]]:
     """What axe finds wrong, by rule."""
     tab.add_script_tag(path=Path(__file__).parent / "vendor" / "axe.min.js")

@@ -1,0 +1,70 @@
+"""One rule for components that lack a token: whether idle or waiting, they wait for input on the page."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.results.recording.document import ComponentStates, StateTimeline
+
+__all__ = ["with_starved"]
+
+Cycles = npt.NDArray[np.int64]
+
+
+def with_starved(states: StateTimeline) -> StateTimeline:
+    """Return states in which an idle component waits for input while a component in front is not idle.
+
+    A component is idle if it has nothing to do, also if that is because the component in front of it does not
+    send. Of an interval with several states, idle cycles count as waiting up to the number of cycles in which
+    the component in front is not idle.
+    """
+    idle = {
+        name: np.array(part.states.get("idle", [0] * states.intervals))
+        for name, part in states.components.items()
+    }
+    length = {
+        name: np.sum([np.array(cycles) for cycles in part.states.values()], axis=0)
+        for name, part in states.components.items()
+    }
+    waiting: dict[str, dict[str, Cycles]] = {name: {} for name in states.components}
+    changed = True
+    while changed:
+        changed = False
+        for name, part in states.components.items():
+            for port, writers in part.inputs.items() if idle[name].any() else ():
+                active = _active(name, writers, idle, length)
+                moved = np.minimum(idle[name], active)
+                if moved.any():
+                    waiting[name][port] = waiting[name].get(port, np.zeros_like(moved)) + moved
+                    idle[name] = idle[name] - moved
+                    changed = True
+    components = {
+        name: _moved(part, waiting[name], idle[name]) if waiting[name] else part
+        for name, part in states.components.items()
+    }
+    return states.model_copy(update={"components": components})
+
+
+def _active(
+    name: str, writers: tuple[str, ...], idle: dict[str, Cycles], length: dict[str, Cycles]
+) -> Cycles:
+    """Cycles in which a writer of a component is not idle, less those in which the component is not."""
+    shares = [
+        1 - idle[writer] / np.maximum(length[writer], 1)
+        for writer in writers
+        if writer in idle and writer != name
+    ]
+    most = np.max(shares, axis=0) if shares else np.zeros(len(length[name]))
+    counted = length[name] - idle[name]
+    return np.maximum(np.rint(most * length[name]).astype(np.int64) - counted, 0)
+
+
+def _moved(part: ComponentStates, waiting: dict[str, Cycles], idle: Cycles) -> ComponentStates:
+    spent, waits_for = dict(part.states), dict(part.waits_for)
+    for port, cycles in waiting.items():
+        label = f"wait:{port}"
+        spent[label] = (np.array(spent.get(label, [0] * len(cycles))) + cycles).tolist()
+        waits_for.setdefault(label, part.inputs[port])
+    spent["idle"] = idle.tolist()
+    return part.model_copy(update={"states": spent, "waits_for": waits_for})

@@ -1,0 +1,84 @@
+"""A component that lacks a token waits for input on the page, whether its report says idle or waiting."""
+
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope.models.graphs import run
+from fiberscope.models.graphs.compiler.compile import compile_expression
+from fiberscope.page.run import run_data
+from fiberscope.page.starved import with_starved
+from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
+from fiberscope.results.recording.files import StateFiles
+
+SMALL = "uniform:rows=30,cols=30,nonzeros=150"
+MACHINES = {
+    "gamma": {"pe.count": 2, "pe.radix": 4},
+    "outerspace": {"tile.count": 1, "l1.count": 1, "tile.pe": 4, "tile.merge_pe": 2},
+    "sigma": {},
+    "spec:gamma": {"pe.count": 2, "pe.radix": 4},
+}
+
+
+def recorded(name: str, folder: Path) -> tuple[fiberscope.Report, StateTimeline]:
+    file = folder / "states.json"
+    window = (0, 900)
+    files = StateFiles(timeline=file, window=window)
+    if name == "graph":
+        graph = compile_expression("x(i) = B(i,j) * c(j)", ["x:d,B:ds,c:d"]).graph
+        report = run(graph, {"B": SMALL, "c": "ones"}, timeline=files)
+    else:
+        report = fiberscope.simulate(name, SMALL, settings=MACHINES[name], timeline=files)
+    return report, StateTimeline.read(file)
+
+
+def is_idle(part: ComponentStates, at: int) -> bool:
+    return part.states.get("idle", [0] * (at + 1))[at] > 0
+
+
+@pytest.mark.parametrize("name", [*MACHINES, "graph"])
+def test_no_component_is_idle_behind_one_that_is_not(name: str, tmp_path: Path) -> None:
+    _report, states = recorded(name, tmp_path)
+    assert states.interval == 1
+    shown = with_starved(states)
+    changed = 0
+    for component, part in shown.components.items():
+        before = states.components[component]
+        writers = {writer for names in part.inputs.values() for writer in names} - {component}
+        for at in range(states.intervals):
+            spent = sum(cycles[at] for cycles in part.states.values())
+            assert spent == sum(cycles[at] for cycles in before.states.values())
+            if len({part.clock, *(shown.components[writer].clock for writer in writers)}) > 1:
+                continue  # cycles of two clocks do not lie side by side
+            changed += is_idle(before, at) and not is_idle(part, at)
+            if is_idle(part, at):
+                assert all(is_idle(shown.components[writer], at) for writer in writers)
+    assert changed or name == "graph"  # whose blocks wait
+
+
+def test_the_page_carries_the_starved_states(tmp_path: Path) -> None:
+    report, states = recorded("graph", tmp_path)
+    shown = run_data(report, states)["states"]["components"]
+    assert shown == with_starved(states).model_dump(mode="json", by_alias=True)["components"]
+
+
+def test_a_multiplier_behind_a_stalled_merger_waits_as_the_accumulator_behind_it() -> None:
+    """The merger waits for 6 of 10 cycles, then all rest; the accumulator waits, the multiplier is idle."""
+    parts = {
+        "merger": ComponentStates(clock="core", states={"wait:ways": [6], "idle": [4]}),
+        "multiplier": ComponentStates(clock="core", states={"idle": [10]}, inputs={"operands": ("merger",)}),
+        "accumulator": ComponentStates(
+            clock="core",
+            states={"wait:products": [5], "idle": [5]},
+            waits_for={"wait:products": ("multiplier",)},
+            inputs={"products": ("multiplier",)},
+        ),
+    }
+    clocks = {"core": Domain(hertz="1000000000", base_ticks=1)}
+    states = StateTimeline(start=0, end=10, interval=10, clocks=clocks, components=parts)
+    shown = with_starved(states).components
+    assert shown["multiplier"].states == {"idle": [4], "wait:operands": [6]}
+    assert shown["multiplier"].waits_for == {"wait:operands": ("merger",)}
+    assert shown["accumulator"].states == {"wait:products": [6], "idle": [4]}
+    assert shown["merger"] == parts["merger"]
