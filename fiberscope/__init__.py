@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fiberscope.base.extras import advice
-from fiberscope.base.version import __version__
 from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
     from fiberscope.accelerators import ConfigurationError
     from fiberscope.accelerators.sampling import Sample
     from fiberscope.base.errors import InputError
+    from fiberscope.base.version import __version__
     from fiberscope.explore.ablate import ablate
     from fiberscope.explore.compare import compare
     from fiberscope.explore.sweeps.api import sweep
@@ -80,6 +79,7 @@ _HOMES = {
     "StateFiles": "fiberscope.run.api",
     "Waveform": "fiberscope.run.api",
     "WorkloadError": "fiberscope.workloads",
+    "__version__": "fiberscope.base.version",
     "ablate": "fiberscope.explore.ablate",
     "analyze": "fiberscope.models.analytic.api",
     "density_sweep": "fiberscope.models.analytic.sweep",
@@ -92,7 +92,14 @@ _HOMES = {
     **dict.fromkeys(("convert", "diff", "graph", "map", "plot", "tile"), "fiberscope.run.shortcuts"),
 }
 
-__getattr__ = imported_at_first_use(__name__, _HOMES, advice)
+
+def _advice(error: ModuleNotFoundError) -> str | None:
+    from fiberscope.base.extras import advice  # noqa: PLC0415  (few need it)
+
+    return advice(error)
+
+
+__getattr__ = imported_at_first_use(__name__, _HOMES, _advice)
 
 
 def __dir__() -> list[str]:

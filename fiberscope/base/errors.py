@@ -9,6 +9,7 @@ __all__ = [
     "POINTS_FAILED",
     "UNREAD",
     "InputError",
+    "InterruptedCommandError",
 ]
 
 BAD_INPUT = 2
@@ -20,3 +21,7 @@ UNREAD = 141  # who reads the output has gone, as a program that ends by SIGPIPE
 
 class InputError(ValueError):
     """One line about something the user can put right; the command line exits with ``BAD_INPUT``."""
+
+
+class InterruptedCommandError(Exception):
+    """A command that Ctrl-C ended; what it has not written, where the command itself says so."""

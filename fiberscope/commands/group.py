@@ -9,12 +9,15 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from itertools import zip_longest
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from fiberscope.base.errors import InterruptedCommandError
 
 __all__ = ["Group", "commands_at_first_use"]
 
@@ -110,6 +113,15 @@ def _group(subcommands: Group) -> Any:  # noqa: ANN401
     return group
 
 
+@contextmanager
+def _named_interrupts() -> Iterator[None]:
+    """Turn Ctrl-C into an error of ours: typer would make an exit code of it, without a word."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptedCommandError(*error.args) from error
+
+
 def commands_at_first_use(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
     """A group of commands, each imported when it is first asked for.
 
@@ -122,6 +134,14 @@ def commands_at_first_use(headings: Mapping[str, Sequence[str]]) -> type[TyperGr
         def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
             super().__init__(**options)
             self.commands: Any = _Commands(names, _command)
+
+        def make_context(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+            with _named_interrupts():
+                return super().make_context(*arguments, **options)
+
+        def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  (click's own, or typer's)
+            with _named_interrupts():
+                return super().invoke(ctx)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (click's own, or typer's)
             widest = max(map(len, names))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 __all__ = ["WorkloadError"]
@@ -37,6 +36,8 @@ class WorkloadError(ValueError):
 
 def nearest(word: str, names: Iterable[str]) -> str:
     """Advice naming which of ``names`` looks most like ``word``; if nothing does, all or the first."""
+    import difflib  # noqa: PLC0415  (the package is imported before Ctrl-C is handled)
+
     choices = sorted(names)
     close = difflib.get_close_matches(word.lower(), [choice.lower() for choice in choices], n=3, cutoff=0.5)
     named = [choice for low in close for choice in choices if choice.lower() == low]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from fiberscope.cli import app
+from fiberscope.commands.command_line import app
 from fiberscope.commands.option_groups import Needs, declared, flag
 from fiberscope.commands.run_options import Reported, Simulated
 

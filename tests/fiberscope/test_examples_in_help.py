@@ -19,6 +19,7 @@ from studies import study
 import fiberscope
 from fiberscope import accelerators, cli
 from fiberscope.accelerators import configuration
+from fiberscope.commands.command_line import app
 
 ROOT = Path(__file__).parents[2]
 GAMMA = accelerators.find("gamma")
@@ -36,7 +37,7 @@ def examples(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip().startswith("fiberscope ")]
 
 
-HELP = dict(commands(typer.main.get_command(cli.app)))
+HELP = dict(commands(typer.main.get_command(app)))
 EXAMPLES = list(dict.fromkeys(line for text in HELP.values() for line in examples(text)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer
 
-from fiberscope.cli import app
+from fiberscope.commands.command_line import app
 
 VERBS = {
     *(

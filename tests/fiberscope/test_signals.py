@@ -96,10 +96,10 @@ def interrupted_in(monkeypatch: pytest.MonkeyPatch, wanted: int) -> None:
 
 
 @pytest.mark.parametrize("run", [1, 2, 3])
-def test_a_check_of_which_a_run_was_interrupted_tells_nothing(run: int, monkeypatch, capsys) -> None:
+def test_a_check_of_which_a_run_was_interrupted_shows_no_table(run: int, monkeypatch, capsys) -> None:
     interrupted_in(monkeypatch, run)
     assert cli.run(["check", "gamma", "uniform:rows=30,cols=30,nonzeros=90", "-q"]) == 130
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "fiberscope: interrupted before the end\n")
 
 
 @pytest.mark.parametrize("run", [1, 2])
@@ -188,7 +188,10 @@ def test_rtl_that_is_interrupted_is_not_called_different(tmp_path: Path, monkeyp
     command = ["rtl", "loop", "merger", "gamma", matrix, "--sim", "pyrtl", "-o", str(tmp_path)]
     assert cli.run(command) == 130
     assert time.process_time() - sent[0] < 1
-    assert capsys.readouterr() == ("", "")
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("fiberscope: interrupted")
+    assert error.count("\n") == 1
 
 
 @pytest.mark.usefixtures("heeding")
@@ -205,7 +208,8 @@ def test_a_sweep_stops_with_points_at_work(tmp_path: Path, monkeypatch, capsys) 
     assert cli.run([*command, "--store", str(tmp_path / "store")]) == 130
     assert time.monotonic() - before < 60
     assert time.process_time() - sent[0] < 1
-    assert capsys.readouterr().err == ""
+    line = f"interrupted; 0 of 2 points are in {tmp_path / 'store'}; the same command runs the others"
+    assert capsys.readouterr().err == f"fiberscope: {line}\n"
 
 
 @pytest.mark.usefixtures("heeding")
@@ -221,4 +225,5 @@ def test_a_sweep_in_one_process_stops_with_a_point_at_work(tmp_path: Path, monke
     assert cli.run([*command, "--store", str(tmp_path / "store")]) == 130
     assert time.monotonic() - before < 60
     assert sent
-    assert capsys.readouterr().err == ""
+    line = f"interrupted; 0 of 2 points are in {tmp_path / 'store'}; the same command runs the others"
+    assert capsys.readouterr().err == f"fiberscope: {line}\n"

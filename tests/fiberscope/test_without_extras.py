@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from fiberscope.base.extras import EXTRAS
-from fiberscope.cli import app
+from fiberscope.commands.command_line import app
 
 ROOT = Path(__file__).parents[2]
 GRAPH = ROOT / "examples" / "graphs" / "spmv.gv"

@@ -179,9 +179,13 @@ def run_study(
     have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
     progress = Progress(new)
-    with shown(progress, quiet):
-        _keep_refused(new, store, progress)
-        run([task for task in new if not task.refused], store, where, limits_of(study), progress)
+    try:
+        with shown(progress, quiet):
+            _keep_refused(new, store, progress)
+            run([task for task in new if not task.refused], store, where, limits_of(study), progress)
+    except KeyboardInterrupt:
+        had = len(tasks) - progress.total + progress.done
+        raise KeyboardInterrupt(_interruption(had, len(tasks), address)) from None
     return Swept(
         store,
         [task.digest for task in tasks],
@@ -189,6 +193,12 @@ def run_study(
         progress.statuses,
         _of_others(store, tasks),
     )
+
+
+def _interruption(had: int, total: int, address: str | Path) -> str:
+    """What an interrupted sweep has, and how the rest is had."""
+    rest = "" if had == total else "; the same command runs the others"
+    return f"{had:,} of {total:,} points are in {address}{rest}"
 
 
 def limits_of(study: Study) -> Limits:

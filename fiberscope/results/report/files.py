@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from fiberscope.base.errors import InputError
+from fiberscope.base.outputs import expect_output
 from fiberscope.base.text_encoding import escape_undecodable
 from fiberscope.results.report.remote_files import address_of, opened, reached
 
@@ -175,6 +176,7 @@ def check_writable(path: Path) -> None:
         _check_place(path)
     except OSError as error:
         raise _unwritable(path, error) from error
+    expect_output(path)
 
 
 def _check_place(path: Path) -> None:
