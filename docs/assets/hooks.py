@@ -18,7 +18,7 @@ BESIDE = {
 }
 CELL = re.compile(r"<t[dh]\b.*?</t[dh]>", re.DOTALL)
 CODE = re.compile(r"<code>(?P<text>.*?)</code>", re.DOTALL)
-BREAK = re.compile(r"(?<=[\w\])>;])[./_=:,-](?=[\w&\[])")
+BREAK = re.compile(r"(?<=[\w\])>;])(?:[/_=:,-]|\.(?!\w{1,4}\b(?!\.)))(?=[\w&\[])")  # not at a suffix
 LINK = re.compile(r"\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
