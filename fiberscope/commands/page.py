@@ -38,12 +38,18 @@ _Sources = Annotated[
 ]
 
 
+_AllSources = Annotated[
+    bool, typer.Option("--all-sources", help="Also show runs of sources that have changed since.")
+]
+
+
 def page(
     results: _Results,
     output: _Output = None,
     timeline: _Timeline = None,
     title: _Title = "",
     run_sources: _Sources = False,
+    all_sources: _AllSources = False,
 ) -> None:
     """Write runs as one HTML page with tables and charts.
 
@@ -71,8 +77,10 @@ def page(
         raise InputError(f"--timeline {timeline}: is of one run, and {' '.join(results)} has several")
     if run_sources and (study or len(files) > 1):
         raise InputError("--run-sources draws the machine of one run; give one report")
+    if all_sources and not study:
+        raise InputError("--all-sources is for the page of a sweep; give its store")
     if study:
-        data = _study(first, title)
+        data = _study(first, title, all_sources)
     else:
         data = (
             _run(files[0], timeline, title, run_sources) if len(files) == 1 else _side_by_side(files, title)
@@ -106,9 +114,9 @@ def _side_by_side(files: list[Path], title: str) -> dict[str, Any]:
     return side_by_side(files, title)
 
 
-def _study(address: str, title: str) -> dict[str, Any]:
+def _study(address: str, title: str, all_sources: bool) -> dict[str, Any]:
     """Of a store."""
     from fiberscope.page.study import study_data
     from fiberscope.results.store import Store
 
-    return study_data(Store(address), title)
+    return study_data(Store(address), title, all_sources=all_sources)

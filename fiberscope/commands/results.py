@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from decimal import Decimal
 from json import dumps
 from math import isfinite
@@ -41,9 +42,10 @@ _Columns = Annotated[
 ]
 _Sources = Annotated[
     bool,
-    typer.Option(
-        "--sources", help="Also show the sources and version of each row, and group the rows by them."
-    ),
+    typer.Option("--sources", help="Show all rows with their sources and version, grouped by these."),
+]
+_AllSources = Annotated[
+    bool, typer.Option("--all-sources", help="Also show rows of sources that have changed since.")
 ]
 _Sql = Annotated[
     str | None, typer.Option(metavar="SQL", help="Run this DuckDB query; the table is called runs.")
@@ -62,6 +64,7 @@ def results(
     sort: _Sort = None,
     columns: _Columns = None,
     sources: _Sources = False,
+    all_sources: _AllSources = False,
     sql: _Sql = None,
     csv: _Csv = None,
     json: _Json = None,
@@ -78,10 +81,11 @@ def results(
       fiberscope results study --sources
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
-    if sql is not None and (where or sort or columns or sources):
+    if sql is not None and (where or sort or columns or sources or all_sources):
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
     check_outputs({"--csv": csv, "--json": json}, {})
     from fiberscope.results.store import Store
+    from fiberscope.results.store.store import hidden_rows
 
     store = Store(address)
     whole = csv is not None or json is not None
@@ -90,7 +94,8 @@ def results(
     by = sort or (["version", "source"] if sources else [])
     order = [f"ORDER BY {', '.join(by)}"] if by else []
     limit = [f"WHERE {where}"] if where else []
-    query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
+    table, hidden = ("runs", 0) if sources or all_sources or sql else store.current()
+    query = " ".join([f"SELECT {asked} FROM {table}", *limit, *order])
     rows = store.table(query if sql is None else sql)
     if csv is not None:
         write_text(csv, _as_csv(rows))
@@ -98,9 +103,10 @@ def results(
         write_text(json, dumps(_plain(rows.to_pylist()), indent=2, default=str) + "\n")
     if not whole:
         _show(rows)
-    if not whole:
         _tell_surrogates(store)
-    if not (whole or sources or sql):
+    if hidden:
+        print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
+    elif not (whole or sources or sql):
         _tell_sources(store)
 
 

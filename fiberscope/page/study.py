@@ -33,18 +33,24 @@ DIGEST_LETTERS: Final = 12
 Column = dict[str, Any]
 
 
-def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str, Any]:
+def study_data(
+    store: Store, title: str = "", most: int = MOST_RUNS, *, all_sources: bool = False
+) -> dict[str, Any]:
     """Return the data of a store for a page; ``scripts/data.js`` reads it.
 
     Args:
         store: has at least one run.
         title: of the page; the folder's name if empty.
         most: runs that are carried; of more, those are chosen that ``chosen.carried`` says.
+        all_sources: whether runs of sources that have changed since are shown too.
 
     Raises:
         InputError: the store is empty.
     """
-    everything = store.table(f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM runs").to_pandas()
+    from fiberscope.results.store.store import hidden_rows  # noqa: PLC0415  (needs the extra sweep)
+
+    rows, hidden = ("runs", 0) if all_sources else store.current()
+    everything = store.table(f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM {rows}").to_pandas()
     if everything.empty:
         raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())
@@ -60,7 +66,7 @@ def study_data(store: Store, title: str = "", most: int = MOST_RUNS) -> dict[str
         "versions": sorted(runs["version"].dropna().unique()),
         "total": len(frame),
         "failed": int((frame["status"] != "done").sum()),
-        "notices": _notices(frame, runs),
+        "notices": [*([hidden_rows(hidden)] if hidden else []), *_notices(frame, runs)],
         "numbers": [number + 1 for number in runs.index],
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,

@@ -64,14 +64,12 @@ def simulate(
     Args:
         accelerator: its name, ``spec:NAME`` or a YAML file for a specification's machine, or a descriptor.
         a, b, tensors: sparse matrices of scipy, workloads, names or paths; b is a. Or operands by name.
-        settings, parameters: by dotted key, ``{"pe.count": 64}``, or as keywords, ``pe__count=64``.
-        config: a YAML file of parameters, or a report for those of its run; below the settings.
-        progress, drive: called with stage, work done and work in all; runs the machine, as a debugger.
+        settings, parameters, config: ``{"pe.count": 64}``; ``pe__count=64``; a YAML file or report below.
         exact, cycle_limit, histograms: refuse a surrogate; stop here, incomplete; how full channels were.
         waveform, memory_trace, timeline: write a VCD file, memory's requests, what components did over time.
         parts, checked: blocks of one's own by names of ``Accelerator.parts``; hold requests to their tensors.
-        values_only: compare values, so that an absent entry equals an explicit zero.
-        fidelity, chain: the model that runs; products one after another, ``Y = A X; Z = Y W``.
+        values_only, chain: an absent entry equals a zero; products one after another, ``Y = A X; Z = Y W``.
+        fidelity, progress, drive: the model; called with stage, work done and work in all; runs the machine.
         sample: estimate the cycles from windows: True, the half-width as 0.01 or "1%", or a ``Sample``.
 
     Raises:
@@ -84,8 +82,6 @@ def simulate(
     recorders, replaced = _recorders(waveform, memory_trace, timeline, drive), kind.taking(parts)
     options = RunOptions(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, recorders)
     options = _sampled(kind, replace(options, values_only=values_only), sample, chain, ready.formats)
-    if values_only and chain is not None:
-        raise InputError("--values-only is for a single product, not for a chain; leave one out")
     operands = _checked(kind, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
     return _solved(ready, a, b, named, replace(options, asked=asked))
@@ -116,6 +112,8 @@ def _solved(
     assert asked is not None
     if ready.chain is None:
         return execute_converted(ready, ready.maker.load(a, b, asked.exact, options.tell, named), options)
+    if options.values_only:
+        raise InputError("--values-only is for a single product, not for a chain; leave one out")
     from fiberscope.run.chains.run import execute_chain  # noqa: PLC0415  (most runs are of one product)
 
     return execute_chain(ready, named, options)

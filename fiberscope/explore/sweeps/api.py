@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import Where
-from fiberscope.explore.sweeps.plan import Task, planned
+from fiberscope.explore.sweeps.plan import Settling, Task, planned
+from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.progress import Progress, batches, shown
 from fiberscope.explore.sweeps.runner import Limits
 from fiberscope.explore.sweeps.statuses import REFUSED
@@ -21,6 +23,7 @@ from fiberscope.explore.sweeps.study import Study, StudyKeys, read_study, study_
 from fiberscope.explore.sweeps.task_status import DONE, ended
 from fiberscope.results.report.surrogates import SURROGATE
 from fiberscope.results.store import Store
+from fiberscope.workloads.errors import WorkloadError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,6 +181,7 @@ def run_study(
     store = Store(address, make=True)
     have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
+    _note_stale(store, tasks)
     progress = Progress(new)
     try:
         with shown(progress, quiet):
@@ -236,6 +240,25 @@ def _of_others(store: Store, tasks: Iterable[Task]) -> int:
         for row in rows
         if (row["command"], row["accelerator"]) in ran and row["source"] not in ours
     )
+
+
+def _note_stale(store: Store, tasks: Iterable[Task]) -> None:
+    """Note which rows of the machines of tasks are of sources that have changed.
+
+    A row of each of the sources is planned again; its sources are then those of now.
+    """
+    ran, settle = {(task.point.command, task.point.accelerator) for task in tasks}, Settling()
+    columns = "command, accelerator, source, any_value(workload) AS workload, any_value(settings) AS settings"
+    stale = set(store.stale_sources())
+    for row in store.table(f"SELECT {columns} FROM runs WHERE source <> '' GROUP BY ALL").to_pylist():
+        if (row["command"], row["accelerator"]) not in ran:
+            continue
+        point = Point(row["command"], row["accelerator"], row["workload"], json.loads(row["settings"]))
+        with suppress(ConfigurationError, InputError, WorkloadError):
+            now = settle(point, row["settings"]).source
+            if now:
+                stale = stale - {row["source"]} if now == row["source"] else stale | {row["source"]}
+    store.note_stale(stale - {task.row["source"] for task in tasks})
 
 
 def _failures(store: Store) -> set[str]:

@@ -10,6 +10,7 @@ other programs open ``FOLDER/*.parquet`` as it is.
     study/runs-000000.parquet     parts
     study/_arrived/<digest>.json.gz
     study/_arrived/lock           held by who gathers
+    study/_arrived/stale_sources.json
 
 On object storage it is the same, but that nobody waits for the lock: who finds it taken leaves the rows where
 they have arrived, and reads them there.
@@ -17,6 +18,7 @@ they have arrived, and reads them there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,10 +46,11 @@ from fiberscope.results.store.locations import Address, BusyError, place_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PART_ROWS", "Store"]
+__all__ = ["PART_ROWS", "Store", "hidden_rows"]
 
 PART_ROWS = 1000
 ROW = ".json.gz"  # a file of one row
+STALE = "stale_sources.json"
 GATHER_ROWS = 500  # files of one row that may pile up
 
 
@@ -140,6 +143,28 @@ class Store:
             for row in rows
             if (digest := row["digest"])
         }
+
+    def stale_sources(self) -> list[str]:
+        """Return the digests of sources that have changed since, as the last sweep of a machine found."""
+        files = self._place.files(self._place.arrived, STALE)
+        return [source for _file, content in self._place.contents(files) for source in json.loads(content)]
+
+    def note_stale(self, sources: Iterable[str]) -> None:
+        """Keep the digests of sources that have changed, in the place of those before."""
+        if sorted(sources) != self.stale_sources():
+            self._place.write(self._place.arrived / STALE, json.dumps(sorted(sources)).encode())
+
+    def current(self) -> tuple[str, int]:
+        """Return the rows whose sources have not changed since, as a table of SQL, and the number of others.
+
+        Rows that an older release wrote, and refused ones, have no sources; they are among the rows.
+        """
+        stale = ", ".join(f"'{source}'" for source in self.stale_sources())
+        if not stale:
+            return "runs", 0
+        hidden = self.table(f"SELECT count(*) AS rows FROM runs WHERE source IN ({stale})").to_pylist()
+        table = f"(SELECT * FROM runs WHERE source IS NULL OR source NOT IN ({stale})) AS runs"
+        return table, int(hidden[0]["rows"])
 
     def parameters(self) -> list[str]:
         """The columns that are parameters of the runs."""
@@ -250,6 +275,12 @@ def _readable(file: Address, copy: Path | None = None) -> Iterator[None]:
         raise InputError(
             f"{file}: is damaged: {reason}; take it out of the store, and its points run again"
         ) from error
+
+
+def hidden_rows(count: int) -> str:
+    """Return the note on rows that are not shown, as their sources have changed since."""
+    rows = f"{count:,} {'row' if count == 1 else 'rows'}"
+    return f"Hidden: {rows} of sources that have changed since; --all-sources shows all rows"
 
 
 def _digest(file: Address) -> str:

@@ -18,6 +18,7 @@ import pandas as pd
 import psutil
 import pytest
 from scipy import sparse
+from shown_rows import check_hidden, check_page_without_hidden
 from sweeps_here import sweep_by_key
 
 import fiberscope
@@ -267,8 +268,11 @@ def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others
     shown = capsys.readouterr().out
     assert all(source[:12] in shown for source in frame["source"])
     assert "--sources tells them apart" not in shown
-    assert cli.run(["results", str(store)]) == 0
-    assert "up to 2 sources; --sources tells them apart" in capsys.readouterr().out
+    check_hidden(store, frame["cycles"], capsys)
+    rules.write_text(rule.format(100))
+    assert cli.run([*command, "--grid=lane.count=4"]) == 0  # no point that was run before
+    assert len(Store(store).frame()) == 3
+    check_page_without_hidden(store, tmp_path / "page.html")
 
 
 def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> None:
