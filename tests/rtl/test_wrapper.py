@@ -19,7 +19,7 @@ from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.channel import ChannelParameters
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.twin import build
-from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed
+from fiberscope.hw.rtl.kit.wrapper import Composition, Link, Part, composed, flat, hierarchical
 
 NARROW = MergerParameters(2, 8, 8, 32)
 SMALL = MergeTreeParameters(radix=2, latency=2, coordinate_bits=8, reference_bits=8, value_bits=32)
@@ -210,3 +210,27 @@ def test_the_channels_between_are_those_of_the_links():
 def test_a_channel_of_empty_tokens_is_refused():
     with pytest.raises(ValueError, match="channel: a token needs a field, so not all widths can be 0"):
         ChannelParameters(control_bits=0, coordinate_bits=0, reference_bits=0, value_bits=0)
+
+
+def test_a_tap_tells_of_tokens_that_move_not_of_those_that_are_offered():
+    """Of two channels the second is full: what the first offers from then on does not move."""
+    parts = dict.fromkeys(("one", "other"), Part(channel.BLOCK, ChannelParameters(2, 1, 0, 4, 0, 0)))
+    composition = Composition(
+        "chain",
+        parts,
+        (Link("one.out", "other.in", capacity=0),),
+        {"in": "one.in", "out": "other.out"},
+        {},
+        {"moved": ("one.out",), "moved_coordinate": ("one.out", "coordinate")},
+    )
+    backend = PyrtlBackend(build(composition.interface(), lambda between: flat(composition, between)))
+    told, offered = [], 5
+    for _cycle in range(12):
+        backend.words.drive({"in_valid": 1, "in_coordinate": offered, "out_ready": 0})
+        backend.cycle()
+        seen = backend.words.seen()
+        offered += seen["in_ready"]
+        told += [seen["moved_coordinate"]] * seen["moved"]
+        assert seen["moved"] or seen["moved_coordinate"] == 0
+    assert told == [5, 6]
+    assert re.search(r"assign moved = (\w+)_valid & \1_ready;", hierarchical(composition, "chain"))

@@ -94,11 +94,14 @@ def test_three_hundred_with_a_merger(program):
 
 
 def rows_of_many_lists(radix, *, reduces=False):
-    """A product whose rows have more lists than a merger of this radix merges in two rounds."""
+    """A product both of whose rows have more lists than a merger of this radix merges in two rounds.
+
+    The second row finds areas of the store that the first has filled.
+    """
     specification, _trees = merging_of(radix, reduces=reduces)
     count = radix**2 + 1
-    places = np.arange(count)
-    a = FiberTree.from_coo({"K": count, "M": 2}, [places, places * 0], np.ones(count))
+    places, rows = np.arange(count), np.repeat([0, 1], count)
+    a = FiberTree.from_coo({"K": count, "M": 2}, [np.tile(places, 2), rows], np.ones(2 * count))
     b = FiberTree.from_coo({"K": count, "N": 9}, [places, places * 5 % 9], np.ones(count))
     return specification, {"A": a, "B": b}
 
