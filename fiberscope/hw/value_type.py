@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What the values of a machine are: of each type its bits, its roundoff, and its arithmetic, on doubles.
+"""Types of the values of a machine: their bits, their roundoff, and their arithmetic, on doubles.
 
 A double holds every number of the narrower types, and a sum, product or quotient that it has rounded is, once
 rounded more, the exact one rounded once: its 53 bits are at least two more than twice those of each

@@ -28,7 +28,7 @@ FIRST_ROOM = 16  # tokens that a channel without a bound has room for, before it
 
 
 class Fifo:
-    """What a channel is and does, see ``Channel``."""
+    """State and behaviour of a channel, see ``Channel``."""
 
     def __init__(self, name: str, capacity: int | None, latency: int, protocol: Protocol) -> None:
         self.name = name
@@ -94,7 +94,7 @@ class Fifo:
         return False
 
     def space(self) -> int:
-        """How many tokens the writer may push in its current cycle; it is woken as soon as there are more."""
+        """Return how many tokens the writer may push in its current cycle; more space wakes the writer."""
         if not self.bounded:
             return MAX_TIME
         free = self._free()
@@ -102,7 +102,7 @@ class Fifo:
         return free
 
     def free(self) -> int:
-        """How many tokens of a bounded channel's the writer may push in its current cycle."""
+        """Return how many tokens of a bounded channel the writer may push in its current cycle."""
         return self._free()
 
     def widen(self, capacity: int) -> None:

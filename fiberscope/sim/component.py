@@ -1,4 +1,4 @@
-"""What every part of a machine is: a clocked thing with declared ports that says when it next has work."""
+"""Base of every part of a machine: a clocked unit with declared ports that says when it next has work."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Reserved(Generic[Kept]):
         self.name = name
 
     def __get__(self, component: Component, owner: type[Component] | None = None) -> Kept:
-        """What the engine keeps."""
+        """Return the engine's value."""
         kept: Kept = getattr(component, f"_{self.name}")
         return kept
 
@@ -95,7 +95,7 @@ class Reserved(Generic[Kept]):
 
 
 class Accounted:
-    """What the cycles of a component count as, which it says at the end of each tick; see ``Component``.
+    """Account of the cycles of a component, which it states at the end of each tick; see ``Component``.
 
     Compiled components use the methods as they stand in the ``.pxd`` again, put in place of their calls;
     those here are for Python.
@@ -259,7 +259,7 @@ class Component(Accounted):
                 ) from None
 
     def fetch(self, port: Port) -> object:
-        """What becomes the attribute of a port's name: the channel at it, or the channels of an array."""
+        """Return the attribute of a port's name: the channel at it, or the channels of an array."""
         return self.channels(port.name) if port.array else self.optional_channel(port.name)
 
     def counters(self) -> dict[str, int]:

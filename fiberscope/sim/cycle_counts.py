@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What the cycles of a whole machine have counted as so far, read at once; for who looks at it over time."""
+"""Cycle accounts of a whole machine so far, read at once, for observers over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the C compiler puts in place of calls: casts, looks, and what the host is to fetch, see the ``.pxd``.
+"""Replacements of calls for the C compiler: casts, polls, and host prefetches, see the ``.pxd``.
 
 What comes out of a list has its type looked up, for a component among all ancestors of its class, and is
 counted as held. That shows in what happens at every tick.
@@ -12,17 +12,17 @@ from fiberscope.sim.component import Component
 
 
 def component(listed: Component) -> Component:
-    """What comes out of a list that holds only components; not looked at when compiled."""
+    """Cast an item of a list that holds only components; not checked when compiled."""
     return listed
 
 
 def clock(listed: Clock) -> Clock:
-    """What comes out of a list that holds only clocks; not looked at when compiled."""
+    """Cast an item of a list that holds only clocks; not checked when compiled."""
     return listed
 
 
 def channel(listed: Channel) -> Channel:
-    """What comes out of a list that holds only channels; not looked at when compiled."""
+    """Cast an item of a list that holds only channels; not checked when compiled."""
     return listed
 
 

@@ -18,12 +18,12 @@ def highest_bit(bits: int) -> int:
 
 
 def ones(bits: int) -> int:
-    """How many bits of a word are set; an instruction when compiled."""
+    """Return the number of set bits of a word; one instruction when compiled."""
     return bits.bit_count()
 
 
 def turns(low_a: int, high_a: int, low_b: int, high_b: int) -> int:
-    """How often a walk through the bits of two masks of 128 without a common one goes from one to the other.
+    """Return how often a walk through two disjoint masks of 128 bits goes from one to the other.
 
     Added to the gaps, the bit behind each of a mask's carries through the gap to the next bit of either.
     """

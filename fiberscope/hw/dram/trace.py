@@ -92,5 +92,5 @@ class ReplySink(Component):
 
 
 def reads_of(requests: Sequence[Request]) -> int:
-    """How many of the requests are answered."""
+    """Return the number of requests that are answered."""
     return sum(request[1] in (READ, READ_BURST) for request in requests)

@@ -15,7 +15,7 @@ NO_COORDINATE = -1
 
 
 class Intersector(Component):
-    """What all intersectors have in common: two fibers in, the matches of each out, a stop behind both.
+    """Base of all intersectors: two fibers in, the matches of each out, a stop behind both.
 
     Interface: fiber by fiber, elements with increasing coordinates and a stop come in on ``a`` and ``b``.
     For each coordinate that both fibers have, an element leaves on ``matches_a`` with a's reference and value
@@ -190,7 +190,7 @@ class Window:  # C: final
         self.held -= tokens
 
     def below(self, coordinate: int) -> int:  # C: cdef, noexcept
-        """How many elements, from the head on, are below a coordinate."""
+        """Return the number of elements, from the head on, below a coordinate."""
         count = 0
         while count < self.held:
             place = self._place(count)
@@ -200,7 +200,7 @@ class Window:  # C: final
         return count
 
     def elements(self) -> int:  # C: cdef, noexcept
-        """How many elements, from the head on, there are before a stop."""
+        """Return the number of elements, from the head on, before a stop."""
         count = 0
         while count < self.held and self._controls[self._place(count)] == DATA:
             count += 1

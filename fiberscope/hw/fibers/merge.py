@@ -376,7 +376,7 @@ class HighRadixMerger(Component):
         self.moved = True
 
     def sample(self) -> tuple[int, ...]:
-        """What it merges, and the two smallest heads at its ways.
+        """Return the task that it merges, and the two smallest heads at its ways.
 
         - ``phase``: of the merge: its first heads come, elements leave the ways, or but the stop is left;
         - ``task``, ``fan_in``: the task and its ways; ``alive``: those of them that have not ended;

@@ -33,7 +33,7 @@ class LinePacker:  # C: final
         return self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
 
     def elements_before(self, lines: int) -> int:  # C: noexcept
-        """How many elements come before the one that fills the line behind so many more lines."""
+        """Return the number of elements before the one that fills the line behind so many more lines."""
         missing = (lines + 1) * self.line_bytes - self.bytes % self.line_bytes
         return (missing + self.element_bytes - 1) // self.element_bytes - 1
 
@@ -42,11 +42,11 @@ class LinePacker:  # C: final
         return self.bytes % self.line_bytes > 0
 
     def line(self) -> int:  # C: noexcept
-        """Where the line begins in which the next byte falls, from the first byte on."""
+        """Return where the line of the next byte begins, counted from the first byte."""
         return self.number() * self.line_bytes
 
     def number(self) -> int:  # C: noexcept
-        """That line, counted from the first."""
+        """Return the number of that line, counted from the first."""
         return self.bytes // self.line_bytes
 
     def add(self) -> None:  # C: noexcept

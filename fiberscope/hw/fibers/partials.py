@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Where partial fibers lie: space in whole lines, given out and taken back."""
+"""Space of partial fibers: whole lines, allocated and freed."""
 
 from __future__ import annotations
 

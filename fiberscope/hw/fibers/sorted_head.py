@@ -40,7 +40,7 @@ class SortedHeads:  # C: final
         self._keys = array("q", bytes(8 * entries))
 
     def position(self, column: int, source: int) -> int:  # C: noexcept
-        """How many of the heads leave before one of this column and list."""
+        """Return the number of heads that leave before one of this column and list."""
         return self._before((column << LIST_BITS) | (~source & ((1 << LIST_BITS) - 1)))
 
     def push(self, column: int, source: int) -> int:  # C: noexcept

@@ -54,7 +54,7 @@ def neurons(ids: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def sums(operands: NDArray[Any], ids: NDArray[Any], add: np.ufunc = np.add) -> NDArray[Any]:
-    """What the network makes of many vectors at once: the sums of the neurons in the order of the leaves.
+    """Return the sums of many vectors at once: those of the neurons in the order of the leaves.
 
     They are added in the order in which the network does, so that rounding is that of the hardware, in the
     precision of the operands.

@@ -55,7 +55,7 @@ def select_word(settings: Sequence[int], lanes: int) -> int:
 
 
 def distance(column: int, lanes: int) -> int:
-    """How many rows a diagonal into this column of SIGMA's network crosses: 1, 2, 4 ... 4, 2, 1."""
+    """Return how many rows a diagonal into this column of SIGMA's network crosses: 1, 2, 4 ... 4, 2, 1."""
     n = lanes.bit_length() - 1
     return 1 << (column - 1 if column <= n else 2 * n - column)
 

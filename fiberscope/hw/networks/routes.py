@@ -8,7 +8,7 @@ from fiberscope.sim.channel import Channel
 
 
 class Route:
-    """What a network asks where a token goes. A subclass says by what; a plain Python one will do."""
+    """Route of tokens through a network. A subclass says by what; a plain Python one will do."""
 
     def output(self, head: Channel, outputs: int) -> int:
         """The output for the token at the head of a channel, of so many; asked once for each token."""

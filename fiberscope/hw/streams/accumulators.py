@@ -219,7 +219,7 @@ class VectorReduce(Accumulator):
         self.row = BEFORE_ALL
 
     def accumulate(self, outer: int, now: int) -> None:
-        """Where it begins another row, the last one is complete."""
+        """Complete the last row when another row begins."""
         if outer < self.row and not self.quirks & Q17:
             self.refuse(now, f"behind row {self.row}, and rows must increase (MatrixReduce takes any order)")
         if self.row not in (outer, BEFORE_ALL):

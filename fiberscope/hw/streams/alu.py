@@ -57,7 +57,7 @@ NEITHER = -1  # of the operands
 
 
 class Arithmetic(StreamBlock):
-    """What ALUs compute. Where a real number has no result, it is infinite or not a number, as in IEEE 754.
+    """Operations of ALUs. A real number without a result is infinite or not a number, as in IEEE 754.
 
     Args:
         name: instance name.

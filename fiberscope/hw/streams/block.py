@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What every primitive of the stream machine is: a block that makes one update a cycle."""
+"""Base of every primitive of the stream machine: a block that makes one update a cycle."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class StreamBlock(Component):
         self.bounds: list[Channel] = []  # the channels that are not without end
 
     def fetch(self, port: Port) -> object:
-        """What becomes the attribute of a port's name: at an array of outputs the stream to all consumers."""
+        """Return the attribute of a port's name: at an array of outputs the stream to all consumers."""
         if isinstance(port, Output) and port.array:
             stream = OutputStream(port.name, self.channels(port.name))
             self.streams.append(stream)
@@ -89,7 +89,7 @@ class StreamBlock(Component):
         raise NotImplementedError(f"{type(self).__name__} does not define update")
 
     def quiet(self) -> int:  # C: noexcept
-        """How many more tokens it takes, if all are elements, before it sends any but to streams."""
+        """Return how many more elements it takes before it sends any but to streams."""
         return 0
 
     def send_control(self, kind: int, level: int) -> None:
@@ -115,7 +115,7 @@ class StreamBlock(Component):
             self.first_input = now
 
     def counters(self) -> dict[str, int]:
-        """What the block counts, and the tokens of each output by kind."""
+        """Return the counters of the block, and the tokens of each output by kind."""
         counts = super().counters()
         for stream in self.streams:
             counts |= stream.counters()

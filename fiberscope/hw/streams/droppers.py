@@ -16,7 +16,7 @@ NO_STOP = -1
 
 
 class Dropper(StreamBlock):
-    """What lets some tokens of a stream pass.
+    """Filter that lets some tokens of a stream pass.
 
     Interface: a stream of any kind comes in on ``in_stream`` and leaves on ``out_stream``.
 

@@ -161,7 +161,7 @@ class Intersect(Joiner):
                 self.owes_any = True
 
     def counters(self) -> dict[str, int]:
-        """What the block counts, and the tokens of each output by kind, skips included."""
+        """Return the counters of the block, and the tokens of each output by kind, skips included."""
         counts = super().counters()
         for stream in self.out_skips:
             counts |= stream.counters()

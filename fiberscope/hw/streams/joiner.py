@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What joiners have in common: pairs of streams, coordinate and reference, compared pair by pair."""
+"""Base of joiners: pairs of streams, coordinate and reference, compared pair by pair."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What the two ends of a merger know together: the lists of tasks, and partial fibers."""
+"""Shared state of the two ends of a merger: the lists of tasks, and partial fibers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUM = -1  # instead of the list that an element is of: it is a sum of products, 
 
 
 class Lists:  # C: final
-    """What the two ends of a merger know together: the lists of tasks, and partial fibers.
+    """Shared state of the two ends of a merger: the lists of tasks, and partial fibers.
 
     Hardware needs places for ``most_lists``, of so many tasks as there may be, each like the longest one, and
     ``most_partial`` elements of partial fibers in each area.

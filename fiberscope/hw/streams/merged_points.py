@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What a merger gives, as partial fibers in a store or as a stream of points."""
+"""Output of a merger, as partial fibers in a store or as a stream of points."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # cython: infer_types=True
 # C compiler: -O2
-"""What hands fibers to a merger, that merger and the blocks behind it, ahead of the clock.
+"""Model ahead of the clock of a merger, the unit that feeds it, and the blocks behind it.
 
 A way takes an element a cycle as long as it has room; when it does follows from when its line came and when
 the merger took the element before whose slot it needs. The blocks behind take what leaves in times of their

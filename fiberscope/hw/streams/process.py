@@ -28,7 +28,7 @@ NONE = -1
 
 
 class Progress:  # C: final
-    """How far one side of a channel has run.
+    """Progress of one side of a channel.
 
     ``next`` is the first cycle that it has not run.
     """

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What all scanners have in common: references to fibers in, their elements out, a stop behind each fiber."""
+"""Base of scanners: references to fibers in, their elements out, a stop behind each fiber."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Scanner(StreamBlock):
         return self.busy(now + 1)
 
     def end_empty_fiber(self, now: int) -> int:
-        """What was taken has no element: send the stop if the next token may be looked at; else owe it."""
+        """End an empty fiber: send the stop if the next token may be looked at; else owe it."""
         if self.quirks & Q0:
             return self.end_fiber(now)
         self.mode = OWES_STOP

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What a joiner tells a scanner to pass over, and which of it is still worth heeding."""
+"""Hints of a joiner to a scanner about elements to skip, and their validity."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class SkippingScanner(CompressedScanner):
         return self.busy(now + 1)
 
     def counters(self) -> dict[str, int]:
-        """What the scanner counts, and its skips."""
+        """Return the counters of the scanner, and its skips."""
         skips = self.skips
         return super().counters() | {
             "skipped": self.skipped,

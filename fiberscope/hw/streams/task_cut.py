@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Where the loops of a machine are cut: what lies behind runs as tasks, on instances side by side."""
+"""Cut of a machine's loops: what lies behind runs as tasks, on instances side by side."""
 
 from __future__ import annotations
 

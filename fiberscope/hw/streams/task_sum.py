@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""What tasks give to the same points of an output, added up where their instances meet."""
+"""Sum of the tasks' results for the same points of an output, where their instances meet."""
 
 from __future__ import annotations
 

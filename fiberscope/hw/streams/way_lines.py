@@ -11,7 +11,7 @@ from fiberscope.sim.channel import Channel
 
 
 class ArrayLines:
-    """Where the elements of fibers lie in an array.
+    """Layout of the elements of fibers in an array.
 
     Args:
         base: byte address of the first line, the tensor's number in its upper bits.

@@ -94,7 +94,7 @@ class ValuesWriter(Writer):
 
     @property
     def values(self) -> array[int] | array[float]:
-        """What has been stored so far."""
+        """Return the values that have been stored so far."""
         return self.memory.integers() if self.of_integers else self.memory.values()
 
 
@@ -130,7 +130,7 @@ class FiberWriter(Writer):
 
     @property
     def segments(self) -> array[int]:
-        """Where each fiber that has ended begins, and the end of the last."""
+        """Return where each fiber that has ended begins, and the end of the last."""
         return self.fibers.integers()
 
     @property
@@ -160,7 +160,7 @@ class CompressedWriter(FiberWriter):
 
     @property
     def coordinates(self) -> array[int]:
-        """Of all elements so far."""
+        """Return the coordinates of all elements so far."""
         return self.level.integers()
 
 
@@ -187,5 +187,5 @@ class BitVectorWriter(FiberWriter):
 
     @property
     def words(self) -> list[int]:
-        """Of all fibers so far, unsigned."""
+        """Return the words of all fibers so far, unsigned."""
         return [unsigned(bits) for bits in self.level.integers()]

@@ -253,7 +253,7 @@ class Adapter(Component):
         return moved
 
     def end(self, label: str) -> End:  # C: label=str
-        """What has moved at a stream, and whether one can; by ``tasks`` or ``ways[3]``."""
+        """Return what has moved at a stream, and whether a token can move; by ``tasks`` or ``ways[3]``."""
         return self._by_label[label]
 
     def exercise(self, drain: int = 0) -> Exercise:

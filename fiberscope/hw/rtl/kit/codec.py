@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""How the bits of a field carry a number of a token, exactly or not at all."""
+"""Codecs: the bits of a field carry a number of a token, exactly or not at all."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # cython: infer_types=True
-"""Where a module's streams meet channels: tokens become words of its ports, and words become tokens."""
+"""Ends of a module's streams at channels: tokens become words of its ports, and words become tokens."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class End:  # C: final
         return None
 
     def token(self) -> Transfer:  # C: lane=Lane, cpdef
-        """What moves."""
+        """Return the token that moves."""
         if not self.is_bundle:
             return self.first.token()
         return tuple([lane.token() for lane in self.lanes])
