@@ -169,6 +169,7 @@ class Accelerator(Generic[AnyConfiguration]):
             ``Spgemm`` A and B, both canonical CSR of doubles).
         workers: the family of components whose cycles decide how busy the machine is, as in ``pe.merger``
             for ``gamma.pe00.merger`` and its likes.
+        stages: of a machine with several stages of work, that family of each.
         limits: further families of which each component does one thing a cycle, so that one which is always
             busy limits the machine (a cache bank does; a crossbar with many ports does not).
         channels: the family of the memory's channels, busy while they hold a request; empty if there is none.
@@ -203,6 +204,7 @@ class Accelerator(Generic[AnyConfiguration]):
     folder: Path
     models: Mapping[str, Callable[..., Model]]
     workers: str
+    stages: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     channels: str = ""
     parts: Mapping[str, Callable[..., Component]] = field(default_factory=dict)

@@ -67,7 +67,7 @@ class _Rules(BaseModel):
     designs: dict[str, str] = {}  # by the parameter ``design``, where there is one: its specification
     beyond: dict[str, str] = {}  # components of the trace that take longer than the machine's, and why
     ladder: tuple[_Rung, ...] = ()  # each beside those before it
-    # Of each phase the families that may bound it; the machine's workers if there is none.
+    # Of each phase the families that may bound it; if there is none, the workers of the longest stage.
     phases: tuple[tuple[str, ...], ...] = ()
     meanwhile: tuple[Group, ...] = ()  # what may work while the busiest of them does not
 
@@ -179,7 +179,7 @@ def check(
         of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states}
         return tables.run(accelerator, a, b, **of_run)
 
-    phases = rules.phases or ((kind.workers,),)
+    phases = rules.phases or (kind.stages or (kind.workers,),)
     parts = _explained(event, phases, rules, run) if explain else {}
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(

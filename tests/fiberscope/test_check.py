@@ -14,6 +14,7 @@ from fiberscope.explore.check import check
 from fiberscope.explore.stall_attribution import Group
 from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
 from fiberscope.results.recording.files import StateFiles
+from fiberscope.run.find_machine import find
 
 OPERAND = "uniform:rows=60,cols=60,nonzeros=300"
 
@@ -129,6 +130,16 @@ def test_a_machine_of_two_phases_by_hand() -> None:
     assert list(parts.values()) == [24, 3, 16, 2, 5, 2, 0, 4, 4]
     assert sum(parts.values()) == 60
     assert list(parts)[-1] == study.UNEXPLAINED
+
+
+def test_of_a_specification_with_two_stages_the_longest_is_explained() -> None:
+    """The multipliers of OuterSPACE work longer than its mergers, which are the last stage."""
+    assert find("spec:outerspace").stages == ("t.pe.mul", "z.pe.swap_T02_N.merger")
+    one_tile = {"tile.count": 1, "l1.count": 1}
+    done = check("spec:outerspace", "uniform:rows=30,cols=30,nonzeros=90", settings=one_tile, explain=True)
+    works = [part for part in done.parts if part.endswith(" works, on average")]
+    assert works == ["t.pe.mul works, on average"]
+    assert sum(done.parts.values()) == done.event.cycles
 
 
 def test_each_rung_stands_on_those_before_it_and_the_last_is_watched() -> None:

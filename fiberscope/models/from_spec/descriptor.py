@@ -79,7 +79,8 @@ def machine_of(name: str) -> Accelerator[Any]:
         costs=SHIPPED.with_name("costs.yaml"),
         areas=lambda model: areas_of(model.specification),
         unmoved=MappedMachine.unmoved,
-        workers=_workers(graphs),
+        workers=_workers(graphs)[-1],
+        stages=_workers(graphs),
         solves=(type("Cascade", (Cascade,), attributes),),
     )
 
@@ -159,10 +160,14 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
                 yield key.value, str(name.value), value
 
 
-def _workers(graphs: Sequence[tuple[Stage, Lowered]]) -> str:
-    """The family of the components that do the last stage's work, as a graph without data tells."""
-    stage, graph = graphs[-1]
-    prefix = f"{graph.name}." if len(graphs) > 1 else ""
+def _workers(graphs: Sequence[tuple[Stage, Lowered]]) -> tuple[str, ...]:
+    """Return the families of the components that do each stage's work, as its graph without data tells."""
+    return tuple(
+        _workers_of(stage, graph, f"{graph.name}." if len(graphs) > 1 else "") for stage, graph in graphs
+    )
+
+
+def _workers_of(stage: Stage, graph: Lowered, prefix: str) -> str:
     nodes = [graph.graph.nodes[name] for name in graph.leaf]
     kinds = {node.type: node for node in nodes}
     main = next((kinds[kind] for kind in WORK if kind in kinds), None)
