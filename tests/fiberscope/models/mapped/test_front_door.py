@@ -278,35 +278,6 @@ def test_operands_are_held_to_the_names_of_the_specification(tmp_path):
         fiberscope.simulate("spec:gamma", A=SMALL)
 
 
-@pytest.mark.parametrize("name", ["gamma", "gamma-reduce", "gamma-figure", "extensor", "outerspace"])
-def test_a_product_by_name_is_the_machines(name):
-    """Both operands are square, so each of four products could be meant."""
-    settings = {"extensor": SMALL_TILES, "outerspace": {"tile.count": 1, "l1.count": 1}}.get(name, {})
-    a, b = drawn(20, 20, 1), drawn(20, 20, 2)
-    machine = fiberscope.simulate(name.partition("-")[0], A=a, B=b)
-    by_name = fiberscope.simulate(f"spec:{name}", A=a, B=b, settings=settings)
-    in_order = fiberscope.simulate(f"spec:{name}", a, b, settings=settings)
-    assert abs(by_name.result - a @ b).max() < 1e-9
-    assert abs(machine.result - a @ b).max() < 1e-9
-    assert by_name.operations == in_order.operations
-    assert by_name.cycles == in_order.cycles
-    assert by_name.traffic == in_order.traffic
-
-
-def test_a_specification_of_ones_own_reads_its_factors_alike(tmp_path):
-    """Both ways of declaring each operand: the rows of A and the columns of B are those of the product."""
-    a, b = drawn(12, 12, 1), drawn(12, 12, 2)
-    text = (EXAMPLES / "row_wise.yaml").read_text()
-    for ranks_of_a, ranks_of_b in (("M, K", "K, N"), ("K, M", "K, N"), ("M, K", "N, K"), ("K, M", "N, K")):
-        declared = f"declaration: {{A: [{ranks_of_a}], B: [{ranks_of_b}], Z: [M, N]}}"
-        indices = f"Z[m, n] = A[{ranks_of_a.lower()}] * B[{ranks_of_b.lower()}]"
-        path = tmp_path / "own.yaml"
-        changed = text.replace("declaration: {A: [M, K], B: [K, N], Z: [M, N]}", declared)
-        path.write_text(changed.replace("Z[m, n] = A[m, k] * B[k, n]", indices))
-        for report in (fiberscope.simulate(str(path), A=a, B=b), fiberscope.simulate(str(path), a, b)):
-            assert abs(report.result - a @ b).max() < 1e-9
-
-
 BOTH = {"A": SMALL, "B": f"{SMALL},seed=1"}
 FULL = "uniform:rows=40,cols=8,nonzeros=320"
 OWN_TIMING = "timing: {tasks: 2, PE: {dispatch: static}, Multiplier: {depth: 3}}\n"
