@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import importlib.util
 import os
+import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -36,7 +37,7 @@ class Case:
 
     @property
     def arguments(self) -> list[str]:
-        return self.command.replace("TINY", TINY).split()
+        return shlex.split(self.command.replace("TINY", TINY))
 
     @property
     def skipped(self) -> bool:

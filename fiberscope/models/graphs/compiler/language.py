@@ -55,8 +55,15 @@ def computed(expression: Expression, access: Callable[[Access], Access]) -> Expr
         return access(expression)
     if isinstance(expression, Number):
         return Number(float(expression.value))
-    if isinstance(expression, Call | Scalar):
-        raise InputError(f"{_named(expression)}: no graph computes it; write the Einsum of tensors alone")
+    if isinstance(expression, Scalar):
+        symbol = expression.name
+        raise InputError(
+            f"the symbol {symbol}: no hardware computes with it; write its number in the Einsum, as in "
+            f"2 * A[k] for {symbol} * A[k], or run fiberscope model, which takes --set {symbol}=2"
+        )
+    if isinstance(expression, Call):
+        function = expression.function
+        raise InputError(f"the function {function}: no graph computes it; write the Einsum of tensors alone")
     assert isinstance(expression, Operation | Take)  # what is read has nothing else
     operands = [computed(operand, access) for operand in expression.operands]
     if isinstance(expression, Take):
@@ -70,12 +77,6 @@ def _folded(function: str, operands: list[Expression]) -> Expression:
     if len(operands) == 1:
         return Call(function, tuple(operands))
     return reduce(lambda left, other: Call(function, (left, other)), operands)
-
-
-def _named(expression: Call | Scalar) -> str:
-    if isinstance(expression, Call):
-        return f"the function {expression.function}"
-    return f"the symbol {expression.name}"
 
 
 def refuse_at(access: Access, number: int, what: str) -> NoReturn:
