@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.hw.rtl.kit.exercise import Exercise, earliest
@@ -20,7 +21,7 @@ from fiberscope.results.report.files import check_outputs
 from fiberscope.results.report.numbers import leaves
 from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.rtl import machine_module
-from fiberscope.rtl.cosim_request import Loop
+from fiberscope.rtl.cosim_request import Loop, machine
 from fiberscope.rtl.reference_process import ReferenceProcess, TooLongError
 from fiberscope.rtl.runs import (
     RESULTS,
@@ -35,6 +36,7 @@ from fiberscope.rtl.runs import (
     verilated,
 )
 from fiberscope.rtl.substitution import ALL, MACHINE, Maker, Place, choose, makers, outermost
+from fiberscope.run.configure import resolve_run
 from fiberscope.sim import SimulationError
 from fiberscope.workloads.errors import nearest
 
@@ -159,12 +161,11 @@ def locate(loop: Loop) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
     Raises:
         InputError, ConfigurationError, WorkloadError: for what the user can put right.
     """
-    start = replace(loop, waveform=None, lock_step=False, cycle_limit=1)  # ends once the parts are made
     if loop.blocks == (MACHINE,):
-        machine_module.composed(start)
+        machine_module.composed(loop)
         return (), {}
     noted = makers(loop.accelerator, loop.blocks, {})
-    simulated(start, noted)
+    resolve_run(machine(loop.accelerator), parse_settings(loop.settings)).build(loop.a, loop.b, noted)
     chosen, at = outermost(noted) if ALL in loop.blocks else (noted, loop.at)
     return choose(loop.accelerator, chosen, at, loop.module), noted
 

@@ -28,13 +28,11 @@ from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, own_
 from fiberscope.results.costs.prices import TABLES_NM, Prices
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.report.costs import prices_of
-from fiberscope.rtl.cosim_request import Loop
+from fiberscope.rtl.cosim_request import machine as find_machine
 from fiberscope.rtl.netlists import Module, module_of, remake
-from fiberscope.rtl.runs import simulated
 from fiberscope.rtl.select_block import one_line
 from fiberscope.rtl.substitution import ALL, Maker, Place, choose, makers, outermost
 from fiberscope.run.configure import resolve_run
-from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 
@@ -137,15 +135,15 @@ def parts_of(machine: str, matrix: str, settings: Sequence[str], wanted: Sequenc
         InputError: no part of it exists as RTL, or none that is wanted.
     """
     noted = makers(machine, (ALL,), {})
-    simulated(Loop((ALL,), machine, matrix, settings=tuple(settings), cycle_limit=1), noted)
+    ready = resolve_run(find_machine(machine), parse_settings(settings))
+    ready.build(matrix, None, noted)
     places, without = _places(machine, noted, {})
     parts = _parts(places)
     if not parts:
         said = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
         raise InputError(f"{machine}: nothing to measure; {said}")
     parts = _wanted(machine, parts, wanted)
-    kind = find(machine)
-    configured = resolve_run(kind, parse_settings(list(settings)), None).configured
+    kind, configured = ready.kind, ready.configured
     technology = (
         read_book(kind.costs_file).document["technology"] if kind.costs_file.is_file() else LIBRARY_NM
     )

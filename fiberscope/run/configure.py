@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.full_operands import compressed, lies_dense
-from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.problem_settings import ProblemMaker, configure
 from fiberscope.accelerators.user_machines import file_of, is_path
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
+from fiberscope.base.progress import nobody
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.results.errors import finished
 from fiberscope.results.provenance.source_digest import Roots, of_machine, source
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import Conversion, Conversions
 from fiberscope.run.chains.chain import Chain
-from fiberscope.run.execute import RunOptions, execute
+from fiberscope.run.execute import RunOptions, build_model, execute
 from fiberscope.run.sampled import execute_sampled
+from fiberscope.sim import Component
 from fiberscope.workloads import Operand, Problem
 
 __all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "converted", "execute_converted", "resolve_run"]
@@ -98,6 +100,17 @@ class ResolvedRun(NamedTuple):
         if machine.endswith((".yaml", ".yml")):
             return Roots(modules, (machine,), machine)
         return Roots(modules, (str(file_of(machine)),), machine) if is_path(machine) else Roots(modules)
+
+    def build(self, a: str, b: str | None, parts: Mapping[str, Callable[..., Component]]) -> None:
+        """Build the machine for operands, with parts that note their arguments; run nothing.
+
+        Raises:
+            InputError, ConfigurationError, WorkloadError: as of ``execute``.
+        """
+        problem = self.maker.load(a, b, exact=False, progress=nobody)
+        _formats, configured = _to_convert(self, problem)
+        options = RunOptions(EVENT, None, False, False, self.kind.taking(parts), nobody)
+        build_model(self.kind, configured, problem, options)
 
 
 def resolve_run(

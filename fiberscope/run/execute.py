@@ -33,7 +33,7 @@ from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["RunOptions", "execute"]
+__all__ = ["RunOptions", "build_model", "execute"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def execute(
     """
     start = time.perf_counter()
     prices = prices_of(kind, configured)  # finds a fault before the run, not after
-    model = _build(kind, configured, problem, options)
+    model = build_model(kind, configured, problem, options)
     watch, ended, simulation_start = None, None, time.perf_counter()
     if options.fidelity == EVENT:
         machine = cast(Machine, model)
@@ -107,8 +107,14 @@ def _raise(ended: RecordedRun | None, answer: Checked | None, report: Report, pr
         raise UnwrittenFileError(ended.unwritten, report)
 
 
-def _build(kind: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions) -> Model:
-    """The model, its kernel built; parameters that only the engine finds at odds are the user's to mend."""
+def build_model(
+    kind: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions
+) -> Model:
+    """Build the model of a machine for a problem, and its kernel.
+
+    Raises:
+        InputError, ConfigurationError: the parameters do not fit the problem, or each other.
+    """
     if options.values_only and not problem.counts_entries:
         raise InputError(
             f"--values-only: the {problem.answer} of {kind.name} has no entries to count; leave it out"

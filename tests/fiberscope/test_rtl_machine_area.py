@@ -72,6 +72,11 @@ def test_of_a_part_without_a_module_those_within_count_and_it_is_said():
     assert "set format.element=8" in found.without["pe"]
 
 
+def test_parts_are_listed_without_a_run(monkeypatch):
+    monkeypatch.setattr("fiberscope.run.execute.run_recorded", None)
+    assert counts(*SMALL)[0]["pe.merger"] == 3
+
+
 @pytest.mark.usefixtures("yosys")
 def test_an_area_is_that_of_the_netlist_times_how_many_there_are(capsys):
     settings = [f"--set={one}" for one in (*SMALL, *ELEMENTS)]
