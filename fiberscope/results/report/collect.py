@@ -62,8 +62,7 @@ def report(
     Args:
         accelerator, problem, model, run: the machine, its problem, the model with its counters, and its end.
         checked: the compared answer; None if no answer could be compared.
-        timing: seconds of the host.
-        watch: samples of the components over time; None of a model without components.
+        timing, watch: seconds of the host; samples over time, None of a model without components.
         inputs: fidelity, replaced parts, sources and prices.
     """
     kernel: Kernel | None = getattr(model, "kernel", None)
@@ -87,19 +86,30 @@ def report(
         seconds=run.seconds,
         operations=operations,
         traffic=traffic,
-        traffic_minimum_bytes=model.traffic_minimum_bytes(),
-        unmoved=accelerator.unmoved(model),
         memory=memory,
         product=_product(checked),
         verification=_verification(problem, checked),
         bottleneck=_bottleneck(accelerator, model, components, memory),
         components=components,
-        timeline=watch.timeline(run.cycles) if watch else None,
         iterations=tuple(parts.Iteration(**asdict(iteration)) for iteration in accelerator.iterations(model)),
-        occupancies=watch.occupancies() if watch else {},
         source=inputs.source,
+        **_bounds(accelerator, model),
+        **_samples(watch, run),
         **_costs(accelerator, model, inputs, costs.counted(components, traffic, operations), run.seconds),
     ).holding(checked.answer if checked else None)
+
+
+def _bounds(accelerator: Accelerator[Any], model: Model) -> dict[str, Any]:
+    """The least traffic, and what of it is not moved."""
+    return {
+        "traffic_minimum_bytes": model.traffic_minimum_bytes(),
+        "unmoved": accelerator.unmoved(model),
+    }
+
+
+def _samples(watch: Watch | None, run: Run) -> dict[str, Any]:
+    """The timeline and the occupancies of a model with components."""
+    return {"timeline": watch.timeline(run.cycles), "occupancies": watch.occupancies()} if watch else {}
 
 
 def _costs(
