@@ -69,13 +69,8 @@ class SimpleSpecification:
         return math.ceil(Fraction(nanoseconds) * clock_hertz / 10**9)
 
     @property
-    def cycles_per_request(self) -> Fraction:
-        """Cycles that the transfer of one request takes, exact."""
-        return self.request_bytes * self.cycles_per_byte
-
-    @property
     def cycles_per_byte(self) -> Fraction:
-        """The same of one byte."""
+        """Cycles that the transfer of one byte takes, exact."""
         return Fraction(self.clock_hertz) / Fraction(self.bytes_per_second)
 
 
