@@ -73,7 +73,7 @@ def test_an_interrupt_during_the_first_imports_costs_a_line(module: str, tmp_pat
     assert outcome(module, tmp_path, *RUN) == (130, line)
 
 
-@pytest.mark.parametrize("module", ["fiberscope.commands.sim", "fiberscope.run.request", "numpy"])
+@pytest.mark.parametrize("module", ["fiberscope.commands.sim", "numpy"])
 def test_an_interrupt_during_the_imports_of_a_command_costs_a_line(module: str, tmp_path: Path) -> None:
     code, error = outcome(module, tmp_path, *RUN)
     assert (code, error) == (130, "fiberscope: interrupted before the end\n")
@@ -168,7 +168,7 @@ def test_an_interrupt_after_the_simulation_names_the_files_that_are_missing(
 
 def test_an_interrupted_verification_leaves_an_incomplete_report(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    interrupting(monkeypatch, execute.Checked, "of")
+    interrupting(monkeypatch, execute.Checked, "compare")
     assert cli.run([*RUN, "--json", "out.json", "--product", "z.mtx"]) == 130
     incomplete, no_product = capsys.readouterr().err.splitlines()
     assert incomplete.startswith("fiberscope: INCOMPLETE: interrupted at cycle ")
