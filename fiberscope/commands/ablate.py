@@ -16,6 +16,7 @@ from fiberscope.commands.options import (
 )
 from fiberscope.commands.output import show, tell
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_json
+from fiberscope.results.report.surrogates import SURROGATE, footnote, mark
 from fiberscope.results.report.table import Table, percent
 
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ def ablate(
     if json is not None:
         write_json(json, [asdict(outcome) for outcome in outcomes])
     if json != STANDARD_OUTPUT:
-        show([table(f"{accelerator} on {a}", outcomes)], markdown=markdown)
+        surrogates = outcomes[0].surrogates
+        title = f"{accelerator} on {mark(a, SURROGATE if surrogates else '')}"
+        show([table(title, outcomes)], markdown=markdown)
+        if surrogates:
+            print(footnote(surrogates))
 
 
 def table(title: str, outcomes: Sequence[Outcome]) -> Table:

@@ -14,6 +14,7 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
 from fiberscope.explore.tables import read_table, run
+from fiberscope.results.report.document import Report
 from fiberscope.run.arguments import check_types
 from fiberscope.run.find_machine import find
 
@@ -36,13 +37,17 @@ class Ablation(BaseModel):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Cycles of one run; ``saved`` against the run as configured, ``share`` of its cycles."""
+    """Cycles of one run; ``saved`` against the run as configured, ``share`` of its cycles.
+
+    ``surrogates`` are the names of the operands that stand in for real matrices.
+    """
 
     name: str
     cycles: int
     saved: int
     share: float
     tells: str
+    surrogates: tuple[str, ...] = ()
 
 
 def ablations(kind: Accelerator[Any]) -> list[Ablation]:
@@ -84,12 +89,13 @@ def ablate(
     kind = find(accelerator) if isinstance(accelerator, str) else accelerator
     rows = ablations(kind)
     _check(kind, rows, settings or {})
-    base = _cycles(kind, matrix, b, settings, parts, None, tell)
-    outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "")]
+    report = _run(kind, matrix, b, settings, parts, None, tell)
+    base, surrogates = report.cycles, tuple(report.workload.surrogates)
+    outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "", surrogates)]
     for row in rows:
-        cycles = _cycles(kind, matrix, b, settings, parts, row, tell)
-        saved = base - cycles
-        outcomes.append(Outcome(row.name, cycles, saved, saved / base if base else 0.0, row.tells))
+        cycles = _run(kind, matrix, b, settings, parts, row, tell).cycles
+        saved, share = base - cycles, (base - cycles) / base if base else 0.0
+        outcomes.append(Outcome(row.name, cycles, saved, share, row.tells, surrogates))
     return outcomes
 
 
@@ -106,7 +112,7 @@ def _check(kind: Accelerator[Any], rows: Sequence[Ablation], settings: Mapping[s
             raise InputError(f"{kind.name}/ablations.yaml: {row.name}: {error}") from error
 
 
-def _cycles(
+def _run(
     kind: Accelerator[Any],
     matrix: object,
     b: object,
@@ -114,7 +120,7 @@ def _cycles(
     parts: Mapping[str, PartFactory] | None,
     row: Ablation | None,
     tell: Callable[[str], None],
-) -> int:
+) -> Report:
     tell(row.name if row else AS_CONFIGURED)
     ideal = row.settings if row else {}
-    return run(kind, matrix, b, settings={**(settings or {}), **ideal}, parts=parts).cycles
+    return run(kind, matrix, b, settings={**(settings or {}), **ideal}, parts=parts)

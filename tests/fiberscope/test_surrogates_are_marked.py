@@ -112,3 +112,13 @@ def test_suites_sweeps_results_and_studies_mark_the_name(
     command = ["sweep", "gamma", NAME, "--store", "store", "--workers", "1", *FAST]
     assert cli.run(command) == 0
     assert NOTE in capsys.readouterr().out.splitlines()
+
+
+def test_an_ablation_marks_the_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for matrix, marked in ((NAME, True), (REAL, False)):
+        assert cli.run(["ablate", "gamma", matrix]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert any(f"gamma on {matrix}{'†' if marked else ''}" in line for line in lines[:2])
+        assert (NOTE in lines) == marked
+    assert cli.run(["ablate", "gamma", NAME, "--json", "-"]) == 0
+    assert {tuple(row["surrogates"]) for row in json.loads(capsys.readouterr().out)} == {(NAME,)}
