@@ -98,7 +98,7 @@ class CocotbBackend:
         outputs.update((name, self._read(name)) for name in self._status)
         return outputs
 
-    async def _settled(self, inputs: Mapping[str, int]) -> None:
+    async def _settle(self, inputs: Mapping[str, int]) -> None:
         """Drive inputs, and wait for what follows from them."""
         for name, bits in inputs.items():
             self._handles[name].value = bits
