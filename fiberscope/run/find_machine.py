@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope import accelerators
 from fiberscope.accelerators import user_machines
 from fiberscope.models.from_spec import PREFIX
+from fiberscope.workloads.array_file import named_array
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
@@ -49,7 +50,7 @@ def is_machine(name: str) -> bool:
     if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
         return True
     if user_machines.is_path(name):
-        return not os.path.isfile(name)
+        return not os.path.isfile(name) and named_array(name) is None
     return name in accelerators.installed()
 
 

@@ -118,3 +118,12 @@ def test_where_there_is_no_room_the_meaning_stands_below_its_parameter(capsys, m
     assert "pe.count = 32  (1 to 256)" in lines
     assert lines[lines.index("pe.count = 32  (1 to 256)") + 1] == "    processing elements [T4]"
     assert any(line.split()[:2] == ["pe.count", "32"] for line in wide.splitlines())
+
+
+def test_an_array_whose_name_has_a_slash_and_a_colon_is_a_matrix(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("tf.npz", **{"dense/kernel:0": np.eye(3)})
+    assert cli.run(["info", "tf.npz:dense/kernel:0"]) == 0
+    assert "3 x 3" in capsys.readouterr().out
+    assert cli.run(["info", "none.npz:dense/kernel:0"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
