@@ -38,20 +38,17 @@ def write_vcd(
 ) -> Iterator[Tracer]:
     """Write a waveform of what the kernel runs within the ``with`` block; builds the machine if need be.
 
-    The file is written under a temporary name beside ``path`` and takes its own name at the end, however the
-    run ends: the waveform of a deadlock or a crash is the one most wanted.
+    The file has a temporary name beside ``path`` until the run ends, also by a deadlock or a crash.
 
     Args:
         kernel: the machine, with all its parts added and connected.
-        path: the VCD file; replaced if it exists. A name that ends in ``.fst`` gives an FST file, by way of
-            ``vcd2fst``.
+        path: the VCD file, replaced if it exists; or an FST file (``.fst``), by way of ``vcd2fst``.
         window: cycles of the first clock, ``[start, end)``; outside of it a run is as fast as untraced.
         scopes: shell patterns on instance names, with or without the machine's leading name, as in
             ``pe0[0-3]``; a scope is shown with all that is within it. Empty for all.
-        trigger: a condition as in ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``), looked at
-            every ``CHECK_CYCLES`` cycles of the first clock from the window's start on; the waveform begins
-            when it holds.
-        cycles: how many cycles of the first clock the waveform lasts at the most, from where it begins.
+        trigger: a condition as in ``pe07 input_stall > 100`` (see ``fiberscope.sim.trigger``) at which the
+            waveform begins, evaluated every ``CHECK_CYCLES`` cycles of the first clock within the window.
+        cycles: the greatest length of the waveform, in cycles of the first clock.
         save_file: whether to write a GTKWave save file beside it, under the same name with ``.gtkw``.
         colours: whether the save file shows the states in colour, by the table ``.enum`` beside it. Without,
             the file is plain IEEE 1364: texts are numbers, ``reg``, with a table in the comment and beside
@@ -66,9 +63,8 @@ def write_vcd(
         raise SimulationError(f"the waveform {path}: the kernel is traced already")
     if not kernel.built:
         kernel.build()
-    waveform = Waveform(
-        kernel.components, kernel.wiring, scopes, colours=colours and save_file, plain=not colours
-    )
+    coloured = colours and save_file
+    waveform = Waveform(kernel.components, kernel.wiring, scopes, colours=coloured, plain=not colours)
     start = Start(kernel, window, trigger, cycles)
     tracer = Tracer(kernel, Path(path), waveform, start, save_file)
     kernel.trace(tracer, tracer.start)

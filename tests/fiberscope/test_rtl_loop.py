@@ -212,6 +212,7 @@ def test_what_no_token_came_to_is_warned_of(capsys: pytest.CaptureFixture[str]) 
     lines = [line for line in capsys.readouterr().out.splitlines() if "xercised" in line.lower()]
     assert lines[0].startswith("exercised at gamma.pe0.merger: ")
     assert "no token at ways (6 of 8); " in lines[1]
+    assert lines[1].endswith("no stall at tasks, ways (6 of 8), merged")
     assert "exercised at gamma.pe2.merger: 0 tokens, 0 stalls, busy in 0 of " in lines[2]
     assert lines[3].startswith(
         "NOT exercised at gamma.pe2.merger: no token at tasks, ways (8 of 8), merged; "

@@ -198,7 +198,7 @@ def test_a_graph_is_drawn_as_long_as_its_file_is_that_graph(opened: Open, tmp_pa
 
 def test_a_conversion_is_drawn_with_its_roof() -> None:
     data = run_data(fiberscope.convert("csr", "csc", MATRIX))
-    assert data["machine"].count("<g><title>") == 8
+    assert data["machine"].count("<g><title>") == 14
     assert data["roofline"]["bandwidth"] > 0
     assert data["roofline"]["peak"] is None  # no part counts its compare-exchanges
 

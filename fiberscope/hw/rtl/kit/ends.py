@@ -10,6 +10,7 @@ from fiberscope.hw.rtl.kit.interface import FIELDS, MASK, Bundle, Stream, Token,
 from fiberscope.hw.rtl.kit.words import Words
 from fiberscope.hw.stream import EMPTY
 from fiberscope.sim.channel import Channel
+from fiberscope.sim.constants import FIRST_STALL
 
 CONTROL, COORDINATE, REFERENCE, VALUE = range(len(FIELDS))
 NOTHING = -1  # an input shows no token
@@ -259,7 +260,7 @@ class End:  # C: final
         return tuple([lane.token() for lane in self.lanes])
 
     def stalls(self) -> tuple[int, ...]:
-        """The accounting states of who waits here, or at any port of the array."""
+        """Return the accounting states of waits here, or at any port of the array."""
         states: list[int] = []
         for lane in self.lanes:  # C: Lane
             channel = lane.channel  # C: Channel
@@ -268,4 +269,4 @@ class End:  # C: final
                 if self.is_input
                 else (channel.writer_state, channel.any_writer_state)
             )
-        return tuple(dict.fromkeys(states))
+        return tuple([state for state in dict.fromkeys(states) if state >= FIRST_STALL])
