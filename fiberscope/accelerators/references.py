@@ -16,10 +16,10 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.workloads.expressions.expression import Expression
 
-__all__ = ["REFERENCE", "Complaint", "Known", "compiled", "resolved", "worked_out"]
+__all__ = ["REFERENCE", "Complaint", "KnownValues", "compiled", "resolved", "worked_out"]
 
 Complaint: TypeAlias = Callable[[str], Exception]
-Known: TypeAlias = Mapping[str, object]
+KnownValues: TypeAlias = Mapping[str, object]
 APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -29,7 +29,7 @@ APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
-def resolved(text: str, names: Known, complaint: Complaint) -> object:
+def resolved(text: str, names: KnownValues, complaint: Complaint) -> object:
     """The value of a text with references.
 
     Args:
@@ -46,7 +46,7 @@ def resolved(text: str, names: Known, complaint: Complaint) -> object:
     return written
 
 
-def _value(reference: str, names: Known, complaint: Complaint) -> int | float:
+def _value(reference: str, names: KnownValues, complaint: Complaint) -> int | float:
     def complain(message: str) -> Exception:
         return complaint(f"${{{reference}}}: {message}")
 
@@ -89,7 +89,7 @@ def _words(part: Expression) -> Iterator[str]:
         yield part.name
 
 
-def worked_out(words: Sequence[str], names: Known, complaint: Complaint) -> Fraction:
+def worked_out(words: Sequence[str], names: KnownValues, complaint: Complaint) -> Fraction:
     """Evaluate such words.
 
     Args:
@@ -111,7 +111,7 @@ def worked_out(words: Sequence[str], names: Known, complaint: Complaint) -> Frac
     return stack.pop()
 
 
-def _parameter_value(name: str, names: Known, complaint: Complaint) -> Fraction:
+def _parameter_value(name: str, names: KnownValues, complaint: Complaint) -> Fraction:
     if name not in names:
         raise complaint(f"there is no {name}; {nearest(name, names)}")
     value = names[name]

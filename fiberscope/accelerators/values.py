@@ -21,12 +21,12 @@ VALUE_BITS = {AUTO: 64, INTEGER: 32} | {name: kind.bits for name, kind in TYPES.
 class TypedParameters(CompositionParameters):
     """Parameters of a machine whose ``value`` is the type of all its values.
 
-    A subclass says in ``BESIDE`` which sizes of its section ``format`` are a value's and what lies beside
-    it, and that in bits; and in ``UNIT`` how many bits these sizes are counted in. Those that are ``auto``
-    follow from the type.
+    ``METADATA_BITS`` of a subclass names the sizes in its section ``format`` that include a value, with the
+    bits that lie beside the value. ``UNIT`` is the number of bits in which these sizes are counted. Sizes
+    that are ``auto`` follow from the type.
     """
 
-    BESIDE: ClassVar[Mapping[str, int]]
+    METADATA_BITS: ClassVar[Mapping[str, int]]
     UNIT: ClassVar[int] = 8
 
     value: ValueName
@@ -35,11 +35,13 @@ class TypedParameters(CompositionParameters):
     @classmethod
     def _fill_in(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Say what values and elements take where that is left to the values' type."""
-        of, value = fields.get("format"), VALUE_BITS.get(fields.get("value", AUTO))
-        if not isinstance(of, Mapping) or value is None:
+        sizes, value = fields.get("format"), VALUE_BITS.get(fields.get("value", AUTO))
+        if not isinstance(sizes, Mapping) or value is None:
             return fields
-        left = {key: (beside + value) // cls.UNIT for key, beside in cls.BESIDE.items()}
-        return fields | {"format": {**of, **{key: size for key, size in left.items() if of.get(key) == AUTO}}}
+        left = {key: (metadata + value) // cls.UNIT for key, metadata in cls.METADATA_BITS.items()}
+        return fields | {
+            "format": {**sizes, **{key: size for key, size in left.items() if sizes.get(key) == AUTO}}
+        }
 
 
 def typed(values: ValueType, a: CsrArray, b: CsrArray, setting: str = "value") -> tuple[CsrArray, CsrArray]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from fiberscope.results.report.table import Table
 
 if TYPE_CHECKING:
-    from fiberscope.explore.speedups import Beside, Designs
+    from fiberscope.explore.speedups import Designs, SpeedupRow
 
 __all__ = ["design_tables"]
 
 
-def design_tables(runs: Sequence[Beside], table: Designs) -> list[Table]:
+def design_tables(runs: Sequence[SpeedupRow], table: Designs) -> list[Table]:
     """Speed-ups with iterations beside them, edges a nanosecond, and what was published of either."""
     first, *others = table.designs
     faster = Table(
@@ -32,5 +32,5 @@ def design_tables(runs: Sequence[Beside], table: Designs) -> list[Table]:
     return [faster, rates, published]
 
 
-def _name(run: Beside) -> str:
+def _name(run: SpeedupRow) -> str:
     return run.workload if run.source != "surrogate" else f"{run.workload} ({run.source.upper()})"

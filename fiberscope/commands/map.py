@@ -14,7 +14,7 @@ from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, writ
 
 if TYPE_CHECKING:
     from fiberscope.models.analytic.mapper.api import Best
-    from fiberscope.models.analytic.mapper.search import Found
+    from fiberscope.models.analytic.mapper.search import SearchState
     from fiberscope.run.api import Progress
 
 __all__ = ["map_"]
@@ -114,10 +114,10 @@ def map_(
         _show(best, mapping=output is None)
 
 
-def _teller(progress: Progress | None, points: int) -> Callable[[Found], None]:
+def _teller(progress: Progress | None, points: int) -> Callable[[SearchState], None]:
     """What tells how far the search is, and the best so far."""
 
-    def tell(best: Found) -> None:
+    def tell(best: SearchState) -> None:
         if progress is not None:
             cost = f"best {best.costs[0]:.4g}" if best.best else "none yet"
             progress(f"mappings, {cost}", best.evaluated, points)

@@ -26,7 +26,7 @@ class UnsupportedError(ValueError):
 
 
 @dataclass
-class Said:
+class CompilerComment:
     """Contents of a comment to the compiler: words, and C types of names."""
 
     words: set[str]
@@ -73,7 +73,7 @@ class Module:
             if SAYS in comment
         }
 
-    def comment_at(self, node: ast.stmt) -> Said:
+    def comment_at(self, node: ast.stmt) -> CompilerComment:
         """Read the comment to the compiler at a statement, or at the head of a statement with a body."""
         head = node.body[0].lineno - 1 if hasattr(node, "body") else node.end_lineno or node.lineno
         words = [
@@ -82,7 +82,7 @@ class Module:
             for word in self._comments.get(line, ())
         ]
         named = dict(word.split("=", 1) for word in words if "=" in word)
-        return Said({word for word in words if "=" not in word}, named)
+        return CompilerComment({word for word in words if "=" not in word}, named)
 
     @cached_property
     def imported(self) -> dict[str, tuple[str, str]]:

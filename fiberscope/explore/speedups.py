@@ -14,7 +14,7 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.explore.tables import found_workload, read_table, run
 from fiberscope.results.report.document import Report
 
-__all__ = ["Beside", "Designs", "Ratio", "designs", "has_designs", "speedups"]
+__all__ = ["Designs", "Ratio", "SpeedupRow", "designs", "has_designs", "speedups"]
 
 FILE = "designs.yaml"
 
@@ -47,7 +47,7 @@ class Designs(_Row):
 
 
 @dataclass(frozen=True)
-class Beside:
+class SpeedupRow:
     """One problem on one workload: its iterations, and by design cycles and edges visited in a nanosecond."""
 
     workload: str
@@ -89,7 +89,7 @@ def speedups(
     settings: Mapping[str, object] | None = None,
     parts: Mapping[str, PartFactory] | None = None,
     tell: Callable[[str], None] = lambda _line: None,
-) -> list[Beside]:
+) -> list[SpeedupRow]:
     """Run every problem on every workload with all designs.
 
     Args:
@@ -117,9 +117,9 @@ def speedups(
     return runs
 
 
-def _compare_speedup(name: str, problem: str, reports: Mapping[str, Report]) -> Beside:
+def _compare_speedup(name: str, problem: str, reports: Mapping[str, Report]) -> SpeedupRow:
     first = next(iter(reports.values()))
-    return Beside(
+    return SpeedupRow(
         workload=name,
         source=first.workload.source,
         problem=problem,

@@ -57,7 +57,7 @@ MODULE = "top"  # what that is called among the machine's components
 Backends = Callable[[Composition], Backend]
 
 
-class _Found(Exception):  # noqa: N818  (no error: it ends the making of a machine that is not to run)
+class _CompositionCaught(Exception):  # noqa: N818  (no error: it ends the making of a machine that is not to run)
     """All parts of a machine, and how it is composed."""
 
     def __init__(self, kernel: SeatKernel, composition: Composition) -> None:
@@ -91,11 +91,11 @@ def composed(loop: Loop) -> tuple[SeatKernel, Composition]:
     whole = whole_of(loop.accelerator)
 
     def stop_composing(_name: str, kernel: SeatKernel) -> Adapter:
-        raise _Found(kernel, _composed(whole, kernel))
+        raise _CompositionCaught(kernel, _composed(whole, kernel))
 
     try:
         _make(loop, SeatKernel(MODULE, stop_composing), parts=_seats(loop))
-    except _Found as found_there:
+    except _CompositionCaught as found_there:
         return found_there.kernel, found_there.composition
     raise AssertionError("a machine was made without its kernel")
 

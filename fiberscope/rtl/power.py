@@ -37,9 +37,9 @@ from fiberscope.rtl.substitution import Place
 from fiberscope.sim.testing import run_block
 
 __all__ = [
+    "BlockRun",
     "Energy",
-    "Measured",
-    "Ran",
+    "MeasuredPower",
     "accesses",
     "measure",
     "measure_alone",
@@ -80,7 +80,7 @@ class Energy:
 
 
 @dataclass(frozen=True)
-class Ran:
+class BlockRun:
     """A run: the block, the place of the component that it stands in for, its counters, and what was run."""
 
     block: str
@@ -102,17 +102,17 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPower:
     """Measured power: the run, its power, and a row for each event."""
 
-    ran: Ran
+    ran: BlockRun
     cells: str
     cycles: int
     power: sta.Power
     energies: Sequence[Energy]
 
 
-def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured:
+def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> MeasuredPower:
     """Run an accelerator with RTL in one place, and work out what its cells take.
 
     Args:
@@ -140,11 +140,11 @@ def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured
         counters = outcome.rtl.components[place.at].counters
         of = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
         return _measured(
-            Ran(place.block, place.parameters, place.at, counters, of), netlist, recording, cells
+            BlockRun(place.block, place.parameters, place.at, counters, of), netlist, recording, cells
         )
 
 
-def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
+def measure_alone(block: str, parameters: Parameters, liberty: str) -> MeasuredPower:
     """Run a block's twin by itself on its own stimulus, in PyRTL, and work out what its cells take.
 
     Raises:
@@ -162,7 +162,9 @@ def measure_alone(block: str, parameters: Parameters, liberty: str) -> Measured:
         outputs = output_ports(interface, rtl_block.adapter)
         outcome = run_block(adapter, stimulus(block, parameters), outputs, sleep=False)
         counters = outcome.statistics["block"].counters
-        ran = Ran(block, parameters, block, counters, "its own stimulus (fiberscope.hw.rtl.tools.stimulus)")
+        ran = BlockRun(
+            block, parameters, block, counters, "its own stimulus (fiberscope.hw.rtl.tools.stimulus)"
+        )
         return _measured(ran, netlist, recording, cells)
 
 
@@ -208,14 +210,14 @@ def _netlist(block: str, parameters: Parameters, module: str, cells: Path) -> Ne
     return mapped(BLOCKS[block].verilog(parameters, module), module, cells)
 
 
-def _measured(ran: Ran, netlist: Netlist, recording: RecordingBackend, cells: Path) -> Measured:
+def _measured(ran: BlockRun, netlist: Netlist, recording: RecordingBackend, cells: Path) -> MeasuredPower:
     activity = recording.activity()
     power = sta.power_of(netlist, activity, cells)
     energies = [*_of_cells(ran, power, activity.cycles, cells.stem), *_of_memories(ran, netlist, activity)]
-    return Measured(ran, cells.stem, activity.cycles, power, energies)
+    return MeasuredPower(ran, cells.stem, activity.cycles, power, energies)
 
 
-def _of_cells(ran: Ran, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
+def _of_cells(ran: BlockRun, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
     """What a cycle takes in which nothing toggles but the clock, and what the rest is for each event."""
     source = f"OpenSTA on the toggles of {ran.subject}; no wires, no clock gating"
     counts = {event: ran.counters[event] for event in BLOCKS[ran.block].adapter.EVENTS}
@@ -242,7 +244,7 @@ def accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, in
     return counts
 
 
-def _of_memories(ran: Ran, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
+def _of_memories(ran: BlockRun, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
     """An estimate for each access to a memory, or to one of its lanes."""
     for (name, entries, bits, event), count in accesses(netlist, activity).items():
         yield Energy(
@@ -258,7 +260,7 @@ def _of_memories(ran: Ran, netlist: Netlist, activity: Activity) -> Iterator[Ene
         )
 
 
-def written(measured: Measured, path: Path) -> None:
+def written(measured: MeasuredPower, path: Path) -> None:
     """Write the rows as CSV, a column for each field of ``Energy``."""
     text = io.StringIO()
     rows = csv.DictWriter(text, list(Energy.__dataclass_fields__), lineterminator="\n")
@@ -269,7 +271,7 @@ def written(measured: Measured, path: Path) -> None:
     write_text(path, text.getvalue())
 
 
-def print_power(measured: Measured) -> None:
+def print_power(measured: MeasuredPower) -> None:
     """Print what was measured."""
     power = measured.power
     print(f"{measured.ran.at}: {measured.cycles:,} cycles, every register of the cells as in the RTL")

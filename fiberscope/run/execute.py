@@ -22,7 +22,7 @@ from fiberscope.results.errors import (
 )
 from fiberscope.results.recording.simulation import NO_RECORDERS, RecordedRun, Recorders, run_recorded
 from fiberscope.results.report import collect
-from fiberscope.results.report.collect import Checked
+from fiberscope.results.report.collect import CheckedAnswer
 from fiberscope.results.report.costs import prices_of
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
@@ -94,7 +94,7 @@ def execute(
     return report
 
 
-def _raise(ended: RecordedRun | None, answer: Checked | None, report: Report, problem: Problem) -> None:
+def _raise(ended: RecordedRun | None, answer: CheckedAnswer | None, report: Report, problem: Problem) -> None:
     """Raise what went wrong, the worst of it first, and what was wrong with its requests, a line each."""
     requests = ended.misplaced_requests if ended is not None else ()
     if ended is not None and ended.deadlock is not None:
@@ -150,7 +150,7 @@ def _estimated(estimate: Estimate) -> Run:
     return Run(True, "done", estimate.cycles, estimate.cycles, estimate.seconds)
 
 
-def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Run, Checked | None]:
+def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Run, CheckedAnswer | None]:
     """Compare the answer with the reference; a model of a lower fidelity may have none.
 
     A run whose comparison is interrupted is not complete.
@@ -160,7 +160,7 @@ def _check(problem: Problem, model: Model, run: Run, tell: Progress) -> tuple[Ru
     tell("verifying", 0, 0)
     try:
         answer = model.result()
-        return run, None if answer is None else Checked.compare(problem, answer)
+        return run, None if answer is None else CheckedAnswer.compare(problem, answer)
     except KeyboardInterrupt:
         return replace(run, complete=False, reason="interrupted"), None
 

@@ -103,7 +103,7 @@ class Format(OperandFormat):
 class ExTensorConfiguration(TypedParameters):
     """All parameters of ExTensor."""
 
-    BESIDE: ClassVar = {"element": 32, "value": 0, "output": 64}
+    METADATA_BITS: ClassVar = {"element": 32, "value": 0, "output": 64}
     UNIT: ClassVar = 1
 
     intersection: Literal["skip", "two_finger", "scanners"]

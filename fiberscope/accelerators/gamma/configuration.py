@@ -116,7 +116,7 @@ class Format(OperandFormat):
 class GammaConfiguration(TypedParameters):
     """All parameters of Gamma."""
 
-    BESIDE: ClassVar = {"element": 32, "value": 0}
+    METADATA_BITS: ClassVar = {"element": 32, "value": 0}
 
     tiling: Literal["none", "selective"]
     tile: Bytes = Field(ge=1)

@@ -157,7 +157,7 @@ def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
     }
 
 
-class _Written:
+class _ElementOutput:
     """What an element has done: its pages of Z, and its counts."""
 
     def __init__(self) -> None:
@@ -185,7 +185,7 @@ class GammaAdapter(ElementAdapter):
         """Learn what the module is made of, and fill its memories."""
         super().configure(machine_of(kernel), 0)
         names = elements_of(kernel)
-        self.parts = [_Written() for _name in names]
+        self.parts = [_ElementOutput() for _name in names]
         for part, name in zip(self.parts, names, strict=True):
             kernel.seats[name].counted = partial(dict, part.counts)
         kernel.seats["scheduler"].counted = lambda: {"tasks": self.tasks}
@@ -213,7 +213,7 @@ class GammaAdapter(ElementAdapter):
         if any(label.startswith(REQUESTS) for label in moved):
             self._gather_rows()
 
-    def _end(self, part: _Written, task: int, length: int) -> None:
+    def _end(self, part: _ElementOutput, task: int, length: int) -> None:
         table = self.machine.table
         self.tasks += 1
         part.counts["add"] -= length
@@ -235,7 +235,7 @@ class GammaAdapter(ElementAdapter):
             ]
             self._gather_from(part, sorted(own))
 
-    def _gather_from(self, part: _Written, rows: Sequence[tuple[int, int]]) -> None:
+    def _gather_from(self, part: _ElementOutput, rows: Sequence[tuple[int, int]]) -> None:
         """Put rows of an element where they belong: of each where it ends, and which it is."""
         begin = 0
         for end, row in rows:
@@ -246,7 +246,7 @@ class GammaAdapter(ElementAdapter):
             self._put(self.machine.product, self.machine.product.starts[row], elements)
             begin = end
 
-    def _place(self, part: _Written, number: int) -> tuple[int, int]:
+    def _place(self, part: _ElementOutput, number: int) -> tuple[int, int]:
         """The address of the line that has an element of Z, and which of that it is."""
         parameters = self.parameters
         page, offset = divmod(number * parameters.element_bytes, parameters.page_bytes)

@@ -144,7 +144,7 @@ class GammaSampler:
         merged = self.work.merged.astype(np.float64)
         self.totals = np.stack([np.add.reduceat(each, starts) for each in (merged, moved)], axis=1)
 
-    def _measure(self, numbers: Sequence[int]) -> Measured:
+    def _measure(self, numbers: Sequence[int]) -> SplicedRun:
         """Simulate these windows, one behind another."""
         ranges = [self.windows.ranges[number] for number in numbers]
         ordered = self.parameters.model_copy(update={"reorder": "none"})
@@ -154,18 +154,18 @@ class GammaSampler:
         marks = run_windows(
             machine, [len(window) for window in ranges], states, partial(self.tell, "simulating")
         )
-        return Measured(machine, rows, numbers, marks)
+        return SplicedRun(machine, rows, numbers, marks)
 
-    def _traffic_ratio(self, measured: Measured) -> float:
+    def _traffic_ratio(self, measured: SplicedRun) -> float:
         """Simulated bytes over those of the functional pass, in the windows."""
         return measured.marks[-1].traffic / float(self.totals[measured.windows, 1].sum())
 
-    def _corrected(self, measured: Measured) -> float:
+    def _corrected(self, measured: SplicedRun) -> float:
         """By what the bytes of the functional pass are multiplied: 1 where they agree with the simulated."""
         ratio = self._traffic_ratio(measured)
         return ratio if abs(ratio - 1) > AGREEMENT else 1.0
 
-    def _estimate(self, measured: Measured) -> Estimated:
+    def _estimate(self, measured: SplicedRun) -> Estimated:
         """Cycles of the whole run: those of the first window and the last, and of all between."""
         marks = measured.marks
         cycles = np.diff([mark.cycles for mark in marks]).astype(np.float64)
@@ -177,7 +177,7 @@ class GammaSampler:
         inner = estimate_cycles(cycles[:-1], work[:-1], chosen, totals[1:-1])
         return Estimated(inner.cycles + float(marks[0].cycles + cycles[-1]), inner.half_width)
 
-    def _sampled(self, measured: Measured, estimate: Estimated) -> Sampled:
+    def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         corrected = self._corrected(measured)
         traffic = self._traffic(corrected)
         return Sampled(
@@ -241,7 +241,7 @@ class GammaSampler:
         )
         return sum(count * size.element_bytes + fibers * size.pointer_bytes for count, fibers, size in moved)
 
-    def _memory(self, measured: Measured, traffic: Mapping[str, Traffic]) -> MemoryUse:
+    def _memory(self, measured: SplicedRun, traffic: Mapping[str, Traffic]) -> MemoryUse:
         """Row hits and the like between the first mark and the last, for the bytes of the whole run."""
         first, last = measured.marks[0], measured.marks[-2]
         moved = sum(part.read_bytes + part.write_bytes for part in traffic.values())
@@ -255,7 +255,7 @@ class GammaSampler:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SplicedRun:
     """A spliced run.
 
     Args:

@@ -169,7 +169,7 @@ class Format(OperandFormat):
 class OuterSpaceConfiguration(TypedParameters):
     """All parameters of OuterSPACE."""
 
-    BESIDE: ClassVar = {"element": 32, "value": 0}
+    METADATA_BITS: ClassVar = {"element": 32, "value": 0}
 
     tile: Tiles
     pe: ProcessingElement

@@ -62,7 +62,7 @@ class Distributor(Component):
         self.flush = flush
         self.double_buffer = double_buffer
         self.at_once = at_once
-        self.taken: list[_Taken] = []  # the pass whose columns are sent, and the one behind it
+        self.taken: list[_LoadingPass] = []  # the pass whose columns are sent, and the one behind it
         self.column = 0  # of the first of them, the next to be sent
         self.next_column = 0  # the cycle from which on it may be
         self.sent_at = -1  # the cycle at whose end what is being sent has left, -1: nothing is
@@ -100,7 +100,7 @@ class Distributor(Component):
         while len(self.taken) < 2 and self.ready.can_pop():
             pass_ = self.plan.passes[self.ready.coordinate()]
             self.ready.pop()
-            self.taken.append(_Taken(pass_))
+            self.taken.append(_LoadingPass(pass_))
             self.expecting = not pass_.final
             if len(self.taken) == 1:
                 self._begin(now)
@@ -165,7 +165,7 @@ class Distributor(Component):
         return self.wait_input(self.ready) if self.expecting else self.idle()
 
 
-class _Taken:
+class _LoadingPass:
     """A pass, and how far its lines are loaded."""
 
     def __init__(self, what: Pass) -> None:

@@ -22,7 +22,7 @@ __all__ = ["Tables"]
 
 
 @dataclass
-class Found:
+class SliceLookups:
     """Lookups of a slice: of each remaining nonzero the row, coordinate and place of its value.
 
     ``before`` is how many nonzeros of other slices lie before it.
@@ -72,9 +72,9 @@ class Tables(Component):
         self.plan = plan
         self.rows = 0
         self.in_slice = False  # a slice's columns
-        self.latest = Found(0)
-        self.coming: deque[Found] = deque()  # slices that no chunk has had yet
-        self.slices_by_number: dict[int, Found] = {}  # by slice, those of the chunk before
+        self.latest = SliceLookups(0)
+        self.coming: deque[SliceLookups] = deque()  # slices that no chunk has had yet
+        self.slices_by_number: dict[int, SliceLookups] = {}  # by slice, those of the chunk before
 
     def tick(self, now: int) -> int:
         """Take a row of vectors, and a chunk whose last row it may be."""
@@ -103,7 +103,7 @@ class Tables(Component):
         """A column may begin a slice; of a row the nonzeros that are left are its next ones."""
         column = self.kept[first].control() == COLUMN
         if column and not self.in_slice:
-            self.latest = Found(self.counts[first].coordinate())
+            self.latest = SliceLookups(self.counts[first].coordinate())
             self.coming.append(self.latest)
         self.in_slice = column
         for word in range(0 if column else self.plan.words):
@@ -145,7 +145,7 @@ class Tables(Component):
         positions = self.slices_by_number[part.slice.number]
         return replace(part, slice=self._slice(part.slice, positions, part.last))
 
-    def _slice(self, slice_: Slice, positions: Found, last: int) -> Slice:
+    def _slice(self, slice_: Slice, positions: SliceLookups, last: int) -> Slice:
         values = packed_values(slice_, self.plan)
         if len(positions.rows) < last or not 0 <= min(positions.places) <= max(positions.places) < len(
             values

@@ -70,7 +70,7 @@ def planned(points: Iterable[Point], settle: Settling | None = None) -> list[Tas
     return list(tasks.values())
 
 
-class Settled(NamedTuple):
+class ResolvedPoint(NamedTuple):
     """Properties of a point before it runs: its parameters as used, the digest of its sources.
 
     One that is ``refused``, with the reason, has its parameters as they were given, and no sources.
@@ -88,10 +88,10 @@ class Settling:
     """
 
     def __init__(self) -> None:
-        self._cache: dict[str, Settled] = {}
+        self._cache: dict[str, ResolvedPoint] = {}
         self._digest_of = cache(_source)
 
-    def __call__(self, point: Point, settings: str) -> Settled:
+    def __call__(self, point: Point, settings: str) -> ResolvedPoint:
         """The parameters of a point, by which sources it runs, and why it cannot be."""
         own = point.workload if point.command == "analyze" else bool(point.workload)
         key = json.dumps([point.command, point.accelerator, own, settings, point.config])
@@ -99,12 +99,12 @@ class Settling:
             self._cache[key] = self._resolve(point)
         return self._cache[key]
 
-    def _resolve(self, point: Point) -> Settled:
+    def _resolve(self, point: Point) -> ResolvedPoint:
         try:
             run = run_of(point)
-            return Settled(run.resolved_parameters(), self._digest_of(run.roots()), "")
+            return ResolvedPoint(run.resolved_parameters(), self._digest_of(run.roots()), "")
         except ConflictError as error:
-            return Settled(dict(point.settings), "", " ".join(str(error).split()))
+            return ResolvedPoint(dict(point.settings), "", " ".join(str(error).split()))
 
 
 def _task(point: Point, settle: Settling) -> Task:

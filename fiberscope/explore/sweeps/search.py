@@ -38,7 +38,7 @@ from fiberscope.results.store import Store
 from fiberscope.results.store.columns import Row, decoded, tabulated
 from fiberscope.results.store.query import connected
 
-__all__ = ["Goal", "Limit", "Measured", "Search", "read_space"]
+__all__ = ["DesignMeasures", "Goal", "Limit", "Search", "read_space"]
 
 IN_VAIN = 100  # suggestions in a row that were run before
 LEAST = 1e-300  # by which a limit with < is exceeded where both sides are equal
@@ -118,7 +118,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Measured:
+class DesignMeasures:
     """Measures of a design: a value a goal, and the excess over each limit, 0 or less if it is kept."""
 
     values: Sequence[float]
@@ -168,7 +168,7 @@ class Search:
             sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
         )
         # By the digests; None of those that failed.
-        self._measured_points: dict[tuple[str, ...], Measured | None] = {}
+        self._measured_points: dict[tuple[str, ...], DesignMeasures | None] = {}
         self._running: dict[str, _Design] = {}  # by digest
         self._settle = Settling()  # a design that was run is suggested again and again
         self._remember(space)
@@ -247,7 +247,7 @@ class Search:
         points = [replace(point, settings={**point.settings, **values}) for point in self.points]
         return planned(points, self._settle)
 
-    def _tell(self, trial: Trial, measured: Measured | None) -> None:
+    def _tell(self, trial: Trial, measured: DesignMeasures | None) -> None:
         if measured is None:
             self._study.tell(trial, state=TrialState.FAIL)
             return
@@ -304,11 +304,11 @@ class Search:
         self._measured_points[tuple(row["digest"] for row in rows)] = measured
         return trial
 
-    def _constraints(self, measured: Measured) -> dict[str, float]:
+    def _constraints(self, measured: DesignMeasures) -> dict[str, float]:
         """As optuna has them: above 0 is not kept."""
         return {limit.text: excess for limit, excess in zip(self.limits, measured.excess, strict=True)}
 
-    def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> Measured | None:
+    def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> DesignMeasures | None:
         """What a design measures by its rows, one a workload; nothing where one has failed."""
         if any(row["status"] != DONE for row in rows):
             return None
@@ -316,7 +316,7 @@ class Search:
 
     def _measured(
         self, rows: Sequence[Mapping[str, Any]], goals: Sequence[Goal], limits: Sequence[Limit] = ()
-    ) -> Measured:
+    ) -> DesignMeasures:
         """Values of rows of one design.
 
         Raises:
@@ -332,7 +332,7 @@ class Search:
                     f"{measure}: is null for {name}, which has no such number; give another measure"
                 )
         values = [_mean(goal.measure, numbers) for goal, numbers in zip(goals, measured, strict=False)]
-        return Measured(values, [max(numbers) for numbers in measured[len(goals) :]])
+        return DesignMeasures(values, [max(numbers) for numbers in measured[len(goals) :]])
 
 
 def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[list[float]]:

@@ -20,7 +20,7 @@ from fiberscope.explore.sweeps.space import Sample, combined
 __all__ = ["Study", "StudyKeys", "read_study", "study_of"]
 
 
-class Told(NamedTuple):
+class KeyPositions(NamedTuple):
     """Positions of the keys in a file; none without a file.
 
     Args:
@@ -84,7 +84,7 @@ class Study(BaseModel):
     timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None
-    _places: Told = PrivateAttr(default_factory=Told)
+    _places: KeyPositions = PrivateAttr(default_factory=KeyPositions)
 
     def sweep(self) -> Iterator[Point]:
         """The points."""
@@ -141,7 +141,7 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     document = read_document(path)
     own = checked(Study, document).model_dump(exclude_unset=True, by_alias=True)
     study = study_of({**own, **(instead or {})})
-    study._places = Told(document, frozenset(instead or ()))
+    study._places = KeyPositions(document, frozenset(instead or ()))
     return study
 
 

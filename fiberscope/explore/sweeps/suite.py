@@ -22,14 +22,14 @@ from fiberscope.workloads.suffixes import SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Ran", "Suite", "suite", "workloads_of"]
+__all__ = ["Suite", "SuiteResult", "suite", "workloads_of"]
 
 COMMENT = "#"
 NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, unlike in rows=20
 
 
 @dataclass(frozen=True)
-class Ran:
+class SuiteResult:
     """Result of a machine on a workload; cycles and simulated seconds are 0 if it was not done."""
 
     status: str
@@ -58,7 +58,7 @@ class Suite:
     machines: Sequence[str]
     workloads: Sequence[str]
     against: str
-    runs: Mapping[tuple[str, str], Ran]
+    runs: Mapping[tuple[str, str], SuiteResult]
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -192,7 +192,7 @@ def _check_against(machines: Sequence[str], against: str | None) -> None:
         raise InputError(f"{against} is none of the machines that run; {nearest(against, machines)}")
 
 
-def _ran(row: Mapping[Any, Any]) -> Ran:
+def _ran(row: Mapping[Any, Any]) -> SuiteResult:
     if row["status"] != DONE:
-        return Ran(row["status"], row["reason"])
-    return Ran(row["status"], "", int(row["cycles"]), float(row["seconds"]), row["workload_source"])
+        return SuiteResult(row["status"], row["reason"])
+    return SuiteResult(row["status"], "", int(row["cycles"]), float(row["seconds"]), row["workload_source"])

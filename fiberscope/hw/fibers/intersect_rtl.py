@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.channel import PENDING
 from fiberscope.hw.rtl.kit.interface import Interface, Token
 from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.twin import Signal, Streams, blank_if_stop, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Told, elements, stops, unit
+from fiberscope.hw.rtl.kit.unit import Carried, StatusCounter, elements, stops, unit
 from fiberscope.hw.stream import DATA, FIBER_NUMBERS
 from fiberscope.sim.channel import Channel
 
@@ -260,11 +260,11 @@ SKIP_AHEAD = unit(
     status=skip_ahead_status,
     base=SkipAheadAdapter,
     counters={
-        "intersect": Told("step"),
+        "intersect": StatusCounter("step"),
         "matches": elements("matches_a"),
-        "dropped": Told("dropped"),
+        "dropped": StatusCounter("dropped"),
         "fibers": stops("matches_a"),
-        "continued": Told("continued"),
+        "continued": StatusCounter("continued"),
         "skips": _skips,
     },
     events=("intersect",),

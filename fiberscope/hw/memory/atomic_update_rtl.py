@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, choice, number
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Told, elements, unit
+from fiberscope.hw.rtl.kit.unit import Carried, StatusCounter, elements, unit
 from fiberscope.hw.value_type import AUTO, TYPES
 from fiberscope.sim.errors import SimulationError
 
@@ -273,7 +273,11 @@ BLOCK = unit(
     carried,
     design,
     status={STALLS: 1, FORWARDED: 1, PENDING: 1},  # the first two in each cycle that counts
-    counters={"accepted": elements("updates"), "stalls": Told(STALLS), "forwarded": Told(FORWARDED)},
+    counters={
+        "accepted": elements("updates"),
+        "stalls": StatusCounter(STALLS),
+        "forwarded": StatusCounter(FORWARDED),
+    },
     base=AtomicUpdateAdapter,
     matching=_matching,
     component=_component,

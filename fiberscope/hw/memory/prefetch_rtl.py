@@ -31,7 +31,7 @@ from fiberscope.hw.rtl.kit.twin import (
     unless,
     unpacked,
 )
-from fiberscope.hw.rtl.kit.unit import Carried, Told, tokens, unit
+from fiberscope.hw.rtl.kit.unit import Carried, StatusCounter, tokens, unit
 from fiberscope.sim.channel import Channel
 
 LINES = (8, 16, 32, 64, 128, 256)  # bytes
@@ -288,6 +288,10 @@ BLOCK = unit(
     arguments=("base", "element_bytes", "line_bytes", "lines"),
     status=status,
     base=StreamPrefetcherAdapter,
-    counters={"lines": tokens("requests"), "fetched_bytes": Told(FETCHED), "used_bytes": Told(USED)},
+    counters={
+        "lines": tokens("requests"),
+        "fetched_bytes": StatusCounter(FETCHED),
+        "used_bytes": StatusCounter(USED),
+    },
     matching=_matching,
 )

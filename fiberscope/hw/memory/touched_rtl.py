@@ -17,7 +17,7 @@ from fiberscope.hw.rtl.kit.parameters import Parameters, number, one_of
 from fiberscope.hw.rtl.kit.sram import Sram
 from fiberscope.hw.rtl.kit.trees import any_of, decoded, lowest, ones_of
 from fiberscope.hw.rtl.kit.twin import DataRegister, InputStream, Signal, Streams, index_bits, named, unless
-from fiberscope.hw.rtl.kit.unit import Carried, Each, Lanes, Told, unit
+from fiberscope.hw.rtl.kit.unit import Carried, Each, Lanes, StatusCounter, unit
 
 PORTS = (1, 16)  # of each array
 COUNT_BITS = (12, 32)
@@ -210,7 +210,7 @@ BLOCK = unit(
     design,
     arguments=("bits", "width"),
     status={PASSES: 1, PENDING: 1},  # a word is done; there is something to tell or to find
-    counters={"set_tokens": _set, "words_done": Told(PASSES), "bits_found": _bits_found},
+    counters={"set_tokens": _set, "words_done": StatusCounter(PASSES), "bits_found": _bits_found},
     awaits=False,  # between two rounds it is idle, as within one where nothing comes
     matching=_matching,
 )

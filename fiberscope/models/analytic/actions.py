@@ -12,7 +12,7 @@ import numpy as np
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.formats import Units
 
-__all__ = ["Access", "Computes", "Counted", "FormatAccess"]
+__all__ = ["Access", "Computes", "FormatAccess", "LevelActions"]
 
 
 @dataclass
@@ -79,7 +79,7 @@ def _snap_to_whole(numbers: Numbers) -> Numbers:
 
 
 @dataclass
-class Counted:
+class LevelActions:
     """One tensor at one level."""
 
     reads: Access

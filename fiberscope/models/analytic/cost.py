@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.models.analytic.actions import Access, Computes, Counted
+from fiberscope.models.analytic.actions import Access, Computes, LevelActions
 from fiberscope.models.analytic.architecture import Architecture, Level
 from fiberscope.models.analytic.dataflow import Traffic
 from fiberscope.models.analytic.density import Numbers, ask
@@ -261,7 +261,7 @@ class _Rows:
             rows = np.ceil(counted.reads.actual / outer.block) * self.energies.levels[parent]["read"]
             moved.energy[tensor] = moved.energy[tensor] + level.overbooked * rows
 
-    def _energy(self, level: Level, place: Place, counted: Counted, bits: Numbers | None) -> Numbers:
+    def _energy(self, level: Level, place: Place, counted: LevelActions, bits: Numbers | None) -> Numbers:
         """pJ of an instance: rows of data, rows of metadata, changes of format."""
         energy = self.energies.levels[place[0]]
         ratio = row_ratio(self.problem, self.features, self.traffic, self.counts, place, level, self.options)
@@ -289,7 +289,7 @@ def _actions(*accesses: Access) -> Numbers:
     return np.stack(parts, axis=1)
 
 
-def _bits(counted: Counted, kind: Format | None, level: Level) -> Numbers | None:
+def _bits(counted: LevelActions, kind: Format | None, level: Level) -> Numbers | None:
     """Bits of metadata in the order of ``_actions``; None without a format."""
     if kind is None:
         return None

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from fiberscope.models.analytic.density import Counts, Density, Numbers, Tile, distinct
 
-__all__ = ["Actual", "Banded", "Counted", "Pieces"]
+__all__ = ["Actual", "Banded", "CountedDensity", "Pieces"]
 
 Extents = tuple[int, ...]
 
@@ -64,7 +64,7 @@ def _cut(extents: Counts | Extents, tile: Extents) -> Counts:
     return -(-np.asarray(extents, np.int64) // np.asarray(tile, np.int64))
 
 
-class Counted(Density):
+class CountedDensity(Density):
     """Base of counted densities: histograms, of all tiles and of those inside certain parents."""
 
     def __init__(self, shape: Sequence[int], nonzeros: int) -> None:
@@ -198,7 +198,7 @@ class _Inside(Density):
     An occupancy that no parent has has no tiles: they are said to be empty.
     """
 
-    def __init__(self, counted: Counted, parent: Extents, occupancy: Counts) -> None:
+    def __init__(self, counted: CountedDensity, parent: Extents, occupancy: Counts) -> None:
         super().__init__(parent, float(np.mean(occupancy)) / prod(parent))
         self._counted = counted
         self._occupancy = occupancy
@@ -243,7 +243,7 @@ class _Inside(Density):
         return self._counted.families(self.shape, tile).histogram(int(self._occupancy))
 
 
-class Actual(Counted):
+class Actual(CountedDensity):
     """A tensor that is there.
 
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "actual data", which no release of its tool has.
@@ -274,7 +274,7 @@ class Actual(Counted):
         return Pieces(tiles[:, :ranks], tiles[:, ranks:], np.bincount(which))
 
 
-class Banded(Counted):
+class Banded(CountedDensity):
     """A square matrix whose element (i, j) is a nonzero where |i - j| is at most the band's half width.
 
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "banded".

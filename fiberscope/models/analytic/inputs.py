@@ -19,8 +19,8 @@ from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.problem import Problem
 from fiberscope.models.analytic.read_architecture import (
     Demand,
-    Given,
     Machine,
+    NodeOptimizations,
     constrained,
     read_architecture,
 )
@@ -189,7 +189,7 @@ def _entries(inputs: Inputs, section: str) -> Iterator[Demand]:
             yield entry, (place if listed else place / "targets") / number
 
 
-def _by_target(inputs: Inputs) -> list[Given]:
+def _by_target(inputs: Inputs) -> list[NodeOptimizations]:
     """The sparse optimizations that stand by themselves."""
     if "sparse_optimizations" not in inputs.sections:
         return []
@@ -197,7 +197,7 @@ def _by_target(inputs: Inputs) -> list[Given]:
     return [_targeted(target, place / "targets" / number) for number, target in enumerate(section.targets)]
 
 
-def _targeted(target: OptimizationsSchema, place: Place) -> Given:
+def _targeted(target: OptimizationsSchema, place: Place) -> NodeOptimizations:
     name = target.name or target.target
     if name is None:
         raise place.error("a target needs a name: the level that it is about")

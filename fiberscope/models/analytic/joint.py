@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.models.analytic.counted_densities import Counted
+from fiberscope.models.analytic.counted_densities import CountedDensity
 from fiberscope.models.analytic.density import Counts, Numbers, Tile, distinct
 from fiberscope.models.analytic.problem import Problem
 
@@ -24,7 +24,7 @@ Whole = NDArray[np.int64]
 class Operand:
     """A tensor, counted, with the names of its ranks and the extents of its tiles."""
 
-    density: Counted
+    density: CountedDensity
     ranks: Sequence[str]
     tile: Tile
 
@@ -95,7 +95,7 @@ def are_known(problem: Problem, tensors: Sequence[int]) -> bool:
     return (
         plain
         and len(tensors) == 2
-        and all(isinstance(problem.densities[tensor], Counted) for tensor in tensors)
+        and all(isinstance(problem.densities[tensor], CountedDensity) for tensor in tensors)
     )
 
 
@@ -124,6 +124,6 @@ def scalars_there(problem: Problem, left: int, other: int) -> float:
 
 def _operand(problem: Problem, tensor: int, box: Whole) -> Operand:
     density = problem.densities[tensor]
-    assert isinstance(density, Counted)  # as ``are_known`` said
+    assert isinstance(density, CountedDensity)  # as ``are_known`` said
     names = [problem.dimensions[rank.terms[0][1]] for rank in problem.tensors[tensor].ranks]
     return Operand(density, names, [int(extent) for extent in problem.extents(tensor, box)])

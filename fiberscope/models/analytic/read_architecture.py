@@ -18,14 +18,14 @@ from fiberscope.models.analytic.schema import (
 from fiberscope.models.analytic.source import Place
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Demand", "Given", "Machine", "constrained", "fan_out_name", "read_architecture"]
+__all__ = ["Demand", "Machine", "NodeOptimizations", "constrained", "fan_out_name", "read_architecture"]
 
 _RANGE = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _COMPUTE = ("compute", "intmac", "fpmac", "mac", "intmultiplier", "intadder", "lmac")
 _FAN_OUT = "dummy_storage"  # the class that Timeloop's front end gives to the mesh of a container
 _KILO = 1024
 Demand = tuple[DirectiveSchema, Place]
-Given = tuple[str, OptimizationsSchema, Place]  # of which node, what, and where it stands
+NodeOptimizations = tuple[str, OptimizationsSchema, Place]  # of which node, what, and where it stands
 
 
 @dataclass(frozen=True)

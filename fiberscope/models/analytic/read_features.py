@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fiberscope.models.analytic.architecture import Architecture
 from fiberscope.models.analytic.problem import Problem
-from fiberscope.models.analytic.read_architecture import Given
+from fiberscope.models.analytic.read_architecture import NodeOptimizations
 from fiberscope.models.analytic.safs import Condition, Feature, Format, RankFormat, SparseFeatures
 from fiberscope.models.analytic.schema import (
     FeatureSchema,
@@ -21,7 +21,7 @@ __all__ = ["read_features"]
 
 
 def read_features(
-    optimizations: Sequence[Given], architecture: Architecture, problem: Problem
+    optimizations: Sequence[NodeOptimizations], architecture: Architecture, problem: Problem
 ) -> SparseFeatures:
     """Read the sparse optimizations of a design.
 

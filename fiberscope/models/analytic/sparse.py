@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from fiberscope.models.analytic.actions import Access, Computes, Counted, FormatAccess
+from fiberscope.models.analytic.actions import Access, Computes, FormatAccess, LevelActions
 from fiberscope.models.analytic.dataflow import Dense, Traffic
 from fiberscope.models.analytic.density import Numbers
 from fiberscope.models.analytic.formats import Representation, Stored
@@ -48,7 +48,7 @@ class Sparse:
 
     stored: Mapping[Place, Stored]
     saved: Mapping[Place, Saved]
-    counted: Mapping[Place, Counted]
+    counted: Mapping[Place, LevelActions]
     computes: Computes
 
 
@@ -130,24 +130,26 @@ def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[O
     ]
 
 
-def _represented(problem: Problem, traffic: Traffic, stored: Mapping[Place, Stored], place: Place) -> Counted:
+def _represented(
+    problem: Problem, traffic: Traffic, stored: Mapping[Place, Stored], place: Place
+) -> LevelActions:
     """The accesses to what is stored, and those to its metadata."""
     dense, stored_tensor = traffic.dense[place], stored[place]
     every = [dense.reads, dense.fills, dense.updates]
     if stored_tensor.units is None:
         reads, fills, updates = (Access.all_actual(each.astype(np.float64)) for each in every)
-        return Counted(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
+        return LevelActions(reads, fills, updates, reductions=dense.reductions.astype(np.float64))
     zeros = 1.0 - stored_tensor.density
     reads, fills, updates = (Access.all_actual(each - _floor(each * zeros)) for each in every)
     formats = [FormatAccess.from_units(stored_tensor.units, each / stored_tensor.listed) for each in every]
-    return Counted(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
+    return LevelActions(reads, fills, updates, *formats, reductions=dense.reductions.astype(np.float64))
 
 
 def _propagated(
     problem: Problem,
     traffic: Traffic,
     tensor: int,
-    chain: list[tuple[int, Mapping[Place, Saved], dict[Place, Counted]]],
+    chain: list[tuple[int, Mapping[Place, Saved], dict[Place, LevelActions]]],
     options: Options,
 ) -> None:
     """What is left out at a level is not there further in, down to the next level that leaves out itself."""
@@ -170,7 +172,7 @@ def _propagated(
         counted_tensor.reductions = np.ceil(counted_tensor.reductions * rest - 1e-9)
 
 
-def _diminish(counted: Counted, share: Numbers, ranks: int, options: Options) -> None:
+def _diminish(counted: LevelActions, share: Numbers, ranks: int, options: Options) -> None:
     """The accesses of tiles that were left out further out do not exist here.
 
     The public tool forgets the metadata, but for what is read and brought in of the innermost rank where the
@@ -199,7 +201,7 @@ def _leave_out(
     problem: Problem,
     traffic: Traffic,
     place: Place,
-    counted: dict[Place, Counted],
+    counted: dict[Place, LevelActions],
     here: Saved,
     outer: Saved | None,
     options: Options,
@@ -230,7 +232,7 @@ def _is_made(problem: Problem, tensor: int, here: Saved) -> bool:
     return problem.tensors[tensor].output and here.leaders >= set(problem.operands)
 
 
-def _make_certain(counted: Counted, dense: Dense) -> None:
+def _make_certain(counted: LevelActions, dense: Dense) -> None:
     """Where a product is, the output is: its own zeros leave nothing out besides."""
     for access, every, units in (
         (counted.reads, dense.reads, counted.format_reads),
@@ -243,7 +245,7 @@ def _make_certain(counted: Counted, dense: Dense) -> None:
 
 
 def _conversions(
-    problem: Problem, traffic: Traffic, features: SparseFeatures, counted: dict[Place, Counted]
+    problem: Problem, traffic: Traffic, features: SparseFeatures, counted: dict[Place, LevelActions]
 ) -> None:
     """What is compressed at the outer level and not at this one changes its format on the way."""
     for (level, tensor), counted_tensor in counted.items():

@@ -21,11 +21,11 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import TOLERANCE, Comparison, Rounding
 
-__all__ = ["Cascade", "Made"]
+__all__ = ["Cascade", "CascadeOutputs"]
 
 
 @dataclass(frozen=True)
-class Made:
+class CascadeOutputs:
     """Outputs that a machine has written, by name."""
 
     specification: Specification
@@ -74,7 +74,7 @@ class Cascade(Problem):
         """Run the trace's loop nests, for what a stage reads of another, and what none writes."""
         return run(self._ready.specification, self._ready.trees)
 
-    def check(self, answer: Made) -> Comparison:
+    def check(self, answer: CascadeOutputs) -> Comparison:
         """Compare each output with an evaluation of its Einsum, of what the machine wrote before."""
         specification = answer.specification
         tensors = dict(self._ready.trees)
@@ -95,12 +95,12 @@ class Cascade(Problem):
         tolerance = Rounding.estimate(self.precision, terms, reads).tolerance
         return Comparison(error, 0, 0, tolerance, overflows)
 
-    def solution(self, answer: Made) -> SparseTensor:
+    def solution(self, answer: CascadeOutputs) -> SparseTensor:
         """The last output, by the order in which its ranks are declared."""
         name, last = list(answer.outputs.items())[-1]
         return tensor_of(last, answer.specification.tensors[name].ranks)
 
-    def outline(self, answer: Made) -> tuple[tuple[int, ...], int] | None:
+    def outline(self, answer: CascadeOutputs) -> tuple[tuple[int, ...], int] | None:
         """Return the outline of the last output."""
         last: Any = list(answer.outputs.values())[-1]
         return tuple(rank.shape for rank in last.ranks), last.nonzeros

@@ -19,7 +19,7 @@ from functools import cached_property
 from fiberscope.hw.fibers.merge import RADIX
 from fiberscope.models.from_spec.operands import Walked
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
-from fiberscope.models.from_spec.task_blocks import SummedUp, TaskBlocks, Written
+from fiberscope.models.from_spec.task_blocks import SummedUp, TaskBlocks, WrittenResult
 from fiberscope.models.graphs.compiler.language import computed
 from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
 from fiberscope.models.graphs.compiler.results import Loop
@@ -245,7 +245,7 @@ class _Lowering:
             loops.append(self._loop(term, variable, loops))
         kept = tuple(loop for loop in self._kept() if loop in inner)
         output = Access.at(mapped.einsum.output, kept)
-        make = SummedUp if self._sums_tasks else Written
+        make = SummedUp if self._sums_tasks else WrittenResult
         result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
         return kept

@@ -9,7 +9,7 @@ from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.layout import Layout
 from fiberscope.accelerators.memory import MemoryParameters
 from fiberscope.hw.streams.block import StreamBlock
-from fiberscope.models.from_spec.cascade import Made
+from fiberscope.models.from_spec.cascade import CascadeOutputs
 from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
 from fiberscope.models.from_spec.lookahead import work_ahead
@@ -83,11 +83,11 @@ class MappedMachine(MappedComposition):
             )
         self.build()
 
-    def result(self) -> Made:
+    def result(self) -> CascadeOutputs:
         """The outputs as the instances wrote them."""
         outputs = {stage.graph.einsum.output: stage.output() for stage in self.stages}
         self._trees |= outputs
-        return Made(self.specification, outputs)
+        return CascadeOutputs(self.specification, outputs)
 
     def operations(self) -> dict[str, int]:
         """Multiplies, additions, steps of intersectors that skip, and elements merged."""

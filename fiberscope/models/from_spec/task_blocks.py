@@ -18,7 +18,7 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["SummedUp", "TaskBlocks", "Written"]
+__all__ = ["SummedUp", "TaskBlocks", "WrittenResult"]
 
 PAIR = 2  # fibers that an intersector which skips reads
 
@@ -68,7 +68,7 @@ class TaskBlocks(Blocks):
         return Wire(self.add("locate", asked, index=variable, tensor=tensor, mode=mode), "located")
 
 
-class Written(Result):
+class WrittenResult(Result):
     """Output of an instance; an empty one adds nothing to a sum."""
 
     passes_over = True
@@ -79,7 +79,7 @@ class Written(Result):
             self.of_empty = "mark"
 
 
-class SummedUp(Written):
+class SummedUp(WrittenResult):
     """Sum of the tasks' results for the same points: no instance writes."""
 
     of_empty = "mark"

@@ -23,7 +23,7 @@ from fiberscope.models.graphs.operands import load_operands, sizes_of
 from fiberscope.models.graphs.prepared import Prepared
 from fiberscope.models.graphs.report import GraphRun, report
 from fiberscope.models.graphs.result import (
-    Written,
+    WriterContents,
     carried,
     compare,
     counted,
@@ -280,7 +280,7 @@ class _Runs:
         variables, splits = assignment.result.variables, self.ready.graph.splits
         return joined_tensor(stored.entries(), variables, self.ready.sizes, splits)
 
-    def _stored(self, written: Written, assignment: Assignment | None) -> StoredTensor | None:
+    def _stored(self, written: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
         if written.values is None and assignment is not None and isinstance(assignment.expression, Split):
             return carried(written, self._tensors[assignment.expression.operand.tensor].values)
         return written.stored()

@@ -21,7 +21,7 @@ from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.levels.dense import DenseLevel
 from fiberscope.models.graphs.levels.level import Level, WrittenFormat
 from fiberscope.models.graphs.netlist import Graph, Node, Stream
-from fiberscope.models.graphs.result import Written
+from fiberscope.models.graphs.result import WriterContents
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.models.graphs.splits import cut_variables
 from fiberscope.models.graphs.storage import StoredTensor, of_type, stops_below
@@ -194,13 +194,13 @@ class GraphMachine:
         ending = [node for node in self.nodes if node.primitive.writes and node["ends"] != "false"]
         return max((self.blocks[node.name].done_cycle for node in ending), default=0)
 
-    def result(self) -> dict[str, Written]:
+    def result(self) -> dict[str, WriterContents]:
         """Return the written tensors, by name."""
         writers = [node for node in self.graph.writers if node.phase == self.phase]
         tensors = dict.fromkeys(node["tensor"] for node in writers)
         return {name: self._written(name, [n for n in writers if n["tensor"] == name]) for name in tensors}
 
-    def _written(self, tensor: str, writers: list[Node]) -> Written:
+    def _written(self, tensor: str, writers: list[Node]) -> WriterContents:
         by_mode = {int(node["mode"]): node for node in writers if not node.writes_values}
         form = self.graph.format_of(tensor, by_mode.values())
         shape = self._shape(tensor)
@@ -209,7 +209,7 @@ class GraphMachine:
             levels.append(self._level(by_mode.get(dimension), levels, shape[dimension]))
         values = next((node for node in writers if node.writes_values), None)
         held = None if values is None else np.array(self.blocks[values.name].values, np.float64)  # type: ignore[attr-defined]
-        return Written(form, shape, tuple(levels), held)
+        return WriterContents(form, shape, tuple(levels), held)
 
     def _level(self, node: Node | None, above: list[Level], size: int) -> Level:
         """The level that a writer has written below those above; of all coordinates where there is none."""

@@ -29,11 +29,11 @@ from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import EXACT, Comparison, Rounding, compare_values
 
-__all__ = ["Written", "carried", "compare", "counted", "ones_at", "reference"]
+__all__ = ["WriterContents", "carried", "compare", "counted", "ones_at", "reference"]
 
 
 @dataclass(frozen=True)
-class Written:
+class WriterContents:
     """Contents of the writers of one tensor.
 
     Args:
@@ -64,7 +64,7 @@ class Written:
         return self.levels[-1].coordinates
 
 
-def carried(written: Written, values: Values) -> StoredTensor:
+def carried(written: WriterContents, values: Values) -> StoredTensor:
     """A tensor of which only coordinates were written, with the values of the one that it is made of.
 
     Raises:
@@ -96,7 +96,7 @@ def counted(
 
 
 def compare(
-    written: Written,
+    written: WriterContents,
     tensor: SparseTensor | None,
     result: Access,
     expected: Points,
@@ -146,7 +146,7 @@ def _compare_keyed(
 
 
 def _compare_lists(
-    written: Written,
+    written: WriterContents,
     result: Access,
     whole: Points,
     sizes: Mapping[str, int],

@@ -29,7 +29,7 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.metrics import metric_called
 from fiberscope.workloads.tiles.tiling import Tiled, first_of_each
 
-__all__ = ["Counted"]
+__all__ = ["CountedModel"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Side:
     fullest: int
 
 
-class Counted:
+class CountedModel:
     """The model of one product of two matrices.
 
     Args:

@@ -24,7 +24,7 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.tiles.packed import Packed
 from fiberscope.workloads.tiles.tiling import Tiled
 
-__all__ = ["Measured", "OutputRule", "Points", "Written", "join", "level_counts", "measure"]
+__all__ = ["MeasuredTraffic", "OutputRule", "OutputTraffic", "Points", "join", "level_counts", "measure"]
 
 PRODUCTS = 1 << 24  # of patterns that are multiplied at once
 MOST = 1 << 62  # that one number tells apart
@@ -120,7 +120,7 @@ def _nonzeros(left: CsrArray, right: CsrArray) -> int:
 
 
 @dataclass(frozen=True)
-class Written:
+class OutputTraffic:
     """Written output: partial tiles (visits), words of 4 bytes, nonzeros."""
 
     visits: int
@@ -129,7 +129,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredTraffic:
     """Measured traffic of a tiled kernel.
 
     Args:
@@ -139,7 +139,7 @@ class Measured:
     """
 
     inputs: Mapping[str, Fetched]
-    output: Written
+    output: OutputTraffic
     iterations: int
 
     @property
@@ -161,7 +161,7 @@ def measure(
     output: OutputRule = "auto",
     overflow: Overflow | None = None,
     base: Mapping[str, int] | None = None,
-) -> Measured:
+) -> MeasuredTraffic:
     """Walk the outer loops with the real tiles, and count.
 
     Args:
@@ -183,12 +183,12 @@ def measure(
     )
     operands = {name: (kernel.indices[name], tiles) for name, tiles in tiled.items()}
     fetched, iterations = walk(kernel.order, operands, overflow)
-    return Measured(fetched, _written(kernel, tensors, shape, output), iterations)
+    return MeasuredTraffic(fetched, _written(kernel, tensors, shape, output), iterations)
 
 
 def _written(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Mapping[str, int], output: OutputRule
-) -> Written:
+) -> OutputTraffic:
     loops = None if output == "streamed" else kernel.depth(kernel.result)
     outside = [index for index in kernel.order[:loops] if index in kernel.contracted]
     operands = [(kernel.indices[name], tensors[name]) for name in kernel.inputs]
@@ -196,4 +196,4 @@ def _written(
     counts = level_counts(operands, ranks, outside, shape)
     visits, nonzeros = counts[0], counts[-1]
     words = 2 * sum(counts[1:]) + (len(ranks) + 1) * visits if ranks else visits  # csf_words, over all visits
-    return Written(visits, words, nonzeros)
+    return OutputTraffic(visits, words, nonzeros)

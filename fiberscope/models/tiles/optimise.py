@@ -13,7 +13,7 @@ from functools import cached_property
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Candidate, Scheme, Shape, base_shape
-from fiberscope.models.tiles.counted_model import Counted
+from fiberscope.models.tiles.counted_model import CountedModel
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel
@@ -100,8 +100,8 @@ class _Search:
         return Joint(self.kernel, self.tensors, self.base_statistics, self.base, self.options)
 
     @cached_property
-    def counted(self) -> Counted:
-        return Counted(self.kernel, self.tensors, self.base_statistics, self.options)
+    def counted(self) -> CountedModel:
+        return CountedModel(self.kernel, self.tensors, self.base_statistics, self.options)
 
     def scheme(self, judge: Judge | None) -> Scheme:
         self._check_base()

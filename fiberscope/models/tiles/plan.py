@@ -12,7 +12,7 @@ from fiberscope.models.tiles.baselines.drt import MICROTILE, PANEL, Dynamic, drt
 from fiberscope.models.tiles.baselines.squares import Square, Squares, swiftiles
 from fiberscope.models.tiles.fit import Fitter
 from fiberscope.models.tiles.kernel import Kernel
-from fiberscope.models.tiles.measure import Measured, measure
+from fiberscope.models.tiles.measure import MeasuredTraffic, measure
 from fiberscope.models.tiles.optimise import optimise
 from fiberscope.models.tiles.options import DEFAULTS, Options
 from fiberscope.models.tiles.statistics import Statistics, collect_all
@@ -86,7 +86,7 @@ class Plan:
         return self.schemes["d2t2"]
 
     @cached_property
-    def measured(self) -> Mapping[str, Measured]:
+    def measured(self) -> Mapping[str, MeasuredTraffic]:
         """Return the measured traffic of each method's tiles, without DRT."""
         return {
             name: self._measured(scheme.shape, scheme.fullest, scheme.packed)
@@ -94,7 +94,7 @@ class Plan:
         }
 
     @cached_property
-    def measured_candidates(self) -> Sequence[Measured]:
+    def measured_candidates(self) -> Sequence[MeasuredTraffic]:
         """Return the measured traffic of each candidate's tiles."""
         return [self._measured(candidate.shape) for candidate in self.chosen.candidates]
 
@@ -107,7 +107,7 @@ class Plan:
         """Return the metric of the sizes of tiles."""
         return metric_called(self.options.metric)
 
-    def _measured(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> Measured:
+    def _measured(self, shape: Shape, fullest: int = 0, packed: Shape | None = None) -> MeasuredTraffic:
         stays = self.capacity - self.capacity // STREAMS
         overflow = Overflow(self.capacity, stays) if fullest > self.capacity else None
         return measure(

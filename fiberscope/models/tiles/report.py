@@ -11,7 +11,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.tiles.base import Candidate, Prediction, Scheme
 from fiberscope.models.tiles.baselines.drt import Dynamic
 from fiberscope.models.tiles.kernel import Kernel
-from fiberscope.models.tiles.measure import Measured
+from fiberscope.models.tiles.measure import MeasuredTraffic
 from fiberscope.models.tiles.plan import Plan
 from fiberscope.models.tiles.probability import corrs
 from fiberscope.models.tiles.statistics import Statistics, from_json, to_document
@@ -237,7 +237,7 @@ def _candidate(number: int, plan: Plan, measured: bool) -> dict[str, Any]:
     }
 
 
-def _counts(measured: Measured) -> dict[str, Any]:
+def _counts(measured: MeasuredTraffic) -> dict[str, Any]:
     """Words by operand, of the output and in all, and what else was counted."""
     return {
         **measured.words(),

@@ -22,7 +22,7 @@ from fiberscope.models.trace.evaluate import Outcome, run
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.operands import (
-    Given,
+    CascadeOperand,
     as_factors,
     check_names,
     inputs_of,
@@ -33,7 +33,7 @@ from fiberscope.models.trace.operands import (
 )
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.report import Modelled, Solved, report
-from fiberscope.models.trace.source import Source as Found
+from fiberscope.models.trace.source import Source as SpecificationText
 from fiberscope.models.trace.spacetime import Stamps, Watcher
 from fiberscope.models.trace.specification import Specification
 from fiberscope.results.costs.energies import default_table, read_table
@@ -108,7 +108,7 @@ class Prepared:
     """
 
     specification: Specification
-    operands: Mapping[str, Given]
+    operands: Mapping[str, CascadeOperand]
     options: Options
     roots: Roots
     chosen: tuple[str, ...] = ()
@@ -221,7 +221,7 @@ def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
     return Prepared(drafted.with_symbols(symbols), inputs_of(problem), options, roots, chosen, problem)
 
 
-def roots_of(specification: Found, energies: str | None = None) -> Roots:
+def roots_of(specification: SpecificationText, energies: str | None = None) -> Roots:
     """Return the roots of a trace's sources: of model and machine, its file, and the energies."""
     modules = of_machine(accelerators.find(specification.machine)) if specification.machine else frozenset()
     files = (str(specification.path), *filter(None, [energies]))
@@ -271,7 +271,9 @@ def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]
     return validated(Options, entries, "the model"), others
 
 
-def _chosen(drafted: Draft, operands: Mapping[str, Given]) -> tuple[Mapping[str, float], tuple[str, ...]]:
+def _chosen(
+    drafted: Draft, operands: Mapping[str, CascadeOperand]
+) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """Values that the machine chooses for symbols without one, and what it says of the choice."""
     assert drafted.machine is not None  # else all symbols have values
     kind, configuration = drafted.machine
@@ -286,7 +288,7 @@ def _symbols(
     return kind.symbols(with_tiles(kind, configuration, matrices), *matrices)
 
 
-def _factor(operand: Given, drafted: Draft, *, left: bool) -> CsrArray:
+def _factor(operand: CascadeOperand, drafted: Draft, *, left: bool) -> CsrArray:
     """An operand as the machine has it: the rows of A and the columns of B are those of the product."""
     declared = drafted.cascade.declared
     output = declared[drafted.cascade.last_output]

@@ -16,7 +16,7 @@ from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = [
-    "Given",
+    "CascadeOperand",
     "as_factors",
     "check_names",
     "inputs_of",
@@ -33,7 +33,7 @@ MATRIX = 2  # ranks
 
 
 @dataclass(frozen=True)
-class Given:
+class CascadeOperand:
     """An operand of a cascade.
 
     Args:
@@ -66,7 +66,7 @@ def loaded(
     by_name: Mapping[str, object],
     exact: bool,
     progress: Callable[[int, int], None],
-) -> dict[str, Given]:
+) -> dict[str, CascadeOperand]:
     """The operands by name.
 
     Args:
@@ -83,13 +83,15 @@ def loaded(
             name: open_tensor(tensor, name, exact=exact, progress=progress)
             for name, tensor in by_name.items()
         }
-        return {name: Given(name, tensor) for name, tensor in tensors.items()}
+        return {name: CascadeOperand(name, tensor) for name, tensor in tensors.items()}
     opened = [
         open_tensor(factor, name, exact=exact, progress=progress)
         for name, factor in _factors(factors).items()
     ]
     both = [opened[0], opened[-1]] if opened else []
-    return {name: Given(name, tensor, side) for (name, side), tensor in zip(SIDES, both, strict=False)}
+    return {
+        name: CascadeOperand(name, tensor, side) for (name, side), tensor in zip(SIDES, both, strict=False)
+    }
 
 
 def _factors(factors: Sequence[object]) -> dict[str, object]:
@@ -99,14 +101,15 @@ def _factors(factors: Sequence[object]) -> dict[str, object]:
     return dict(zip("AB", factors, strict=False))
 
 
-def inputs_of(problem: Problem) -> dict[str, Given]:
+def inputs_of(problem: Problem) -> dict[str, CascadeOperand]:
     """Return the inputs of a cascade for a problem.
 
     Raises:
         WorkloadError: no cascade is known for it.
     """
     return {
-        name: Given(name, _named_matrix(problem, name, matrix)) for name, matrix in problem.matrices().items()
+        name: CascadeOperand(name, _named_matrix(problem, name, matrix))
+        for name, matrix in problem.matrices().items()
     }
 
 
@@ -135,8 +138,8 @@ def check_names(specification: str, inputs: Sequence[str], names: Iterable[str])
 
 
 def as_factors(
-    operands: Mapping[str, Given], declared: Mapping[str, Sequence[str]], output: Sequence[str]
-) -> dict[str, Given]:
+    operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
+) -> dict[str, CascadeOperand]:
     """Return A and B as the factors of a product of two matrices, also if they are given by name.
 
     Matrices that fit together only with the first declared rank as rows stay as they are, with a warning.
@@ -165,7 +168,9 @@ def as_factors(
     return dict(operands)
 
 
-def _fit(operands: Mapping[str, Given], declared: Mapping[str, Sequence[str]], output: Sequence[str]) -> bool:
+def _fit(
+    operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
+) -> bool:
     """Whether all matrices agree on the size of each rank, as far as their shapes are known."""
     sizes: dict[str, int] = {}
     for name, operand in operands.items():
@@ -177,7 +182,7 @@ def _fit(operands: Mapping[str, Given], declared: Mapping[str, Sequence[str]], o
     return True
 
 
-def matrix_ranks(operand: Given, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
+def matrix_ranks(operand: CascadeOperand, declared: Sequence[str], output: Sequence[str]) -> tuple[str, str]:
     """The ranks that the rows and the columns of an operand of two ranks are."""
     first, second = declared
     wants_kept_first = {"left": True, "right": False, None: None}[operand.factor]
@@ -187,7 +192,7 @@ def matrix_ranks(operand: Given, declared: Sequence[str], output: Sequence[str])
 
 
 def trees(
-    operands: Iterable[Given],
+    operands: Iterable[CascadeOperand],
     declared: Mapping[str, Sequence[str]],
     output: Sequence[str],
     sizes: Mapping[str, int],

@@ -21,13 +21,13 @@ from fiberscope.models.trace.specification import (
 from fiberscope.workloads.expressions.expression import Access, Equation, Index, accesses
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["BEFORE", "Known", "Mapped", "RankUse", "rank_shapes", "uses_of"]
+__all__ = ["BEFORE", "CoordinateSource", "Mapped", "RankUse", "rank_shapes", "uses_of"]
 
 BEFORE = -1  # the depth of what is known before any loop begins
 
 
 @dataclass(frozen=True)
-class Known:
+class CoordinateSource:
     """Place from which a coordinate is known: the loop at ``depth``, at this place of the nest's point."""
 
     depth: int
@@ -113,14 +113,14 @@ class Mapped:
             return self.loop_of(holder)
         return lowest if lowest in self.loops else None
 
-    def locate(self, rank: str) -> Known:
+    def locate(self, rank: str) -> CoordinateSource:
         """Return the place from which the coordinate of a rank is known."""
         loop = self.loop_of(rank)
         assert loop is not None, rank
         depth = self.loops.index(loop)
         if self.lowest(rank) == loop:
-            return Known(depth, depth)
-        return Known(depth, self._part_place(self.lowest(rank)))
+            return CoordinateSource(depth, depth)
+        return CoordinateSource(depth, self._part_place(self.lowest(rank)))
 
     def _part_place(self, rank: str) -> int:
         """A place of its own for the coordinate of a part of a flattened rank."""

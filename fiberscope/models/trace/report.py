@@ -12,7 +12,7 @@ from fiberscope.models.trace.area import areas_of
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import Outcome
 from fiberscope.models.trace.memory_entries import DRAM_ONLY, OTHER_ORDER, MemoryEntry, unmoved_tensors
-from fiberscope.models.trace.operands import Given, tensor_of
+from fiberscope.models.trace.operands import CascadeOperand, tensor_of
 from fiberscope.models.trace.options import Options
 from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
@@ -53,7 +53,7 @@ class Modelled:
     """
 
     specification: Specification
-    operands: Mapping[str, Given]
+    operands: Mapping[str, CascadeOperand]
     options: Options
     outcome: Outcome
     metrics: Mapping[str, Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fiberscope.results.costs.prices import Part, Prices
 
-__all__ = ["Bill", "Counted", "bill"]
+__all__ = ["Bill", "RunActivity", "bill"]
 
 ENERGY_WITHOUT = ("clock tree", "leakage", "wires")  # of no component is a cost of these known
 AREA_WITHOUT = ("wires",)
@@ -16,7 +16,7 @@ OPERATIONS = "operations"
 
 
 @dataclass(frozen=True)
-class Counted:
+class RunActivity:
     """Activity of a run that is priced.
 
     Args:
@@ -46,7 +46,7 @@ class Bill:
     area_without: tuple[str, ...]
 
 
-def bill(counted: Counted, prices: Prices) -> Bill:
+def bill(counted: RunActivity, prices: Prices) -> Bill:
     """The bill of a run."""
     parts = {family: prices.find_part(family) for family in counted.families}
     spent = {family: _spent(parts[family], members) for family, members in counted.families.items()}
@@ -81,7 +81,7 @@ def _spent(part: Part | None, members: Sequence[Mapping[str, int]]) -> dict[str,
     }
 
 
-def _moved(counted: Counted, prices: Prices) -> dict[str, float]:
+def _moved(counted: RunActivity, prices: Prices) -> dict[str, float]:
     if not prices.memory:
         return {}
     ways = tuple(prices.memory[way] for way in ("read", "write"))

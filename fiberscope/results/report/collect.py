@@ -9,7 +9,7 @@ from typing import Any, cast
 from fiberscope.accelerators.machine import Accelerator, MemoryUse, Model
 from fiberscope.accelerators.user_parts import origin
 from fiberscope.results.costs.prices import Prices
-from fiberscope.results.costs.run_costs import Counted
+from fiberscope.results.costs.run_costs import RunActivity
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import bottleneck
@@ -20,7 +20,7 @@ from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Checked", "RunInputs", "components_of", "memory_of", "report"]
+__all__ = ["CheckedAnswer", "RunInputs", "components_of", "memory_of", "report"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RunInputs:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedAnswer:
     """An answer and its comparison with the reference."""
 
     answer: object
@@ -42,7 +42,7 @@ class Checked:
     comparison: Comparison
 
     @classmethod
-    def compare(cls, problem: Problem, answer: object) -> Checked:
+    def compare(cls, problem: Problem, answer: object) -> CheckedAnswer:
         """Compare an answer with what the problem asks for."""
         return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
 
@@ -52,7 +52,7 @@ def report(
     problem: Problem,
     model: Model,
     run: Run,
-    checked: Checked | None,
+    checked: CheckedAnswer | None,
     timing: Timing,
     watch: Watch | None,
     inputs: RunInputs,
@@ -113,7 +113,7 @@ def _samples(watch: Watch | None, run: Run) -> dict[str, Any]:
 
 
 def _costs(
-    accelerator: Accelerator[Any], model: Model, inputs: RunInputs, did: Counted, seconds: float
+    accelerator: Accelerator[Any], model: Model, inputs: RunInputs, did: RunActivity, seconds: float
 ) -> dict[str, Any]:
     areas = accelerator.areas(model) if accelerator.areas else None
     return costs.cost_fields(inputs.prices, did, seconds, areas)
@@ -128,11 +128,11 @@ def _problem(problem: Problem) -> parts.Problem:
     return parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title)
 
 
-def _verification(problem: Problem, checked: Checked | None) -> parts.Verification:
+def _verification(problem: Problem, checked: CheckedAnswer | None) -> parts.Verification:
     return verification(problem.reference, [checked.comparison] if checked else [], problem.tolerance)
 
 
-def _product(checked: Checked | None) -> parts.Product | None:
+def _product(checked: CheckedAnswer | None) -> parts.Product | None:
     if checked is None or checked.outline is None:
         return None
     shape, nonzeros = checked.outline

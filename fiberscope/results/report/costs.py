@@ -10,7 +10,7 @@ from fiberscope.accelerators.configuration import Configuration, values
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.costs.cost_file import read_book
 from fiberscope.results.costs.prices import Prices, priced
-from fiberscope.results.costs.run_costs import Counted, bill
+from fiberscope.results.costs.run_costs import RunActivity, bill
 from fiberscope.results.report import parts
 from fiberscope.sim.names import family_name
 
@@ -33,18 +33,18 @@ def counted(
     components: Mapping[str, parts.Component],
     traffic: Mapping[str, parts.TensorTraffic],
     operations: Mapping[str, int],
-) -> Counted:
+) -> RunActivity:
     """Count the activity of a run, by family."""
     families: dict[str, list[dict[str, int]]] = {}
     for name, component in components.items():
         counters = {**component.counters, "busy": component.busy, "cycles": component.cycles}
         families.setdefault(family_name(name), []).append(counters)
     bits = {name: (8 * tensor.read_bytes, 8 * tensor.write_bytes) for name, tensor in traffic.items()}
-    return Counted(families, bits, operations)
+    return RunActivity(families, bits, operations)
 
 
 def cost_fields(
-    prices: Prices | None, did: Counted, seconds: float, areas: Areas | None = None
+    prices: Prices | None, did: RunActivity, seconds: float, areas: Areas | None = None
 ) -> dict[str, Any]:
     """The fields of a report that say what a run cost; none of a machine without prices.
 

@@ -18,7 +18,7 @@ __all__ = ["Report"]
 
 
 @dataclass
-class _Held:
+class _HeldAnswer:
     """An answer beside its report: no part of the document, and so of no comparison of two."""
 
     answer: object = field(default=None, compare=False)
@@ -27,7 +27,7 @@ class _Held:
 class Report(Record):
     """One run of one machine on one problem; what the fidelity cannot know is null or empty."""
 
-    _held: _Held = PrivateAttr(default_factory=_Held)
+    _held: _HeldAnswer = PrivateAttr(default_factory=_HeldAnswer)
 
     @property
     def result(self) -> object:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fiberscope
 from fiberscope import accelerators
 from fiberscope.results.costs.prices import Part, Prices
-from fiberscope.results.costs.run_costs import Counted, bill
+from fiberscope.results.costs.run_costs import RunActivity, bill
 from fiberscope.results.report.costs import cost_fields
 from fiberscope.results.report.costs_table import costs_table
 from fiberscope.template.new import new_machine
@@ -40,7 +40,7 @@ PRICES = st.builds(
     parts=st.dictionaries(NAMES, PART),
 )
 DID = st.builds(
-    Counted,
+    RunActivity,
     families=st.dictionaries(
         NAMES, st.lists(st.dictionaries(st.sampled_from(["add", "read"]), COUNTS), min_size=1, max_size=4)
     ),
@@ -58,7 +58,7 @@ def test_a_bill_by_hand():
     )
     lanes = [{"add": 4, "other": 1}, {"add": 3}, *[{"add": 0}] * 6]
     families = {"pe.lane": lanes, "mul": [{}, {}], "control": [{"steps": 4}]}
-    found = bill(Counted(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}), prices)
+    found = bill(RunActivity(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}), prices)
     assert found.picojoules == {
         "pe.lane": {"add": 21.0},
         "memory.channel": {"read A": 64.0, "write Z": 40.0},
@@ -98,7 +98,7 @@ def doubled(counts):
 
 @given(DID, PRICES)
 def test_twice_as_much_takes_twice_the_energy_and_the_same_area(did, prices):
-    twice = Counted(
+    twice = RunActivity(
         {name: [*map(doubled, members)] for name, members in did.families.items()},
         {name: (2 * read, 2 * written) for name, (read, written) in did.bits.items()},
         doubled(did.operations),

@@ -40,9 +40,9 @@ def test_only_a_design_is_settled_for_each_workload(
 ) -> None:
     settled: list[str] = []
 
-    def note(_settling: object, point: Point) -> plan.Settled:
+    def note(_settling: object, point: Point) -> plan.ResolvedPoint:
         settled.append(point.workload)
-        return plan.Settled({}, "", "")
+        return plan.ResolvedPoint({}, "", "")
 
     monkeypatch.setattr(plan.Settling, "_resolve", note)
     settle = plan.Settling()

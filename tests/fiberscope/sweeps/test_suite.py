@@ -11,7 +11,7 @@ from rich.console import Console
 import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.suite import Ran, Suite, workloads_of
+from fiberscope.explore.sweeps.suite import Suite, SuiteResult, workloads_of
 from fiberscope.explore.sweeps.suite_views import drawn, failures, table
 from fiberscope.results.report.table import trimmed
 
@@ -29,7 +29,9 @@ def made() -> Suite:
     """By hand: the second machine takes half and an eighth of the first's time; the third fails once."""
     seconds = {"a": (4.0, 8.0), "b": (2.0, 1.0), "c": (16.0, None)}
     runs = {
-        (workload, machine): Ran("wrong", "not equal") if one is None else Ran("done", "", 10, one)
+        (workload, machine): SuiteResult("wrong", "not equal")
+        if one is None
+        else SuiteResult("done", "", 10, one)
         for number, workload in enumerate(("x", "y"))
         for machine, times in seconds.items()
         for one in [times[number]]
@@ -59,7 +61,10 @@ def test_nothing_is_compared_with_a_machine_that_failed() -> None:
 
 
 def test_a_run_that_takes_no_time_has_no_speedup() -> None:
-    runs = {("x", machine): Ran("done", "", 0, seconds) for machine, seconds in {"a": 0.0, "b": 1.0}.items()}
+    runs = {
+        ("x", machine): SuiteResult("done", "", 0, seconds)
+        for machine, seconds in {"a": 0.0, "b": 1.0}.items()
+    }
     suite = Suite(["a", "b"], ["x"], "a", runs)
     assert (suite.speedup("x", "a"), suite.speedup("x", "b")) == (None, None)
     assert (suite.compared, suite.mean("b")) == ([], None)
@@ -83,7 +88,9 @@ def test_bars_are_as_high_as_the_speedups() -> None:
 
 def test_the_legend_is_beside_the_bars_and_labels_are_short() -> None:
     workloads = [f"uniform:rows=300,cols=300,nonzeros=2000,seed={seed}" for seed in range(3)]
-    runs = {(workload, machine): Ran("done", "", 10, 1.0) for workload in workloads for machine in "ab"}
+    runs = {
+        (workload, machine): SuiteResult("done", "", 10, 1.0) for workload in workloads for machine in "ab"
+    }
     suite = Suite(["a", "b"], workloads, "a", runs, {workloads[2]: "mine"})
     figure = drawn(suite)
     axes = figure.axes[0]
@@ -102,7 +109,7 @@ def test_no_number_of_a_table_is_broken_however_narrow_the_terminal(width: int) 
     machines = ["gamma", "outerspace", "extensor", "sigma"]
     numbers = {machine: 219_054_000 + 7 * place for place, machine in enumerate(machines)}
     workload = "a-workload-with-a-long-name"
-    runs = {(workload, machine): Ran("done", "", numbers[machine], 1.5) for machine in machines}
+    runs = {(workload, machine): SuiteResult("done", "", numbers[machine], 1.5) for machine in machines}
     console = Console(width=width, file=io.StringIO(), highlight=False)
     blocks = table(Suite(machines, [workload], "gamma", runs)).blocks(width)
     shown = trimmed(console, *(block.rich() for block in blocks))

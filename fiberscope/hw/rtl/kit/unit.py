@@ -40,8 +40,8 @@ __all__ = [
     "Each",
     "Fields",
     "Lanes",
+    "StatusCounter",
     "Summed",
-    "Told",
     "elements",
     "rows",
     "stops",
@@ -69,7 +69,7 @@ class Summed:
 
 
 @dataclass(frozen=True)
-class Told:
+class StatusCounter:
     """A counter of what the module tells by a status output, added up over all cycles.
 
     Args:
@@ -79,7 +79,9 @@ class Told:
     status: str
 
 
-Counted: TypeAlias = Callable[[Adapter], int] | Summed | Told  # the first: from what has moved at the ports
+CounterSource: TypeAlias = (
+    Callable[[Adapter], int] | Summed | StatusCounter
+)  # the first: from what has moved at the ports
 
 
 @dataclass(frozen=True)
@@ -115,22 +117,22 @@ Carried: TypeAlias = Mapping[
 ]  # by port; whole, what the class has no port for
 
 
-def rows(label: str) -> Counted:
+def rows(label: str) -> CounterSource:
     """Cycles in which tokens moved at a stream."""
     return lambda adapter: adapter.end(label).rows
 
 
-def tokens(label: str) -> Counted:
+def tokens(label: str) -> CounterSource:
     """Tokens that moved at a stream."""
     return lambda adapter: adapter.end(label).tokens
 
 
-def elements(label: str) -> Counted:
+def elements(label: str) -> CounterSource:
     """Those of them that were no stops."""
     return lambda adapter: adapter.end(label).elements
 
 
-def stops(label: str) -> Counted:
+def stops(label: str) -> CounterSource:
     """Those of them that were stops."""
     return lambda adapter: adapter.end(label).stops
 
@@ -145,7 +147,7 @@ def unit(
     arguments: Sequence[str] = (),
     as_made: Mapping[str, Any] | None = None,
     status: Status | Callable[[Any], Status] = (),
-    counters: Mapping[str, Counted] | None = None,
+    counters: Mapping[str, CounterSource] | None = None,
     base: type[Adapter] = Adapter,
     matching: Callable[..., Parameters] | None = None,
     component: Callable[..., Component] | None = None,
@@ -272,11 +274,14 @@ def _at(port: Port, what: Fields | Lanes | Each) -> Sequence[Stream]:
 
 
 def _adapter_class(
-    kind: type[Component], base: type[Adapter], counters: Mapping[str, Counted], flags: Mapping[str, object]
+    kind: type[Component],
+    base: type[Adapter],
+    counters: Mapping[str, CounterSource],
+    flags: Mapping[str, object],
 ) -> type[Adapter]:
     """The adapter with the class's ports that counts what it counts."""
     summed = {name: count for name, count in counters.items() if isinstance(count, Summed)}
-    statuses = {name: count.status for name, count in counters.items() if isinstance(count, Told)}
+    statuses = {name: count.status for name, count in counters.items() if isinstance(count, StatusCounter)}
 
     class UnitAdapter(base):  # type: ignore[valid-type, misc]  # mypy wants a class that it knows
         def __init__(self, name: str, interface: Interface, backend: Backend) -> None:

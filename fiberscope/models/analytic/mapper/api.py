@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.analytic.api import evaluated
 from fiberscope.models.analytic.inputs import Case, read_case
 from fiberscope.models.analytic.mapper.constraints import Constraints, read_constraints
-from fiberscope.models.analytic.mapper.search import METRICS, Found, Limits, judge, outcomes
+from fiberscope.models.analytic.mapper.search import METRICS, Limits, SearchState, judge, outcomes
 from fiberscope.models.analytic.mapper.space import Space
 from fiberscope.models.analytic.mapper.walks import WALKS, guided
 from fiberscope.models.analytic.mapping import Mapping as NamedMapping
@@ -40,7 +40,7 @@ class Best:
 
     case: Case
     best: NamedMapping
-    outcome: Found
+    outcome: SearchState
     metrics: tuple[str, ...]
 
     def report(self) -> Report:
@@ -70,7 +70,7 @@ def find(
     seed: int = 0,
     workers: int = 1,
     settings: Mapping[str, object] | None = None,
-    progress: Callable[[Found], None] = lambda _found: None,
+    progress: Callable[[SearchState], None] = lambda _found: None,
 ) -> Best:
     """The mapping that costs least of those that a search looks at.
 

@@ -25,7 +25,7 @@ from fiberscope.models.analytic.evaluate import Design, Evaluated, evaluate_many
 from fiberscope.models.analytic.fits import Fault, first_faults, mesh_faults, tile_faults
 from fiberscope.models.analytic.mapping import Mapping, Mappings
 
-__all__ = ["METRICS", "Found", "Limits", "Outcome", "evaluate", "judge", "outcomes"]
+__all__ = ["METRICS", "Limits", "Outcome", "SearchState", "evaluate", "judge", "outcomes"]
 
 Whole = NDArray[np.int64]
 
@@ -118,7 +118,7 @@ class Limits:
 
 
 @dataclass
-class Found:
+class SearchState:
     """Progress of a search: its results so far.
 
     Args:
@@ -174,10 +174,10 @@ def _past(count: int, limit: int | None) -> bool:
 
 
 def judge(
-    results: Iterable[Outcome], limits: Limits, progress: Callable[[Found], None] = lambda _found: None
-) -> Found:
+    results: Iterable[Outcome], limits: Limits, progress: Callable[[SearchState], None] = lambda _found: None
+) -> SearchState:
     """Search chunk by chunk until a limit is reached; ``progress`` is called after each."""
-    best = Found()
+    best = SearchState()
     for outcome in results:
         best.add(outcome)
         progress(best)

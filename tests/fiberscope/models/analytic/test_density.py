@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.analytic.counted_densities import Actual, Banded, Counted
+from fiberscope.models.analytic.counted_densities import Actual, Banded, CountedDensity
 from fiberscope.models.analytic.density import Density
 from fiberscope.models.analytic.distributions import density
 from fiberscope.models.analytic.joint import Operand, pairs_nonempty, probability_both
@@ -149,7 +149,9 @@ def test_a_band_as_counted(data: st.DataObject) -> None:
     _check_same(band, same, parent, tile)
 
 
-def _check_same(one: Counted, other: Counted, parent: tuple[int, ...], tile: tuple[int, ...]) -> None:
+def _check_same(
+    one: CountedDensity, other: CountedDensity, parent: tuple[int, ...], tile: tuple[int, ...]
+) -> None:
     for first, second in zip(one.distribution(tile), other.distribution(tile), strict=True):
         assert first.tolist() == second.tolist()
     assert one.maximum_nonempty(parent, tile) == other.maximum_nonempty(parent, tile)

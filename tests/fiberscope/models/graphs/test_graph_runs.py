@@ -20,7 +20,7 @@ from fiberscope.models.graphs.formats import format_of
 from fiberscope.models.graphs.gv_reader import graph_from_text
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
 from fiberscope.models.graphs.operands import load_operands
-from fiberscope.models.graphs.result import Written, compare
+from fiberscope.models.graphs.result import WriterContents, compare
 from fiberscope.models.graphs.storage import store
 from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.workloads.expressions.expression import Access
@@ -134,7 +134,7 @@ def test_pairs_have_as_many_values_as_asked_for(kind) -> None:
 
 
 def test_a_wrong_result_is_found() -> None:
-    written = Written(
+    written = WriterContents(
         format_of("s"), (4,), (CompressedLevel(np.array([0, 2]), np.array([0, 3])),), np.array([1.0, 2.0])
     )
     found = written.stored().entries()

@@ -10,7 +10,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.models.tiles import measure as meter
 from fiberscope.models.tiles import walk
 from fiberscope.models.tiles.kernel import Kernel
-from fiberscope.models.tiles.measure import Measured, measure
+from fiberscope.models.tiles.measure import MeasuredTraffic, measure
 from fiberscope.workloads.tensor import SparseTensor
 
 SDDMM = "D[i,j] = S[i,j] * A[i,k] * B[k,j]"
@@ -157,7 +157,9 @@ def test_a_sum_is_refused():
         measure(kernel, {"A": examples.matrix(), "B": examples.matrix()}, {"i": 4, "j": 4})
 
 
-def _measured(text: str, order: str, tensors: dict[str, SparseTensor], shape: dict[str, int]) -> Measured:
+def _measured(
+    text: str, order: str, tensors: dict[str, SparseTensor], shape: dict[str, int]
+) -> MeasuredTraffic:
     return measure(Kernel.read(text, order), tensors, shape)
 
 
@@ -172,7 +174,7 @@ def _entries(tensor):
     return dict(zip(points, tensor.values.tolist(), strict=True))
 
 
-def _counts(found: Measured) -> dict[str, object]:
+def _counts(found: MeasuredTraffic) -> dict[str, object]:
     inputs = {name: (one.fetches, one.words, one.nonzeros) for name, one in found.inputs.items()}
     output = found.output
     return {**inputs, "O": (output.visits, output.words, output.nonzeros), "iterations": found.iterations}

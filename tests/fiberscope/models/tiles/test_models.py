@@ -5,7 +5,7 @@ import pytest
 from tiling import examples, families
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.counted_model import Counted
+from fiberscope.models.tiles.counted_model import CountedModel
 from fiberscope.models.tiles.joint import Joint
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
@@ -26,7 +26,7 @@ def judged(tensor, edge):
     """
     tensors = {"A": tensor, "B": tensor.transposed((1, 0))}
     known = collect_all(KERNEL, tensors, dict.fromkeys("ikj", edge))
-    counted = Counted(KERNEL, tensors, known, Options())
+    counted = CountedModel(KERNEL, tensors, known, Options())
     extents = dict.fromkeys("ikj", tensor.shape[0])
     shapes = [shape for factor, shape in reorderings(KERNEL, edge, extents, False) if factor <= MOST_RF]
     measured = [measure(KERNEL, tensors, shape) for shape in shapes]
@@ -61,7 +61,7 @@ def test_independent_operands_are_predicted_as_by_theory(density):
     known = collect_all(KERNEL, tensors, base)
     measured = measure(KERNEL, tensors, base)
     printed = predict(KERNEL, known, base)
-    counted = Counted(KERNEL, tensors, known, Options()).predict(base)
+    counted = CountedModel(KERNEL, tensors, known, Options()).predict(base)
     for name, moved in measured.inputs.items():
         assert printed.inputs[name] == pytest.approx(moved.words, rel=0.01)
     share = tensors["B"].nonzeros / 2048**2

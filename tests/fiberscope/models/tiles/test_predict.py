@@ -7,7 +7,7 @@ import pytest
 from tiling import examples
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.tiles.counted_model import Counted
+from fiberscope.models.tiles.counted_model import CountedModel
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
 from fiberscope.models.tiles.options import Options
@@ -140,7 +140,7 @@ def test_nothing_moves_where_an_operand_is_empty(a, b):
     for order in ("ikj", "ijk", "kij"):
         kernel, _tensors, known, base = problem(examples.SQUARE, order, tensors, 4)
         assert predict(kernel, known, base).total == 0
-        assert Counted(kernel, tensors, known, Options()).predict(base).total == 0
+        assert CountedModel(kernel, tensors, known, Options()).predict(base).total == 0
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_nothing_moves_where_an_operand_is_empty(a, b):
 )
 def test_what_is_counted_comes_to_the_numbers_by_hand(shape, total, fullest):
     kernel, tensors, known, _base = square()
-    counted = Counted(kernel, tensors, known, Options())
+    counted = CountedModel(kernel, tensors, known, Options())
     assert round(counted.predict(shape_of(*shape)).total, 1) == total
     assert counted.fullest(shape_of(*shape)) == fullest
 
@@ -178,7 +178,7 @@ def test_counted_inputs_are_those_of_the_meter_in_every_order(order):
             index: int(generator.integers(1, extent + 1))
             for index, extent in zip("ikj", (rows, middle, columns), strict=True)
         }
-        found = Counted(kernel, tensors, known, Options()).predict(shape)
+        found = CountedModel(kernel, tensors, known, Options()).predict(shape)
         measured = measure(kernel, tensors, shape)
         assert found.inputs == {name: moved.words for name, moved in measured.inputs.items()}
 
@@ -191,4 +191,4 @@ def _random(generator, extents):
 def test_only_products_of_two_matrices_are_counted():
     kernel, tensors, known, _base = problem(examples.TTM, "ijlk", examples.ttm(), 2)
     with pytest.raises(InputError, match=r"model counted is for a product of two matrices, .*; take joint"):
-        Counted(kernel, tensors, known, Options())
+        CountedModel(kernel, tensors, known, Options())
