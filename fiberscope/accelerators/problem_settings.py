@@ -164,16 +164,16 @@ def _operands(a: object, b: object, exact: bool, progress: Callable[[int, int], 
 
 
 def load_operand(operand: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:
-    """One operand.
+    """Load one operand.
 
     Args:
-        given: a workload, its name or file, or a matrix of scipy or numpy.
-        letter: what it is called, if it has no name.
-        exact: refuse a surrogate.
-        progress: called with what was read of a download, and what it has in all.
+        operand: a workload, the name or file of a workload, or a matrix of scipy or numpy.
+        letter: name of a matrix of scipy or numpy, which has no name of its own.
+        exact: refuse a surrogate of a matrix that cannot be downloaded.
+        progress: called during a download with the bytes read so far and the bytes in total.
 
     Raises:
-        WorkloadError: it cannot be had.
+        WorkloadError: the operand does not exist or cannot be read.
     """
     if isinstance(operand, Workload):
         return operand

@@ -30,12 +30,12 @@ REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
 def resolved(text: str, names: KnownValues, complaint: Complaint) -> object:
-    """The value of a text with references.
+    """Return a text with its references replaced by values.
 
     Args:
-        text: a reference alone gives its number; one within a text is written into it.
-        known: values by name: symbols, and the machine's parameters in base units (bytes, hertz).
-        complaint: makes the exception that is raised.
+        text: a text that is one reference gives a number; references within a longer text give a text.
+        names: values by name: symbols, and the machine's parameters in base units (bytes, hertz).
+        complaint: makes the exception that is raised, from a message.
     """
     whole = REFERENCE.fullmatch(text)
     if whole:
@@ -90,11 +90,11 @@ def _words(part: Expression) -> Iterator[str]:
 
 
 def worked_out(words: Sequence[str], names: KnownValues, complaint: Complaint) -> Fraction:
-    """Evaluate such words.
+    """Evaluate an expression in postfix order.
 
     Args:
-        words: of ``compiled``.
-        known: values by name.
+        words: the expression, as ``compiled`` returns it.
+        names: values by name, as of ``resolved``.
         complaint: makes the exception that is raised: for a name that is not known or is no number, and for
             a division by zero.
     """

@@ -101,11 +101,11 @@ class Types:
         return place[1] if self.generator.adopt(self.module, place) else OBJECT
 
     def expression_type(self, value: ast.expr, types_by_name: dict[str, str]) -> str:
-        """The C type of an expression.
+        """Return the C type of an expression.
 
         Args:
             value: the expression.
-            known: C types of the names in it, and of ``self``'s attributes as ``self.name``.
+            types_by_name: C types of the names in it, and of ``self``'s attributes as ``self.name``.
         """
         ctype = _SELF_EVIDENT.get(type(value))
         if ctype:

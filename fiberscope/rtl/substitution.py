@@ -149,11 +149,11 @@ def outermost(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], t
 def choose(
     accelerator: str, makers_by_block: Mapping[str, Maker], at: Sequence[str], own_module: str | None
 ) -> tuple[Place, ...]:
-    """The places of RTL: of each block those that are named, or the first if none of them is.
+    """Return the places of RTL: the named instances of each block, or its first one if none is named.
 
     Args:
-        accelerator: its name.
-        made: makers that have noted all instances, by block.
+        accelerator: name of the accelerator.
+        makers_by_block: makers that have recorded all instances of their blocks.
         at: instance names, or ``ALL``.
         own_module: a module of the user's, the same at all places.
 

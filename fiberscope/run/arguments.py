@@ -22,8 +22,8 @@ def check_types(arguments: Mapping[str, object], of: str = "") -> None:
     """Refuse an argument that is not of its kind; None is an argument that was not given.
 
     Args:
-        given: by name.
-        of: what stands before the names in a message.
+        arguments: values by the name of the argument.
+        of: prefix of the argument's name in messages.
 
     Raises:
         InputError: naming the argument, what it is and what it should be.

@@ -43,11 +43,12 @@ def open_tensor(
     exact: bool = False,
     progress: Progress = None,
 ) -> NamedTensor:
-    """The tensor that is given.
+    """Return an operand as a tensor with a name.
 
     Args:
-        given: as ``load_tensor``, a workload, what ``decode_object`` takes, or a tensor.
-        name: what it is called, if it has no name.
+        operand: a name or path as of ``load_tensor``, a workload, an object that ``decode_object`` takes, or
+            a tensor.
+        name: name of the tensor, if the operand has no name.
         exact, progress: as of ``load_tensor``.
 
     Raises:

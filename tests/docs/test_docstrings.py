@@ -80,3 +80,117 @@ def test_a_room_writes_as_the_others_do(room):
 )
 def test_another_way_is_seen(text):
     assert faults(text)
+
+
+ARGUMENTS = re.compile(r"^Args:\n((?: {4}.*\n?|\n)*)", re.MULTILINE)
+TREES = {
+    ".".join(path.relative_to(HERE).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+        path.read_text(encoding="utf-8")
+    )
+    for path in PACKAGE.rglob("*.py")
+}
+
+
+def parameters(function):
+    arguments = function.args
+    named = [
+        *arguments.posonlyargs,
+        *arguments.args,
+        *arguments.kwonlyargs,
+        arguments.vararg,
+        arguments.kwarg,
+    ]
+    return {argument.arg for argument in named if argument} - {"self", "cls"}
+
+
+def resolve(name, module, trees):
+    """Return the class that a name means in a module, and the module that defines the class."""
+    tree = trees.get(module, ast.Module([]))
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name == name:
+            return statement, module
+        if isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
+                if (alias.asname or alias.name) == name:
+                    return resolve(alias.name, statement.module, trees)
+    return None, module
+
+
+def fields(kind, module, trees):
+    """Return the parameters of ``__init__`` and the annotated fields of a class and its bases."""
+    names = set()
+    for part in kind.body:
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            names.add(part.target.id)
+        if isinstance(part, ast.FunctionDef) and part.name in {"__init__", "__new__"}:
+            names |= parameters(part)
+    for written in kind.bases:
+        base = written.value if isinstance(written, ast.Subscript) else written
+        if isinstance(base, ast.Name):
+            parent, origin = resolve(base.id, module, trees)
+            names |= fields(parent, origin, trees) if parent else set()
+    return names
+
+
+def documented_arguments(docstring):
+    """Yield the names under ``Args:``; a line that names no argument is yielded whole."""
+    section = ARGUMENTS.search(docstring)
+    for line in section[1].splitlines() if section else ():
+        if re.match(r" {4}\S", line):
+            entry = re.match(r" {4}([*\w, ]+):(?: |$)", line)
+            yield from re.split(", ", entry[1].replace("*", "")) if entry else [line.strip()]
+
+
+def unknown_arguments(module, trees=TREES):
+    """Yield each documented argument of a function or class of a module that its signature lacks."""
+    for node in ast.walk(trees[module]):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            documented = list(documented_arguments(ast.get_docstring(node) or ""))
+            if documented:
+                known = fields(node, module, trees) if isinstance(node, ast.ClassDef) else parameters(node)
+                yield from (f"{module}.{node.name}: {name}" for name in documented if name not in known)
+
+
+def test_documented_arguments_are_parameters():
+    assert [fault for module in sorted(TREES) for fault in unknown_arguments(module)] == []
+
+
+RENAMED = '''
+class Base:
+    """A base.
+
+    Args:
+        width: inherited by others.
+    """
+
+    def __init__(self, width): ...
+
+class Derived(Base):
+    """A derived class.
+
+    Args:
+        width, depth: lengths.
+        made: an old name.
+    """
+
+    depth: int
+
+def function(new, *rest, key=None):
+    """Do it.
+
+    Args:
+        old: an old name,
+            which goes on here: with a colon.
+        rest, key: others.
+        as of ``Base``.
+    """
+'''
+
+
+def test_an_argument_by_an_old_name_is_seen():
+    trees = {"package": ast.parse(RENAMED)}
+    assert list(unknown_arguments("package", trees)) == [
+        "package.Derived: made",
+        "package.function: old",
+        "package.function: as of ``Base``.",
+    ]

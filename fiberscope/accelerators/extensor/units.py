@@ -105,7 +105,7 @@ class SummingCore(IntersectingCore):
     stands still, the next product's first steps may be made; they are seen a cycle each all the same.
 
     Args:
-        as of ``IntersectingCore``.
+        arguments, options: positional and keyword arguments of ``IntersectingCore``.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (*IntersectingCore.PORTS, Input("results", STEP))

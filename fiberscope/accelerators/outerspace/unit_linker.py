@@ -26,7 +26,7 @@ class UnitLinker(Linker):
     it until it has its place.
 
     Args:
-        as of ``Linker``.
+        arguments, options: positional and keyword arguments of ``Linker``.
 
     Raises:
         SimulationError: in the run, if the spill area is full.

@@ -47,7 +47,8 @@ class UnitMergingElement(MergingElement):
     does not tell; the element counts it by an order of its own.
 
     Args:
-        as of ``MergingElement``; no row may have more lists than ``max_lists``, a comparison takes a cycle.
+        arguments: positional arguments of ``MergingElement``. No row may have more lists than
+            ``max_lists``, and a comparison takes one cycle.
     """
 
     PORTS: ClassVar[tuple[Port, ...]] = (

@@ -29,10 +29,10 @@ def ended(
 
     Args:
         task: the fields of a ``plan.Task``.
-        status: one word.
-        reason: why, if it was not done.
-        seconds: that it took.
-        told: further columns.
+        status: ``DONE``, or another status in one word.
+        reason: why the task was not done; empty if it was.
+        seconds: wall-clock time of the task.
+        measures: further columns of the row, by name.
     """
     ending = {"status": status, "reason": " ".join(reason.split()), "wall_seconds": seconds}
     return Outcome(

@@ -66,7 +66,7 @@ class Lines:
         Args:
             way: of the line that it asks for, or of the victim.
             wanted: whether it needs what is there.
-            found: way of the line that it asks for, if that is here or in flight.
+            hit_way: way of the line that it asks for, if that line is present or in flight.
         """
         stages, table = self._stages, self._table
         entering = self._place(stages.entering_set, way)

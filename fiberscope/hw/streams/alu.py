@@ -61,8 +61,8 @@ class Arithmetic(StreamBlock):
 
     Args:
         name: instance name.
-        operation: of what is computed, by its name.
-        known: the operations there are.
+        operation: name of the operation.
+        operations: codes of the supported operations, by name.
         quirks: see ``StreamBlock``.
 
     Raises:

@@ -32,7 +32,7 @@ class SkipAhead(StreamBlock):
 
     Args:
         name: instance name.
-        one, other: the levels of the two.
+        level, other: levels whose fibers ``in_ref0`` and ``in_ref1`` refer to.
 
     Raises:
         SimulationError: in the run, if the streams differ in shape, or a reference names no fiber.

@@ -22,14 +22,15 @@ __all__ = ["DISTRIBUTIONS", "actual", "density"]
 def density(
     value: float | Mapping[str, Any], shape: Sequence[int], *, where: str = "density", folder: Path = Path()
 ) -> Density:
-    """The model that a specification names.
+    """Return the density model that a specification names.
 
     Args:
-        given: a number is ``fixed_structured``; else ``distribution`` and what it needs: ``density``,
-            ``band_width`` (half width) or ``data`` (a file, see ``actual``).
-        shape: of the tensor, by rank.
-        where: what messages say of the specification's place.
-        folder: that the names of files are relative to.
+        value: the specification. A number is the density of ``fixed_structured``. A mapping has the name of
+            the ``distribution`` and its parameter: ``density``, ``band_width`` (half width) or ``data``, a file
+            as of ``actual``.
+        shape: size of each rank of the tensor.
+        where: place of the specification, for messages.
+        folder: folder that relative file names start from.
 
     Raises:
         InputError: if the specification is not one, or its file is not.
@@ -74,14 +75,14 @@ def _banded(value: object, shape: Sequence[int], folder: Path) -> Density:
 
 
 def actual(value: object, shape: Sequence[int], folder: Path = Path()) -> Actual:
-    """The nonzeros of a file.
+    """Return the density model of the nonzeros in a file.
 
     Args:
-        given: its name: ``.npy``, or ``.txt`` with a 0 or a 1 for each element in row-major order of the
-            shape; ``.tns`` with coordinates of a tensor of any order, which need not reach the shape;
+        value: name of the file: ``.npy``, or ``.txt`` with a 0 or a 1 for each element in row-major order of
+            the shape; ``.tns`` with coordinates of a tensor of any order, which need not reach the shape;
             anything else is read as a matrix, as every command reads one.
-        shape: that the tensor must have.
-        folder: that the name is relative to.
+        shape: required shape of the tensor.
+        folder: folder that a relative name starts from.
 
     Raises:
         ValueError: if there is no such file, it cannot be read, or holds another shape.

@@ -60,12 +60,12 @@ class Phases:
 
 
 def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phases:
-    """The nests of a run.
+    """Read the loop nests of a run.
 
     Args:
-        path: of the file.
-        name: what messages call it.
-        known: parameters of the machine in base units, and sizes of the problem, by name.
+        path: path of the file.
+        name: name of the file, for messages.
+        parameters: parameters of the machine in base units, and sizes of the problem, by name.
 
     Raises:
         ConfigurationError: the file cannot be read, or says what cannot be; one line that says where.

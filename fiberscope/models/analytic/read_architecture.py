@@ -82,8 +82,8 @@ def read_architecture(root: NodeSchema, place: Place, targets: Collection[str] =
     """Read the levels of a machine from the outermost to the innermost, and its compute units.
 
     Args:
-        given: the section ``architecture``.
-        place: of it.
+        root: the section ``architecture``, checked against its schema.
+        place: place of the section in its document, for messages.
         targets: names that mappings or constraints use; a container among them is a level of its own, which
             stores nothing and has the spatial loops over its mesh.
 

@@ -115,10 +115,11 @@ def read_mapping(
     """Read a mapping of a problem on a machine; what is not said is one iteration, and kept.
 
     Args:
-        given: entries, each with its place; of several about the same, the last counts.
-        place: of the section.
-        architecture, problem: what the mapping is of.
-        notes: takes what is to be told.
+        directives: entries of the section, each with its place. Of several entries about the same loops or
+            levels, the last counts.
+        place: place of the section in its document, for messages.
+        architecture, problem: the machine and the problem that the mapping connects.
+        notes: list to which notes for the user are appended.
 
     Raises:
         ConfigurationError: it names what there is not, or its loops do not make the problem's bounds.

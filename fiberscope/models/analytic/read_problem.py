@@ -24,13 +24,14 @@ LARGEST = 1 << 53  # computes, which are counted exactly as doubles
 def read_problem(
     schema: ProblemSchema, place: Place, folder: Path, notes: list[str] | None = None
 ) -> Problem:
-    """The problem that a section describes.
+    """Return the problem that a section describes.
 
     Args:
-        given: the section.
-        place: of it.
-        folder: that the names of files with data are relative to.
-        notes: takes what is to be told: names in ``instance`` that the problem does not use.
+        schema: the section, checked against its schema.
+        place: place of the section in its document, for messages.
+        folder: folder that the names of data files are relative to.
+        notes: list to which notes for the user are appended: names in ``instance`` that the problem does not
+            use.
 
     Raises:
         ConfigurationError: what it names is not there, or its numbers are not those of a problem.

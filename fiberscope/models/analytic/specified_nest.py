@@ -38,8 +38,8 @@ class Nest:
     """The loops of a product of two matrices, and what is held inside of which.
 
     Args:
-        specification, einsum: whose they are.
-        operands, output: names of tensors.
+        specification, einsum: the specification, and the Einsum whose loops these are.
+        operands: names of the two input tensors.
         loops: outer to inner.
         levels: names of components, outer to inner.
         ends: of each level, how many loops are outside of it.

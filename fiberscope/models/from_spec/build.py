@@ -1,4 +1,4 @@
-"""From a specification and its tensors to the graphs that its machine is made of."""
+"""Translation of a specification and its tensors into the stream graphs of its machine."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ Trees = Mapping[str, FiberTree]
 def graphs_of(
     specification: Specification, tensors: Trees, intermediate: Callable[[], Trees] | None = None
 ) -> list[tuple[Stage, Lowered]]:
-    """The stages of a specification with their graphs.
+    """Translate each stage of a specification into a stream graph.
 
     Args:
-        specification: complete.
-        tensors: its inputs by name.
-        made: gives all tensors, also those that a stage hands to a later one; they are all among ``tensors``
-            if it is left out.
+        specification: a complete specification: Einsums, ranks and mapping.
+        tensors: fibertrees of the input tensors, by name.
+        intermediate: returns the fibertrees of all tensors, those that one stage passes to a later stage
+            included. It is called once, and only if there are several stages. Without it, ``tensors`` must
+            hold the intermediate tensors too.
+
+    Returns:
+        The stages in the order in which they run, each with its graph.
 
     Raises:
-        ConfigurationError: no machine is built of it.
-        InputError: tensors do not fit the specification.
+        ConfigurationError: the specification uses a feature from which no machine can be built.
+        InputError: the tensors do not fit the specification.
     """
     stages = stages_of(specification)
     trees = intermediate() if intermediate is not None and len(stages) > 1 else tensors

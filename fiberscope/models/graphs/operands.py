@@ -73,16 +73,17 @@ def load_operands(
     exact: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Operand]:
-    """The operands of a graph by name, laid out as it reads them.
+    """Load the operands of a graph, by name, in the layout that the graph reads.
 
     Args:
-        graph: checked.
-        given: by name: a path, a folder, a name or generator, ``ones``, a number, an array of numpy or scipy.
-        exact: refuse a surrogate.
-        progress: called with bytes had and bytes in all.
+        graph: a checked graph.
+        operands: by tensor: a path, a folder, a name or generator, ``ones``, a number, an array of numpy or
+            scipy.
+        exact: refuse a surrogate of a matrix that cannot be downloaded.
+        progress: called during a download with the bytes read so far and the bytes in total.
 
     Raises:
-        InputError, WorkloadError: one cannot be had, or they do not go together.
+        InputError, WorkloadError: an operand cannot be loaded, or their shapes do not agree.
     """
     loaded: dict[str, NamedTensor | Operand] = {}
     for name, format in formats_given(graph, operands).items():

@@ -104,16 +104,16 @@ def compare(
     splits: Splits,
     rounding: Rounding = EXACT,
 ) -> Comparison:
-    """Compare what was written with what should have been.
+    """Compare the result that the writers of a graph hold with the expected result.
 
     Args:
-        written: levels and values.
-        found: its entries in whole dimensions; None if there is no place for each value.
-        result: what was written.
-        expected: what should have been.
-        sizes: of the index variables.
-        splits: those in chunks.
-        rounding: what is no fault.
+        written: levels and values of the writers.
+        tensor: entries of ``written`` in undivided dimensions; None if values and places differ in number.
+        result: tensor and index variables of the result.
+        expected: entries of the expected result.
+        sizes: sizes of the index variables.
+        splits: index variables that are divided into chunks.
+        rounding: differences that are accepted as rounding.
     """
     if rounding.floor:
         expected = replace(expected, sizes=expected.sizes + rounding.floor)

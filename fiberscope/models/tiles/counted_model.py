@@ -48,9 +48,9 @@ class CountedModel:
 
     Args:
         kernel: ``C[i,j] = A[i,k] * B[k,j]`` in any order, by any names.
-        tensors: its operands.
-        known: their statistics, for Corrs and the metric.
-        options: the readings.
+        tensors: operands of the kernel, by name.
+        statistics: statistics of the operands, by name, used for Corrs and the metric.
+        options: variants of the prediction, see ``Options``.
 
     Raises:
         InputError: the kernel is something else.

@@ -36,9 +36,9 @@ class Joint:
 
     Args:
         kernel: a product.
-        tensors: its operands.
-        known: their statistics.
-        base: the shape of tiles that these are of.
+        tensors: operands of the kernel, by name.
+        statistics: statistics of the operands, by name.
+        base: shape of the base tiles that the statistics describe.
         options: the readings, the share of the first operand's tiles that is multiplied, and the seed.
 
     Raises:

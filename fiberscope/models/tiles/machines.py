@@ -20,12 +20,12 @@ def with_tiles(
     """A machine's parameters with the tiles that they ask to be chosen; as they are, if they ask for none.
 
     Args:
-        kind: of the machine.
-        configured: its parameters.
-        given: its operands.
+        kind: the accelerator.
+        configured: parameters of the machine.
+        operands: operands of the problem.
 
     Raises:
-        InputError: not even a dense microtile of each operand has room.
+        InputError: not even one dense microtile of each operand fits.
     """
     room = kind.tile_room(configured)
     if room is None:

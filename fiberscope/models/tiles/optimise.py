@@ -46,7 +46,7 @@ def optimise(
         tensors: its operands by name, with their ranks as written.
         capacity: of the buffer of each operand, in the metric's unit.
         options: readings, model, and kind of search.
-        known: statistics of the operands' base tiling, collected if left out.
+        statistics: statistics of the operands' base tiling, by operand; collected if None.
         judge: measures a shape whose tiles are cut anew; if given, a scheme that moves more than the base
             tiling is not returned.
 

@@ -134,7 +134,7 @@ def plan(
         capacity: of each operand's buffer, in the unit of the options' metric.
         options: of the prediction and the search.
         methods: to compare with.
-        known: statistics of an earlier run, instead of new ones.
+        tensor_statistics: statistics of an earlier run, by operand; None collects them.
 
     Raises:
         InputError: extents that do not agree, a method that there is not, a capacity that holds nothing, a

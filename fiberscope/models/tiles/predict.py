@@ -21,11 +21,11 @@ __all__ = ["extents_of", "iterations_of", "predict"]
 
 
 def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = DEFAULTS) -> Prediction:
-    """The expected traffic of a shape.
+    """Return the expected traffic of a shape of tiles.
 
     Args:
         kernel: what is computed, and the order of its loops.
-        known: the statistics of each operand.
+        statistics: the statistics of each operand, by name.
         shape: of tiles, at most the extents.
         options: the readings; ``model`` is not looked at: this is the printed one.
     """

@@ -27,15 +27,16 @@ def framed(
     cycles: int,
     **fields: Any,  # noqa: ANN401  (the fields of the report)
 ) -> Report:
-    """The report of a run in this process: what a fidelity tells, and what is told of every run.
+    """Return the report of a run in this process: the fields of its fidelity, and the fields of every run.
 
     Args:
-        timing: of the host.
-        multiplies: what the host's speed is told by, None where the problem has none.
-        ticks: of the components, None where none were simulated.
-        config: all parameters.
-        cycles: of the run.
-        told: the fields of the report that are the fidelity's own; those that it cannot know may be left out.
+        timing: wall-clock time on the host.
+        multiplies: number of multiplications, for the host's speed; None if the problem has none.
+        ticks: executed ticks of components; None if no components were simulated.
+        config: all parameters of the machine.
+        cycles: length of the run.
+        fields: the other fields of the report, by name. ``traffic_minimum_bytes``, ``memory`` and ``product``
+            are None if left out.
     """
     unknown = {"traffic_minimum_bytes": None, "memory": None, "product": None}
     return Report(

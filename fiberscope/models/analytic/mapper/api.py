@@ -72,7 +72,7 @@ def find(
     settings: Mapping[str, object] | None = None,
     progress: Callable[[SearchState], None] = lambda _found: None,
 ) -> Best:
-    """The mapping that costs least of those that a search looks at.
+    """Return the mapping with the lowest cost among those that a search evaluates.
 
     Args:
         paths: YAML files with ``architecture`` and ``problem``, and ``mapspace_constraints`` or
@@ -83,7 +83,7 @@ def find(
         seed: of what is drawn at random.
         workers: processes; they do not change the result. ``optuna`` takes one.
         settings: options of the model, as of ``analyze``.
-        told: called with what is found so far.
+        progress: called now and then with the results of the search so far.
 
     Raises:
         ConfigurationError, InputError: what was given cannot be searched, or no mapping of it can be had.
