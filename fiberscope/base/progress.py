@@ -7,15 +7,15 @@ from typing import TypeAlias
 
 __all__ = ["Progress", "installing", "nobody"]
 
-# Stage, work done, work in all (0 where unknown); called now and then. While "simulating" is how much of the
-# work is done, "cycles" is the cycle that it has come to, and the limit.
+# Callback with the stage, the work done and the work in total (0 if unknown), called now and then. During a
+# simulation it is called with the stages "simulating" (work) and "cycles" (current cycle and cycle limit).
 Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def nobody(_stage: str, _done: int, _total: int) -> None:
-    """Tell nobody."""
+    """Ignore the progress of a run."""
 
 
 def installing(extra: str) -> str:
-    """Return the command that installs an extra: of a package, or in a clone with its own environment."""
+    """Return the commands that install an extra, with pip and in a clone of the repository."""
     return f"pip install 'fiberscope[{extra}]', in a clone make .venv/{extra}"

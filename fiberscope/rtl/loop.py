@@ -1,4 +1,4 @@
-"""Blocks in the loop: an accelerator with some of its components replaced by RTL, compared with itself."""
+"""Cosimulation: an accelerator with some components replaced by RTL, compared with its model alone."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ:
 
 
 class FailedLoopError(FailedRunError):
-    """The accelerator went wrong with RTL in it; ``files`` are those that show how, by what they are."""
+    """The accelerator went wrong with RTL in it; ``files`` are the files of its run, by their description."""
 
     def __init__(self, message: str, report: Report, files: Mapping[str, Path]) -> None:
         super().__init__(message, report)
@@ -57,12 +57,14 @@ class FailedLoopError(FailedRunError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The report with the components, that with RTL in their places, and what the run exercised of each.
+    """Outcome of a cosimulation: reports with and without RTL, which the properties compare.
 
     Args:
-        component, rtl, exercised: these.
-        simulator: what ran the RTL.
-        files: what the run with RTL has left, by what it is.
+        component: report of the run with the components.
+        rtl: report of the run with RTL in their places.
+        exercised: tokens, stalls and differences of each RTL module, by the name of its place.
+        files: files that the run with RTL has written, by their description.
+        simulator: name of the HDL simulator, or ``PYRTL``.
     """
 
     component: Report
@@ -73,12 +75,12 @@ class Outcome:
 
     @property
     def violation(self) -> str | None:
-        """The first cycle in which a module breaks the handshake of an output."""
+        """Describe the first break of an output's handshake by a module; None if there is none."""
         return earliest(exercise.violation for exercise in self.exercised.values())
 
     @property
     def input(self) -> str | None:
-        """The first cycle in which a module, or its component, takes an input that the other does not."""
+        """Describe the first input that only a module or only its component takes, if there is one."""
         return earliest(exercise.input for exercise in self.exercised.values())
 
     @property
@@ -94,7 +96,7 @@ class Outcome:
 
     @property
     def at(self) -> tuple[str, ...]:
-        """The places."""
+        """Names of the places of RTL."""
         return tuple(self.exercised)
 
     def entries(self) -> int:

@@ -1,4 +1,8 @@
-"""A converter in front of a machine: operands that lie in memory in another format than it reads."""
+"""Configuration of a run from its settings, and its execution with the conversions of operand formats.
+
+Settings below ``memory.format`` name the formats of operands in memory. If the machine reads another format,
+a converter is simulated too, and the report has its cost.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ CONVERTING = "fiberscope.converters.mint"
 def _formats_of(
     kind: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
 ) -> tuple[dict[str, str], dict[str, object]]:
-    """The formats that operands lie in, by operand, where the machine reads another; and the other settings.
+    """Separate the formats of operands that must be converted from the other settings.
 
     Raises:
         InputError: the machine takes no converter in front of it, or has no such operand.
@@ -69,14 +73,14 @@ def _check(own: Mapping[str, str], machine: str, operand: str, name: str) -> Non
 
 
 class ResolvedRun(NamedTuple):
-    """A machine with its parameters, before any operand is there.
+    """A machine with its parameters, before any operand is loaded.
 
     Args:
-        kind: the machine.
-        configured: its parameters.
-        maker: of its problem.
-        formats: that operands lie in, where it reads another, by operand; of a chain by its names.
-        chain: the products that it is to run, if these are several.
+        kind: the accelerator.
+        configured: parameters of the machine.
+        maker: loads the problem of the machine.
+        formats: formats of the operands that must be converted, by operand or by name in the chain.
+        chain: the chain of products to run; None for a single problem.
     """
 
     kind: Accelerator[Any]
@@ -86,11 +90,11 @@ class ResolvedRun(NamedTuple):
     chain: Chain | None = None
 
     def roots(self, machine: str, parts: Iterable[object] = ()) -> Roots:
-        """Return where the sources of its run begin.
+        """Return the modules and files from which the digest of the run's sources starts.
 
         Args:
-            machine: how the machine was named.
-            parts: blocks in the place of its own.
+            machine: name or path of the machine, as the user wrote it.
+            parts: the user's components, which replace the machine's.
         """
         modules = of_machine(self.kind, parts)
         if self.kind.tile_room(self.configured) is not None:
@@ -119,17 +123,27 @@ def resolve_run(
     config: str | Path | None = None,
     chain: Chain | None = None,
 ) -> ResolvedRun:
-    """A machine with its parameters, for a problem or for a chain of products.
+    """Resolve the parameters of a machine, and the formats to convert, before operands are loaded.
+
+    Args:
+        kind: the accelerator.
+        settings: parameters, and formats below ``memory.format``, by dotted name.
+        config: YAML file of parameters, below which ``settings`` takes precedence; None for defaults.
+        chain: the chain of products to run; None for a single problem.
 
     Raises:
-        ConfigurationError, InputError, WorkloadError: as of ``configure`` and what is checked of formats.
+        ConfigurationError, InputError, WorkloadError: a parameter is wrong as of ``configure``, or a format
+            cannot be converted.
     """
     formats, own = _formats_of(kind, settings, chain)
     return ResolvedRun(kind, *configure(kind, config, own), formats, chain)
 
 
 def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions) -> Report:
-    """Run a problem on a machine, and before it the conversions of its operands, at the machine's own memory.
+    """Run a problem on a machine, and the conversions of its operands on a converter with the same memory.
+
+    The conversions are simulated after the problem, and only if its run is complete. In the report they come
+    before the problem, and their time is added to its own.
 
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``execute``.

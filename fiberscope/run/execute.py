@@ -1,4 +1,4 @@
-"""One run: build the model, run it, check its answer, report."""
+"""Execution of one run: build the model, simulate it, verify its answer and return the report."""
 
 from __future__ import annotations
 
@@ -38,7 +38,20 @@ __all__ = ["RunOptions", "build_model", "execute"]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a run; the other fields are those of ``fiberscope.simulate``."""
+    """Options of a run, checked and converted from the arguments of ``fiberscope.simulate``.
+
+    Args:
+        fidelity: name of the model in ``Accelerator.models``; only ``EVENT`` simulates components.
+        cycle_limit: cycle of the first clock at which the run ends incomplete; None for no limit.
+        histograms: whether the report has histograms of channel occupancy.
+        checked: whether memory requests are checked against the layouts of their tensors.
+        parts: factories of the user's components, by name of the machine's part.
+        tell: called now and then with the stage, the work done and the work in total.
+        recorders: files that the simulation writes, and the function that runs the machine.
+        asked: the arguments of the run, for the report; None for a run within another one.
+        sample: parameters of a sampled run; None simulates in full. ``execute`` ignores it.
+        values_only: whether a missing entry of the answer equals an explicit zero.
+    """
 
     fidelity: str
     cycle_limit: int | None
@@ -59,11 +72,21 @@ def execute(
     options: RunOptions,
     source: Source | None = None,
 ) -> Report:
-    """Run a problem on a machine by its sources; one that went wrong is raised with its report.
+    """Run a problem on a machine, verify the answer and return the report.
+
+    A run that the cycle limit or Ctrl-C ends has a report too, whose ``complete`` is false.
+
+    Args:
+        kind, configured: the accelerator, and the parameters of the machine.
+        problem: the problem with its loaded operands; ``build_model`` sets two of its fields.
+        options: options of the run.
+        source: provenance of the sources, for the report.
 
     Raises:
         InputError, ConfigurationError: the machine cannot be built for this problem.
-        VerificationError, DeadlockedRunError, MisplacedRequestsError: it went wrong.
+        DeadlockedRunError, VerificationError, MisplacedRequestsError: the machine went wrong; the first of
+            these that applies. This error and the next have the report as ``report``.
+        UnwrittenFileError: the machine was right, but a recorded file could not be written.
     """
     start = time.perf_counter()
     prices = prices_of(kind, configured)  # finds a fault before the run, not after
@@ -95,7 +118,7 @@ def execute(
 
 
 def _raise(ended: RecordedRun | None, answer: CheckedAnswer | None, report: Report, problem: Problem) -> None:
-    """Raise what went wrong, the worst of it first, and what was wrong with its requests, a line each."""
+    """Raise the most severe fault of a run, with a line for each misplaced request."""
     requests = ended.misplaced_requests if ended is not None else ()
     if ended is not None and ended.deadlock is not None:
         raise DeadlockedRunError("\n".join([str(ended.deadlock), *requests]), report) from ended.deadlock
@@ -110,10 +133,20 @@ def _raise(ended: RecordedRun | None, answer: CheckedAnswer | None, report: Repo
 def build_model(
     kind: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions
 ) -> Model:
-    """Build the model of a machine for a problem, and its kernel.
+    """Build the model of a machine for a problem.
+
+    At fidelity ``EVENT`` this also builds the kernel. As a side effect it sets ``precision`` and
+    ``values_only`` of the problem, by which the answer is verified.
+
+    Args:
+        kind: the accelerator.
+        configured: parameters of the machine, before its tiles are chosen.
+        problem: the problem with its loaded operands.
+        options: options of the run, of which ``fidelity``, ``parts`` and ``values_only`` count here.
 
     Raises:
         InputError, ConfigurationError: the parameters do not fit the problem, or each other.
+        BuildError: the machine is wired wrongly, for instance by a part of the user's.
     """
     if options.values_only and not problem.counts_entries:
         raise InputError(

@@ -1,7 +1,8 @@
-"""The only way components talk: a FIFO with a latency, one writer and one reader, and mostly a bound.
+"""Channels, by which alone components communicate: FIFOs with a latency, one writer and one reader.
 
-What is pushed in cycle t is seen from t + latency; what is popped in t frees its slot for the writer from
-t + 1. So nothing that happens within a cycle depends on the order in which components tick.
+The reader sees a token that was pushed in cycle t from cycle t + latency. The writer can use the slot of a
+token that was popped in cycle t from cycle t + 1. The result of a cycle therefore does not depend on the
+order in which components tick.
 """
 
 from __future__ import annotations
@@ -42,16 +43,19 @@ class Fifo:
         self.writer_state = self.any_writer_state = 0
         self._head = 0
         self._make_room(self.capacity)
-        self._seen_from = MAX_TIME  # the reader's cycle from which the head is seen,
-        self._board_memory = array("q", [MAX_TIME])  # and the same where a reader of many looks for it
+        self._seen_from = MAX_TIME  # the reader's cycle from which it sees the head token
+        self._board_memory = array("q", [MAX_TIME])  # copy of _seen_from, for a reader of many channels
         self._board = raw_words.longs_from(self._board_memory, 0)
         self._popped = 0  # tokens popped at _pop_time: their slots are not free for the writer yet
         self._pop_time = -1
         self._wanted = 1  # slots whose becoming free wakes the writer
-        self._stamped = False  # whether the reader may be ahead of the writer
-        self._stamp_memory = array("q")  # in which cycles it then popped the last tokens,
+        # If the reader may be ahead of the writer (_stamped), a ring holds the cycle of each recent pop: that
+        # of pop number n is _stamps[n & _stamp_mask]. The ring is at least as long as the capacity, so that
+        # the writer finds from which of its own cycles each slot is free. _stamp_memory owns the ring.
+        self._stamped = False
+        self._stamp_memory = array("q")
         self._stamps = raw_words.longs(self._stamp_memory)
-        self._stamp_mask = 0  # by their number, modulo
+        self._stamp_mask = 0
         self._writer_index = self._reader_index = -1
 
     @property
@@ -60,7 +64,7 @@ class Fifo:
         return self.pops + self.occupancy
 
     def attach(self, writer: Clock, writer_index: int, reader: Clock, reader_index: int) -> None:
-        """Tell the channel whom it wakes; the kernel does this once all components have an index."""
+        """Set the components that the channel wakes; the kernel calls this once they have indices."""
         self._writer_clock = writer
         self._reader_clock = reader
         self._writer_index = writer_index
@@ -68,13 +72,13 @@ class Fifo:
         self._one_clock = writer is reader
 
     def show_on(self, board: array[int], place: int) -> None:
-        """Write to a place of the reader's from which cycle on the head is seen, else ``MAX_TIME``."""
+        """Keep in ``board[place]`` from which cycle the head token is seen; ``MAX_TIME`` without one."""
         board[place] = self._seen_from
         self._board_memory = board
         self._board = raw_words.longs_from(board, place)
 
     def let_reader_ahead(self) -> None:
-        """Have a reader whose clock may be ahead of the writer's; both count the same cycles."""
+        """Let the reader's clock be ahead of the writer's; both clocks count the same cycles."""
         self._one_clock = True
         if self.bounded:
             self._stamp_mask = (1 << self.capacity.bit_length()) - 1
@@ -94,7 +98,10 @@ class Fifo:
         return False
 
     def space(self) -> int:
-        """Return how many tokens the writer may push in its current cycle; more space wakes the writer."""
+        """Return how many tokens the writer may push in its current cycle, and wake it once it may push more.
+
+        Without a bound the number is ``MAX_TIME``.
+        """
         if not self.bounded:
             return MAX_TIME
         free = self._free()
@@ -102,14 +109,17 @@ class Fifo:
         return free
 
     def free(self) -> int:
-        """Return how many tokens of a bounded channel the writer may push in its current cycle."""
+        """Return how many tokens the writer may push in its current cycle; only of a bounded channel.
+
+        This requests no wake. A writer that waits for more slots calls ``space`` or ``want`` instead.
+        """
         return self._free()
 
     def widen(self, capacity: int) -> None:
-        """Hold more tokens, for a writer that pushes ahead of the clock and keeps to the capacity by itself.
+        """Set a larger capacity, for a writer that pushes ahead of its clock and keeps to the real capacity.
 
         Raises:
-            ChannelError: if it holds tokens.
+            ChannelError: if the channel holds tokens.
         """
         if self.occupancy:
             raise ChannelError(f"{self.name}: widened with tokens in it ({self.occupancy})")
@@ -117,7 +127,7 @@ class Fifo:
         self._make_room(capacity)
 
     def _make_room(self, tokens: int) -> None:
-        """Have room for so many tokens, which is empty."""
+        """Allocate empty memory for ``tokens`` tokens."""
         self._memory = array("q", bytes(8 * WORDS * tokens))
         self._words = raw_words.longs(self._memory)
         self._values = raw_words.doubles(self._memory)  # the same memory
@@ -132,7 +142,7 @@ class Fifo:
         return self.capacity - self.occupancy
 
     def _held_back(self) -> int:
-        """Slots of tokens that were popped, but not before the writer's current cycle."""
+        """Return the number of slots that became empty, but not before the writer's current cycle."""
         if not self._stamped:
             return self._popped
         slots = 0
@@ -141,13 +151,13 @@ class Fifo:
         return slots
 
     def _stamp(self, before: int) -> int:
-        """The cycle in which a token was popped that so many have been popped behind."""
+        """Return the cycle of a pop that ``before`` later pops have followed."""
         return self._stamps[(self.pops - 1 - before) & self._stamp_mask]
 
     def free_from(self, slots: int) -> int:
-        """The writer's cycle from which so many slots are free; ``MAX_TIME`` if that is not known.
+        """Return the writer's cycle from which ``slots`` slots are free, ``MAX_TIME`` if it is unknown.
 
-        Only of a channel whose reader may be ahead.
+        Only for a channel whose reader may be ahead of the writer.
         """
         before = self.capacity - self.occupancy - slots
         if before < 0:
@@ -155,13 +165,13 @@ class Fifo:
         return self._stamp(before) + 1 if before < self.pops else 0
 
     def want(self, slots: int) -> None:
-        """Have the writer woken when this many slots become free; after ``space``, to sleep through fewer."""
+        """Wake the writer when this many slots are free; after ``space``, to sleep until more than one is."""
         self._wanted = slots
         if self._pop_time >= self._writer_clock.time:
             self._wake_writer()
 
     def push(self, control: int, coordinate: int = 0, reference: int = 0, value: float = 0.0) -> None:
-        """Append a token; it is seen ``latency`` cycles later. What its protocol does not carry is left out.
+        """Append a token, which the reader sees ``latency`` cycles later; omit fields without a meaning.
 
         Raises:
             ChannelError: if the channel is full.
@@ -173,7 +183,7 @@ class Fifo:
             self._wake_writer()
 
     def push_at(self, cycle: int, control: int, coordinate: int, reference: int, value: float) -> None:
-        """Append a token in a cycle of the writer's clock that may be to come; there is room."""
+        """Append a token in the writer's current cycle or a later one; a slot must be free."""
         tail = self._head + self.occupancy
         if tail >= self.capacity:
             tail -= self.capacity
@@ -216,13 +226,13 @@ class Fifo:
         return self._values[WORDS * self._head + VALUE]
 
     def token(self, place: int) -> tuple[int, int, int, float]:
-        """The token at this place from the head on, seen yet or not; for who watches from outside."""
+        """Return the token at a place behind the head, visible or not; for observers outside the machine."""
         at = WORDS * ((self._head + place) % self.capacity)
         token = self._words
         return (token[at + CONTROL], token[at + COORDINATE], token[at + REFERENCE], self._values[at + VALUE])
 
     def arrival(self, place: int) -> int:
-        """The reader's cycle from which the token at this place is seen; for who watches from outside."""
+        """Return the cycle from which the reader sees the token at a place behind the head; for observers."""
         return self._words[WORDS * ((self._head + place) % self.capacity) + ARRIVAL]
 
     def pop(self) -> None:
@@ -250,7 +260,7 @@ class Fifo:
         self._wake_writer()
 
     def _wake_writer(self) -> None:
-        """Wake the writer if the slots freed at ``_pop_time`` make the room that it wants and lacks."""
+        """Wake the writer if the slots freed at ``_pop_time`` complete the number that it waits for."""
         free = self.capacity - self.occupancy
         if self._stamped:
             self._wake_when_free()
@@ -258,19 +268,19 @@ class Fifo:
             self._writer_clock.wake(self._writer_index, self._next_writer_cycle())
 
     def _wake_when_free(self) -> None:
-        """Wake the writer when it has the room that it wants, if that is known and to come."""
+        """Wake the writer in the cycle in which enough slots are free, if it is known and in the future."""
         cycle = self.free_from(self._wanted)
         if self._writer_clock.cycle < cycle < MAX_TIME:
             self._writer_clock.wake(self._writer_index, cycle)
 
     def _next_writer_cycle(self) -> int:
-        """The writer's first cycle behind the one of ``_pop_time``."""
+        """Return the writer's first cycle after ``_pop_time``."""
         if self._one_clock:
             return self._writer_clock.cycle + 1
         return self._pop_time // self._writer_clock.period + 1
 
     def _overflow(self) -> None:
-        """A push that finds no slot."""
+        """Refuse a push without a free slot, or grow a channel without a bound."""
         if self.bounded:
             raise ChannelError(
                 f"{self.name}: push into a full channel ({self.occupancy} of {self.capacity} tokens)"
@@ -278,7 +288,7 @@ class Fifo:
         self._grow()
 
     def _grow(self) -> None:
-        """Move the tokens into twice the room."""
+        """Move the tokens into twice the memory."""
         memory = self._memory
         before, values = raw_words.longs(memory), raw_words.doubles(memory)
         room, self.capacity = self.capacity, 2 * self.capacity
@@ -295,10 +305,11 @@ class Fifo:
 
 
 def seen_from(channels: Sequence[Channel | None]) -> array[int]:
-    """The cycles from which a reader sees the heads of its channels, side by side; the channels keep them.
+    """Return an array of the cycles from which a reader sees the heads of its channels.
 
-    Who looks at many channels, most of them empty, looks at the lines of the host's cache of these alone.
-    None is a port that is not connected, at which none is ever seen.
+    The channels keep the array up to date. A reader of many channels, most of them empty, then reads a few
+    lines of the host's cache instead of one for each channel. None stands for a port that is not connected;
+    its entry stays ``MAX_TIME``.
     """
     board = array("q", [MAX_TIME] * len(channels))
     for place, channel in enumerate(channels):
@@ -310,17 +321,18 @@ def seen_from(channels: Sequence[Channel | None]) -> array[int]:
 class Channel(Fifo):
     """A FIFO of tokens; a token is a control word and a payload of coordinate, reference and value.
 
-    Channels are made by ``Kernel.connect``, never by a component.
+    ``Kernel.connect`` makes channels, never a component.
 
     Args:
         name: ``<reading component>.<its port>``.
-        capacity: tokens it holds, at least one, counting those still in flight; None: as many as come.
-        latency: cycles of the writer's clock from a push to the token being seen, at least one.
-        protocol: what its tokens mean.
+        capacity: number of tokens that the channel holds, tokens in flight included, at least 1; None for no
+            bound.
+        latency: cycles of the writer's clock from a push until the reader sees the token, at least 1.
+        protocol: meaning of the tokens.
 
-    ``bounded`` says whether it has a capacity; if not, ``capacity`` is the room that it has taken so far.
-    ``occupancy`` is the tokens it holds, ``pops`` the tokens that ever went out.
+    ``bounded`` is whether the channel has a capacity; if not, ``capacity`` is the size of its memory so far.
+    ``occupancy`` is the number of tokens in the channel, ``pops`` the number of tokens popped so far.
 
-    Compiled components use the methods as they stand in the ``.pxd`` again, put in place of their calls;
-    those here are for Python.
+    The file ``channel.pxd`` repeats the bodies of the short methods. The C compiler inlines these bodies into
+    compiled components; Python code calls the methods of this file. Change a method in both files.
     """

@@ -1,4 +1,4 @@
-"""The event kernel: who ticks when, in which clock domain, and when the run ends."""
+"""The event kernel: it schedules the ticks of components in their clock domains and ends the run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
-SLICE_STEPS = 1 << 14  # time steps between two looks at the progress bar and at Ctrl-C, at the most,
-SLICE_CYCLES = 1 << 18  # and cycles of the first clock: parts may sleep, and others wake now and then
+SLICE_STEPS = 1 << 14  # most time steps before the kernel reports progress and checks for Ctrl-C
+SLICE_CYCLES = 1 << 18  # the same in cycles of the first clock: a time step may skip many cycles
 LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to MAX_TIME
 
 
@@ -104,9 +104,7 @@ class Kernel:
         capacity: int | None,
         latency: int = 1,
     ) -> Channel:
-        """A channel from an output port to an input port, each named ``port`` or ``port[i]``.
-
-        A capacity of None is no bound: the channel never refuses a token.
+        """Connect two ports, each named ``port`` or ``port[i]``, by a channel; capacity None is no bound.
 
         Raises:
             SimulationError: if a port does not exist or is taken, protocols differ, or a number is below 1.
@@ -184,9 +182,8 @@ class Kernel:
             progress: called now and then with the current cycle of the first clock.
 
         Raises:
-            DeadlockError: if nothing can wake while a component is in the midst of work or a channel holds a
-                token; or if a component waits and no token has moved for long, while parts that never sleep
-                go on.
+            DeadlockError: no component can wake, but one is at work or a channel holds a token; or a
+                component waits, and no token has moved for long.
         """
         if not self.built:
             self.build()
@@ -215,26 +212,29 @@ class Kernel:
         return INTERRUPTED if interrupted else reason
 
     def _run_slice(self, until: int) -> int:
-        """Run to the next look: so many time steps on, or as many cycles from the next one."""
+        """Run at most ``SLICE_STEPS`` time steps, and ``SLICE_CYCLES`` cycles from the next one."""
         look = self._next_time() + SLICE_CYCLES * self.clocks[0].period
         reason = self._advance(min(look, until), SLICE_STEPS)
         return SLICE_END if reason == LIMIT and look < until else reason
 
     def interrupt(self) -> None:
-        """End the run, or the next one, incomplete before its next time step, as Ctrl-C does.
+        """End this run, or else the next one, as incomplete before its next time step, as Ctrl-C does.
 
-        One at its end in that chunk is interrupted too: else who runs it bit by bit would not hear of it.
+        A run that ends by itself in the same slice counts as interrupted too: its caller must learn of it.
         """
         self._interrupted = True
 
     def step(self) -> bool:
-        """Advance by one time step; False when nothing is left to do or ``stop()`` was called."""
+        """Advance to the next base tick at which a component wakes; build the machine before if needed.
+
+        Returns False if no component will wake, or after ``stop()`` or ``interrupt()``. Checks no deadlock.
+        """
         if not self.built:
             self.build()
         return self._advance(MAX_TIME, 1) == SLICE_END
 
     def stop(self) -> None:
-        """End the run, complete, after the current time step; for machines with parts that never sleep."""
+        """End the run as complete after the current time step, for machines with parts that never sleep."""
         self._stop = True
 
     @property
@@ -248,9 +248,9 @@ class Kernel:
 
     @property
     def end(self) -> int:
-        """Base tick up to which the run has lasted so far: until the last component became idle.
+        """Length of the run so far in base ticks: up to the cycle limit, else until all components are idle.
 
-        Each that is not idle makes it last through its current cycle, be it asleep. At a cycle limit: that.
+        A component that is not idle extends the run to the end of its current cycle, even while it sleeps.
         """
         if self._limit >= 0:
             return self._limit
@@ -262,11 +262,11 @@ class Kernel:
         return end
 
     def length(self, clock: Clock) -> int:
-        """Length of the run so far, in cycles of this clock."""
+        """Return the length of the run so far in cycles of a clock, rounded up."""
         return -(-self.end // clock.period)
 
     def _advance(self, until: int, steps: int) -> int:
-        """Run at most this many time steps; says why it came back."""
+        """Run at most ``steps`` time steps before base tick ``until``; return the reason of the end."""
         self._limit = -1
         try:
             reason = self._run_time_steps(until, steps)
@@ -293,13 +293,13 @@ class Kernel:
         return SLICE_END
 
     def _end_at(self, error: Exception, component: Component) -> None:
-        """Say in which tick the error came up, and count the cycles up to it."""
+        """Add the component and cycle of its tick to an error, and account the cycles up to it."""
         cycle = clock_of(component).cycle
         component._account(self._before, cycle)
         name_place(error, component.name, cycle)
 
     def _next_time(self) -> int:
-        """Base tick of the next step; ``MAX_TIME`` if nobody wakes. Each clock has its own in ``due``."""
+        """Return the base tick of the next time step, else ``MAX_TIME``; set ``due`` of each clock."""
         best = MAX_TIME
         for listed in self._domains:
             best = min(best, inline.clock(listed).next_wake())
@@ -309,7 +309,7 @@ class Kernel:
         return best
 
     def _run_time_step(self, time: int) -> None:
-        """Tick all that wake at this time, in every domain that has an edge then."""
+        """Tick the components that wake at this base tick, in every clock domain with an edge at it."""
         if time >= self._trace_switch:
             self._switch_tracing(time)
         self.time = time
@@ -322,7 +322,7 @@ class Kernel:
             self._sample(time)
 
     def _tick_domain(self, clock: Clock) -> None:
-        """Advance a clock to its next cycle and tick all that wake in it."""
+        """Advance a clock to its next cycle and tick the components that wake in it."""
         cycle = clock.due_cycle
         if not self.sleeps:
             self._wake_all(clock, cycle)

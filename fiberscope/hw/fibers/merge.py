@@ -17,23 +17,23 @@ MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 RADIX = (2, 256)  # least and most ways of a merger
 COORDINATE_BITS = 55  # of an element's coordinate, at the most
 SLOTS = 2  # of the buffer behind a node: a token in and one out in every cycle
-# A node, known by the place of its first word, fills a line of the host's cache: the tokens of the buffer
-# behind it, three words each, of which the coordinate is the first,
-REFERENCE = 1
-VALUE = 2
-TOKEN = 3
-NODE = 8
-SHORTS = 4  # and short words, so many in a word:
-FIRST = 24  # the first of its inputs: a way or, behind the first stage, a node
-FAN = 25  # inputs that take part
-PARENT = 26
-LACKING = 27  # what it waits for: the heads of its inputs, those of all its ways being one, and room
-HELD = 28  # tokens in its buffer
-FRONT = 29  # the word at which the first of these begins: the other's differs in the bits of TOKEN
-AWAITED = 30  # of the ways whose heads it waits for the first,
-AWAITED_END = 31  # and the one behind the last
-NEW = -1  # instead of a coordinate: a way whose first head has not been seen
-ENDED = 1 << 62  # the same of a stop, which comes behind all elements
+# The record of a node fills a line of the host's cache; the index of its first word stands for the node.
+# Words 0 to 2 and 3 to 5 are the tokens of the buffer behind the node, each with its coordinate first.
+REFERENCE = 1  # word of a token
+VALUE = 2  # word of a token
+TOKEN = 3  # words of a token
+NODE = 8  # words of a record
+SHORTS = 4  # short words in a word; words 6 and 7 are the following short words, by index in the record:
+FIRST = 24  # the first input: a way in the first stage, a node in the later stages
+FAN = 25  # number of inputs that take part
+PARENT = 26  # the node whose input the buffer is
+LACKING = 27  # number of missing items: heads of inputs (those of all ways count as one), and buffer space
+HELD = 28  # number of tokens in the buffer
+FRONT = 29  # first word of the oldest token, 0 or TOKEN
+AWAITED = 30  # first way whose head is awaited
+AWAITED_END = 31  # last way whose head is awaited, plus 1
+NEW = -1  # in place of a coordinate: the first head of the way has not been seen
+ENDED = 1 << 62  # in place of a coordinate: a stop, which follows all elements
 
 PHASES = ("idle", "loading", "merging", "ending")
 IDLE_PHASE, LOADING, EMITTING, ENDING = range(len(PHASES))

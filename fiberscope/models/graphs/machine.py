@@ -35,17 +35,17 @@ __all__ = ["GraphMachine", "block_names", "segments_of"]
 
 
 class GraphMachine:
-    """One phase of a graph.
+    """A machine that runs one phase of a graph.
 
     Args:
-        parameters: how it runs.
-        graph: checked.
-        tensors: by name, laid out as the graph reads them.
-        meant: what the graph computes.
-        sizes: of the index variables.
-        phase: which of the runs after one another it is.
-        kernel: what runs it; by default one that lets its blocks run ahead.
-        observe: called before it is built, to put more consumers on its streams (``listen``).
+        parameters: clock, capacities, latencies and value type.
+        graph: a checked graph.
+        tensors: operands by name, in the layout that the graph reads.
+        meant: assignments that the graph computes, for the shapes of results.
+        sizes: sizes of the index variables.
+        phase: number of the phase, from 1; phases run one after another, and only its nodes become blocks.
+        kernel: kernel of the machine; by default one with lookahead models of the blocks.
+        observe: called with the machine before its kernel is built, to connect more consumers by ``listen``.
     """
 
     NAME = "graph"
@@ -169,15 +169,15 @@ class GraphMachine:
         return counts
 
     def traffic(self) -> dict[str, Traffic]:
-        """None: levels and values are beside the blocks that read them."""
+        """Return no traffic: levels and values are stored in the blocks that read them, not in memory."""
         return {}
 
     def memory(self) -> MemoryUse | None:
-        """None."""
+        """Return None: this machine has no memory model."""
         return None
 
     def traffic_minimum_bytes(self) -> int:
-        """None."""
+        """Return 0, since this machine has no memory model."""
         return 0
 
     def progress(self) -> tuple[int, int]:

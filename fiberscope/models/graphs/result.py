@@ -108,7 +108,7 @@ def compare(
 
     Args:
         written: levels and values of the writers.
-        tensor: entries of ``written`` in undivided dimensions; None if values and places differ in number.
+        tensor: entries of ``written`` in undivided dimensions; None if some values have no coordinates.
         result: tensor and index variables of the result.
         expected: entries of the expected result.
         sizes: sizes of the index variables.

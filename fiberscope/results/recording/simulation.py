@@ -1,4 +1,4 @@
-"""Runs a machine to its end while a report's samples, waveforms, states and memory traces are recorded."""
+"""Simulation of a machine while waveforms, states, memory traces and the samples of a report are recorded."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["NO_RECORDERS", "RecordedRun", "Recorders", "run_recorded"]
 
 @dataclass(frozen=True)
 class Recorders:
-    """The files to write of a simulation, and what runs it.
+    """Files that a simulation writes, and the function that runs the machine.
 
     Args:
-        waveform, memory_trace, states: files to write; None for those that nobody asked for.
-        drive: runs the machine in place of ``timeline.run``, as the debugger does.
+        waveform, memory_trace, states: files to write; None for no such file.
+        drive: function that runs the machine in place of ``timeline.run``, as the debugger does.
         only_unfinished_states: write states only if the run does not reach its end, as in all phases of a
-            graph but the last.
+            graph except the last.
     """
 
     waveform: Waveform | None = None
@@ -43,13 +43,13 @@ NO_RECORDERS = Recorders()
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """The end of a simulation.
+    """Outcome of a simulation.
 
     Args:
-        run: cycles, seconds and the reason of the end.
-        deadlock: the error, if the machine was blocked.
-        unwritten: the reason why a file was not written.
-        misplaced_requests: a line for each memory request outside its tensor.
+        run: cycles, simulated seconds and the reason of the end.
+        deadlock: the error, if the machine deadlocked; None otherwise.
+        unwritten: the reason why a file could not be written; None if all files were written.
+        misplaced_requests: a line for each fault that the check of memory requests found.
     """
 
     run: Run
@@ -67,7 +67,22 @@ def run_recorded(
     *,
     check_requests: bool = False,
 ) -> RecordedRun:
-    """Run a machine to its end, to a deadlock or to ``cycle_limit`` cycles, and write the recorded files."""
+    """Run a machine to its end, to a deadlock or to the cycle limit, and write the recorded files.
+
+    A deadlock is returned, not raised, so that the files and the report of a blocked machine can be written.
+    The same holds for a file that cannot be written.
+
+    Args:
+        machine: the machine, with its kernel built; it is run from its current state.
+        watch: collects the samples of the report.
+        recorders: files to write, and the function that runs the machine.
+        cycle_limit: cycle of the first clock at which the run ends incomplete; None for no limit.
+        report_progress: called now and then with the stage, the work done and the work in total.
+        check_requests: whether memory requests are checked against the layouts of their tensors.
+
+    Raises:
+        InputError, ConfigurationError: the machine does not support a recorder or the check of requests.
+    """
 
     def progress(cycle: int) -> None:
         report_progress("simulating", *machine.progress())

@@ -1,4 +1,4 @@
-"""Gathers the report of a run from the model, its kernel and the comparison."""
+"""Construction of a report from the model of a run, its kernel and the comparison of its answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,14 @@ __all__ = ["CheckedAnswer", "RunInputs", "components_of", "memory_of", "report"]
 
 @dataclass(frozen=True)
 class RunInputs:
-    """Model that ran, the blocks that a user replaced, the sources, and the prices of actions and parts."""
+    """Inputs of a run that its report repeats, and the prices for its costs.
+
+    Args:
+        fidelity: name of the model.
+        replaced: factories of the user's components, by name of the machine's part.
+        source: provenance of the sources; None for a run within another one.
+        prices: energy and area of actions and parts; None for a machine without prices.
+    """
 
     fidelity: str
     replaced: Mapping[str, Callable[..., Component]]
@@ -35,7 +42,13 @@ class RunInputs:
 
 @dataclass(frozen=True)
 class CheckedAnswer:
-    """An answer and its comparison with the reference."""
+    """An answer and its comparison with the reference.
+
+    Args:
+        answer: the answer as a user gets it.
+        outline: shape and number of nonzeros; None for an answer that is no tensor.
+        comparison: result of the comparison with the reference.
+    """
 
     answer: object
     outline: tuple[tuple[int, ...], int] | None
@@ -43,7 +56,7 @@ class CheckedAnswer:
 
     @classmethod
     def compare(cls, problem: Problem, answer: object) -> CheckedAnswer:
-        """Compare an answer with what the problem asks for."""
+        """Compare the answer of a model with the reference of the problem, which is computed here."""
         return cls(problem.solution(answer), problem.outline(answer), problem.check(answer))
 
 
@@ -57,12 +70,12 @@ def report(
     watch: Watch | None,
     inputs: RunInputs,
 ) -> Report:
-    """Return the report of a run, complete or not.
+    """Return the report of a run, complete or not, with its answer.
 
     Args:
-        accelerator, problem, model, run: the machine, its problem, the model with its counters, and its end.
-        checked: the compared answer; None if no answer could be compared.
-        timing, watch: seconds of the host; samples over time, None of a model without components.
+        accelerator, problem, model, run: the machine, its problem, the model after the run, and its end.
+        checked: the compared answer; None if there is no answer or the run is incomplete.
+        timing, watch: seconds on the host; samples over time, None for a model without components.
         inputs: fidelity, replaced parts, sources and prices.
     """
     kernel: Kernel | None = getattr(model, "kernel", None)
@@ -100,7 +113,7 @@ def report(
 
 
 def _bounds(accelerator: Accelerator[Any], model: Model) -> dict[str, Any]:
-    """The least traffic, and what of it is not moved."""
+    """The lower bound of the traffic, and the part of it that the machine does not move."""
     return {
         "traffic_minimum_bytes": model.traffic_minimum_bytes(),
         "unmoved": accelerator.unmoved(model),
@@ -142,7 +155,7 @@ def _product(checked: CheckedAnswer | None) -> parts.Product | None:
 def memory_of(
     use: MemoryUse | None, traffic: dict[str, parts.TensorTraffic], seconds: float
 ) -> parts.Memory | None:
-    """Summarise the use of the memory in a run of so many seconds; None if it is not known."""
+    """Summarize the use of the memory in a run of ``seconds``; None if the model does not know it."""
     if use is None:
         return None
     moved = sum(part.moved_bytes for part in traffic.values())
@@ -169,7 +182,7 @@ def _bottleneck(
 
 
 def components_of(kernel: Kernel) -> dict[str, parts.Component]:
-    """The accounting and the counters of all components of a kernel, by name."""
+    """Return the cycle accounting and the counters of all components of a kernel, by name."""
     return {name: _component(part) for name, part in kernel.statistics().items()}
 
 
