@@ -4,7 +4,7 @@ from Cython.Build import cythonize
 from Cython.Compiler import Options
 from setuptools import setup
 
-Options.buffer_max_dims = 2  # of an array's view, as Fiberscope is compiled with: its objects are laid out so
+Options.buffer_max_dims = 2  # as in the build of Fiberscope; the number changes the layout of its objects
 
 DIRECTIVES = {
     "language_level": 3,
