@@ -26,7 +26,7 @@ def experiment_tables(runs: Sequence[Measured], claims: Sequence[Claim]) -> list
             theirs = [f"{published[told]:,}"] if published else []
             table.add(told, *(f"{cycles[graph]:,}" for graph in graphs), *theirs)
         tables.append(table)
-    said = Table("Claims of the text", ("figure", "claim", "measured", "holds"), labels=4)
+    said = Table("Claims of the text", ("figure", "claim", "measured", "criterion", "holds"), labels=5)
     for claim in claims:
-        said.add(claim.figure, claim.text, claim.measured, "yes" if claim.holds else "NO")
+        said.add(claim.figure, claim.text, claim.measured, claim.criterion, "yes" if claim.holds else "NO")
     return [*tables, said]

@@ -113,7 +113,12 @@ def _formats() -> Iterator[Row]:
             ours = float(found.cycles[0]), float(found.energy_pj[0]) * 1e-6
             for what, one, other in zip(("cycles by format", "energy, uJ"), numbers, ours, strict=True):
                 yield Row(
-                    "Fig. 1", case, what, one, other, "the option to charge the first fill (first_fill)"
+                    "Fig. 1",
+                    case,
+                    what,
+                    one,
+                    other,
+                    "the option first_fill=charge: the first fill of an output at an inner level is counted",
                 )
 
 
@@ -182,7 +187,7 @@ def _tensor_core() -> Iterator[Row]:
             "time over dense",
             published,
             ours,
-            "the formula for lanes, taken from the artifact",
+            "the formula for the mean use of the multiplier lanes, taken from the artifact",
         )
 
 

@@ -24,7 +24,10 @@ __all__ = ["ALL", "HERE", "KNOWN", "PARTS", "MeanError", "Row", "sam", "validati
 HERE = "here"
 ALL = "all"
 KNOWN = ("tuned on it", "not tuned on it", "held out")
-IN_SIGHT = "the rules for gating and for what a PE compares and holds, chosen with Table III at hand"
+IN_SIGHT = (
+    "a PE reads and multiplies nothing for a zero (zero_gating) and compares only the ids that it holds; "
+    "both chosen after a comparison with Table III"
+)
 MACHINES = ("gamma", "extensor", "outerspace", "sigma")
 
 

@@ -28,12 +28,13 @@ NAMED = 4  # runs that are named, in one cell
 
 
 def validation_tables(rows: Sequence[Row], claims: Sequence[Claim]) -> list[Table]:
-    """Return the tables: mean errors, the figures of each machine, what was tuned on which run, claims."""
+    """Return the tables: mean errors, what was tuned on which run, claims, the figures of each machine."""
     by_machine: dict[str, list[Row]] = {}
     for row in rows:
         by_machine.setdefault(row.machine, []).append(row)
-    tables = [_totals(MeanError.of(rows)), *(_figures(name, group) for name, group in by_machine.items())]
-    return [table for table in (*tables, _settled(rows), _claims(claims)) if table.rows]
+    tables = [_totals(MeanError.of(rows)), _settled(rows), _claims(claims)]
+    tables += [_figures(name, group) for name, group in by_machine.items()]
+    return [table for table in tables if table.rows]
 
 
 def _totals(means: Sequence[MeanError]) -> Table:
@@ -79,9 +80,9 @@ def _settled(rows: Sequence[Row]) -> Table:
 
 
 def _claims(claims: Sequence[Claim]) -> Table:
-    table = Table("SAM, what is said of its figures", ("Figure", "Said", "Measured", "Holds"), labels=4)
+    table = Table("Claims of the SAM paper", ("Figure", "Claim", "Measured", "Criterion", "Holds"), labels=5)
     for claim in claims:
-        table.add(claim.figure, claim.text, claim.measured, "yes" if claim.holds else "no")
+        table.add(claim.figure, claim.text, claim.measured, claim.criterion, "yes" if claim.holds else "no")
     return table
 
 
