@@ -95,8 +95,8 @@ def test_a_family_goes_before_a_pattern_and_the_first_pattern_counts(tmp_path):
     names = {"'*.alu'": 1, "pe.alu": 2, "'pe.*'": 3}
     text = HEAD + "parts:\n" + "".join(f"  {name}: {part.format(each)}\n" for name, each in names.items())
     found = prices(tmp_path, text)
-    families = ("pe.alu", "tile.alu", "pe.other", "other")
-    assert [one and one.actions["add"] for one in map(found.find_part, families)] == [2.0, 1.0, 3.0, None]
+    families = ("pe.alu", "tile.alu", "pe.other", "pe.lane.alu", "other")
+    assert [one and one.actions["add"] for one in map(found.find_part, families)] == [2, 1, 3, 1, None]
 
 
 def test_what_is_kept_is_read_again_and_a_change_is_seen(tmp_path, monkeypatch):
