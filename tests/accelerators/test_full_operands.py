@@ -8,7 +8,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope.accelerators import find
-from fiberscope.accelerators.full_operands import compressed, lies_dense
+from fiberscope.accelerators.full_operands import compressed, full_operand_notes, lies_dense
 from fiberscope.accelerators.problem_settings import configure
 
 SMALL = {
@@ -117,6 +117,28 @@ def test_parameters_without_an_operand_and_of_machines_without_the_choice():
     sigma, _maker = configure(find("sigma"), None, {})
     assert compressed(sigma, {"A": full}) is sigma
     assert not lies_dense(sigma, "A", full)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0), (2, 2)])
+def test_an_operand_without_an_entry_is_not_full(shape):
+    configured, _maker = configure(find("gamma"), None, {})
+    empty = sparse.csr_array(shape)
+    assert not lies_dense(configured, "A", empty)
+    assert compressed(configured, {"A": empty}) is configured
+
+
+@pytest.mark.parametrize("dense", ["A", "B"])
+def test_an_operand_that_is_to_lie_compressed_stays_so(dense):
+    configured, _maker = configure(find("gamma"), None, {"format.dense": dense})
+    assert compressed(configured, {dense: sparse.csr_array(FULL)}).format.dense == "none"
+
+
+def test_notes_name_the_full_operands_alone():
+    how = "full, and moved as values alone (format.dense)"
+    notes = {(True, True): f"A and B are {how}", (True, False): f"A is {how}", (False, True): f"B is {how}"}
+    for (a, b), note in notes.items():
+        assert full_operand_notes({"A": a, "B": b}) == (note,)
+    assert full_operand_notes({"A": False, "B": False}) == ()
 
 
 CHAIN = {"A": sparse.csr_array(np.eye(8)), "X": FULL.T, "W": FULL}

@@ -14,6 +14,7 @@ from fiberscope import simulate
 from fiberscope.accelerators import values
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.hw.fibers.arrays import rounded_to
+from fiberscope.hw.value_type import TYPES
 from fiberscope.results.errors import VerificationError
 from fiberscope.results.report.summary import verified
 
@@ -84,3 +85,20 @@ def test_what_is_no_number_of_a_type_is_refused(case, name, value, message):
     b.data[3] = value
     with pytest.raises(ConfigurationError, match=f"^{message.format(setting_of(case))}$"):
         run(case, (a, b), name)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_matrix_times_itself_is_one_operand_in_every_type(name):
+    matrix, equal = (sparse.csr_array(np.diag([1.0, 2.0, 3.0])) for _ in range(2))
+    a, b = values.typed(TYPES[name], matrix, matrix)
+    assert b is a
+    first, second = values.typed(TYPES[name], matrix, equal)
+    assert second is not first
+    assert (second.toarray() == equal.toarray()).all()
+
+
+def test_each_operand_has_its_own_values_rounded_and_the_given_ones_stay():
+    a, b = (sparse.csr_array(np.array([[1.0, value]])) for value in (1.0 + 2.0**-9, 3.0 + 2.0**-9))
+    rounded = values.typed(TYPES["bfloat16"], a, b)
+    assert [one.toarray().tolist() for one in rounded] == [[[1.0, 1.0]], [[1.0, 3.0]]]
+    assert [one.data[1] for one in (a, b)] == [1.0 + 2.0**-9, 3.0 + 2.0**-9]
