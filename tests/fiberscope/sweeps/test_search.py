@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.executors import Where
-from fiberscope.explore.sweeps.plan import Task
+from fiberscope.explore.sweeps.plan import Task, planned
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.runner import Limits
 from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
@@ -111,6 +111,57 @@ def test_a_search_counts_the_designs_of_its_own_space_and_sources_alone(
     again = searched(tmp_path / "again", small, 3)
     assert len(again.designs("cycles")) == counted
     assert (again.best() != []) == bool(counted)
+
+
+def ran(store: Store, *points: Point, status: str = "done") -> None:
+    """Add the rows of points to a store, as if they had run for 5 cycles each."""
+    for task in planned(points):
+        store.add(task.digest, encoded({**task.row, "status": status, "cycles": 5}, task.parameters))
+
+
+SPACE_OF_PES: dict[str, list[int]] = {"pe.count": [1, 2]}
+
+
+def test_a_design_counts_where_all_workloads_have_run(small: str, tmp_path: Path) -> None:
+    workloads = (small, "uniform:rows=9,cols=9,nonzeros=9")
+    store = Store(tmp_path / "s", make=True)
+    points = [Point("sim", "gamma", workload) for workload in workloads]
+
+    def designs() -> int:
+        return len(Search(points, SPACE_OF_PES, [Goal("cycles")], store, 9).designs("cycles"))
+
+    for workload, counted in zip(workloads, (0, 1), strict=True):
+        ran(store, Point("sim", "gamma", workload, {"pe.count": 2}))
+        assert designs() == counted
+
+
+@pytest.mark.parametrize(
+    ("settings", "counted"),
+    [
+        ({"memory.channels": 8}, 1),
+        ({"memory.channels": 16}, 0),
+        ({}, 0),
+        ({"memory.channels": 8, "pe.radix": 32}, 0),
+        ({"pe.radix": 32}, 0),
+    ],
+    ids=["same", "another value", "default", "one more", "another parameter"],
+)
+def test_a_design_counts_with_the_fixed_settings_of_the_search_alone(
+    small: str, tmp_path: Path, settings: dict[str, object], counted: int
+) -> None:
+    store = Store(tmp_path / "s", make=True)
+    ran(store, Point("sim", "gamma", small, {**settings, "pe.count": 2}))
+    point = Point("sim", "gamma", small, {"memory.channels": 8})
+    search = Search([point], SPACE_OF_PES, [Goal("cycles")], store, 9)
+    assert len(search.designs("cycles")) == counted
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout", "refused"])
+def test_a_design_that_failed_is_not_measured(small: str, tmp_path: Path, status: str) -> None:
+    store = Store(tmp_path / "s", make=True)
+    ran(store, Point("sim", "gamma", small, {"pe.count": 2}), status=status)
+    search = Search([Point("sim", "gamma", small)], SPACE_OF_PES, [Goal("cycles")], store, 9)
+    assert (search.designs("cycles"), search.best()) == ([], [])
 
 
 def test_a_size_is_measured_beside_points_that_are_refused(
