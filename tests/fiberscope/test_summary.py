@@ -132,6 +132,45 @@ def test_the_bottleneck_in_a_sentence(
 
 
 @pytest.mark.parametrize(
+    ("others", "sentence"),
+    [
+        (
+            10,
+            "No part is near its peak (memory 30%): the 32 lane.multiplier are without work 87% of the time "
+            "(the busiest, toy.lane07.multiplier, is busy 100%).",
+        ),
+        (80, "Computation is the limit: the 32 lane.multiplier are busy 81% of the time."),
+    ],
+)
+def test_one_busy_worker_of_many_is_not_the_limit(toy: str, others: int, sentence: str) -> None:
+    from fiberscope import accelerators
+    from fiberscope.results.report.families import bottleneck
+
+    busy = {number: 100 if number == 7 else others for number in range(32)}
+    parts = {f"toy.lane{lane:02}.multiplier": component(of, idle=100 - of) for lane, of in busy.items()}
+    parts["toy.lane00.feeder"] = component(10, idle=90)
+    assert bottleneck(accelerators.find(toy), parts, 0.3) == sentence
+
+
+@pytest.mark.parametrize(
+    ("busy", "memory", "limit"),
+    [
+        (80, 0.8, "Memory bandwidth is the limit: 80% of the peak is used."),
+        (80, 0.79, "Computation is the limit: lane.multiplier is busy 80% of the time."),
+        (79, 0.79, "No part is near its peak (memory 79%): lane.multiplier is without work 21% of the time."),
+    ],
+)
+def test_a_part_is_the_limit_from_four_fifths_of_its_peak(
+    toy: str, busy: int, memory: float, limit: str
+) -> None:
+    from fiberscope import accelerators
+    from fiberscope.results.report.families import bottleneck
+
+    kind = dataclasses.replace(accelerators.find(toy), limits=())
+    assert bottleneck(kind, {"toy.lane00.multiplier": component(busy, idle=100 - busy)}, memory) == limit
+
+
+@pytest.mark.parametrize(
     ("part", "loss"),
     [
         (component(20, input_stall=50, idle=30), "waiting for input 50%"),
