@@ -1,6 +1,7 @@
 """``fiberscope check``: components and loops count the same, and the machine keeps to the bound."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +48,25 @@ def test_a_difference_without_a_reason_is_wrong() -> None:
 def test_a_run_below_the_bound_is_wrong() -> None:
     done = check("gamma", OPERAND)
     assert done.bound_holds
+    assert replace(done, bound=done.event.seconds).right
+    assert not replace(done, bound=math.nextafter(done.event.seconds, math.inf)).right
     assert not replace(done, bound=2 * done.event.seconds).right
+
+
+def test_bytes_of_each_tensor_are_compared_for_a_specification_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = "uniform:rows=20,cols=20,nonzeros=60"
+    assert cli.run(["check", "spec:gamma", small, "-q", "--json", str(tmp_path / "check.json")]) == 0
+    shown = capsys.readouterr().out
+    rows = json.loads((tmp_path / "check.json").read_text())["traffic_bytes"]
+    assert [row["name"] for row in rows] == ["A", "B", "Z"]
+    table = shown[shown.index("Bytes with the memory") :].splitlines()
+    for row in rows:
+        assert row["event"] > row["trace"] > 0  # of whole lines
+        (line,) = (line for line in table if line.split()[:1] == [row["name"]])
+        assert f"{row['event']:,}" in line
+        assert f"{row['trace']:,}" in line
 
 
 def test_the_bound_is_of_all_components_but_those_that_are_left_out() -> None:
