@@ -1,4 +1,4 @@
-"""The public simulator's quirks that a block can have or not: a bit each, by number as in docs/graph_reference.md.
+"""The public simulator's quirks that a block can have: one bit each, numbered as in docs/graph_reference.md.
 
 A block takes a mask of them. ``CLEAN`` is hardware as one would build it; ``PUBLIC`` gives the cycles and
 tokens of the public simulator (weiya711/sam at 6e477d1).
