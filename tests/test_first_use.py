@@ -67,8 +67,8 @@ def checkout(tmp_path: Path) -> Path:
     room = tmp_path / "fiberscope" / "sim"
     room.mkdir(parents=True)
     (tmp_path / "fiberscope" / "__init__.py").touch()
-    shutil.copy(ROOT / "sim" / "mode.py", room)
-    (room / "__init__.py").write_text("from fiberscope.sim import import_mode\nmode.install()\n")
+    shutil.copy(ROOT / "sim" / "import_mode.py", room)
+    (room / "__init__.py").write_text("from fiberscope.sim import import_mode\nimport_mode.install()\n")
     (room / "outer.py").write_text("import fiberscope.sim.inner\n")
     (room / "inner.py").write_text(f"{MARK}\n")
     return tmp_path

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from fiberscope import accelerators
 from fiberscope.accelerators import user_machines
 from fiberscope.models.from_spec import PREFIX
-from fiberscope.workloads.array_file import named_array
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
@@ -50,6 +49,8 @@ def is_machine(name: str) -> bool:
     if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
         return True
     if user_machines.is_path(name):
+        from fiberscope.workloads.array_file import named_array  # noqa: PLC0415  (help needs no numpy)
+
         return not os.path.isfile(name) and named_array(name) is None
     return name in accelerators.installed()
 

@@ -234,7 +234,7 @@ def test_a_programming_mistake_is_not_dressed_up_as_bad_input(
 ) -> None:
     from fiberscope.workloads import problem
 
-    def broken(*_arguments: object) -> None:
+    def broken(*_arguments: object, **_options: object) -> None:
         raise ValueError("a mistake of ours")
 
     monkeypatch.setattr(problem, "compare", broken)

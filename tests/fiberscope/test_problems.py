@@ -119,7 +119,7 @@ def test_what_needs_components_is_refused_of_another_fidelity(walker: str) -> No
             ["problem.rot=1", "problem.root=1"],
             "--set: bfs has no parameter problem.rot; did you mean problem.root?",
         ),
-        (["problem.root=x"], "--set: problem.root is x; it should be a valid integer"),
+        (["problem.root=x"], "--set: problem.root is x; it should be an integer"),
         (["problem.root=8"], "problem.root is 8, and there are 8 vertices"),
         (["problem.root=0", "problem.kind=sssp"], "--set: walker solves no problem.kind sssp; known: bfs"),
     ],

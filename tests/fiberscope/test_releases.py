@@ -78,20 +78,13 @@ def test_every_command_reads_a_report_of_a_release(
 def test_a_configuration_comes_from_a_report_of_each_release(
     in_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path in REPORTS:
-        if path.name.startswith("gamma"):
-            (in_folder / "r.json").write_text(unpacked(path))
-            run = [
-                "sim",
-                "gamma",
-                "uniform:rows=4,cols=4,nonzeros=5",
-                "--config",
-                "r.json",
-                "--json",
-                "o.json",
-            ]
-            assert cli.run(run) == 0, capsys.readouterr().err
-            assert Report.read("o.json").config["pe"]["count"] == 2
+    reports = [path for path in REPORTS if path.name.startswith("gamma")]
+    assert reports
+    command = ["sim", "gamma", "uniform:rows=4,cols=4,nonzeros=5", "--config", "r.json", "--json", "o.json"]
+    for path in reports:
+        (in_folder / "r.json").write_text(unpacked(path))
+        assert cli.run(command) == 0, capsys.readouterr().err
+        assert Report.read("o.json").config["pe"]["count"] == 2
 
 
 @pytest.mark.parametrize(("name", "total"), [("model", 8741.875), ("analyze", 19702.47)])

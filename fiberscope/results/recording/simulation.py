@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fiberscope.accelerators.machine import Machine
-from fiberscope.accelerators.request_check import checking
 from fiberscope.base.progress import Progress
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.memory_trace import tracing
 from fiberscope.results.recording.waveform import Waveform, recording
 from fiberscope.results.report import timeline
 from fiberscope.sim import DeadlockError, Kernel, Run
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.request_check import RequestCheck
 
 __all__ = ["NO_RECORDERS", "RecordedRun", "Recorders", "run_recorded"]
 
@@ -95,7 +98,7 @@ def run_recorded(
     with (
         recording(kernel, recorders.waveform) as waveform,
         tracing(kernel, recorders.memory_trace) as close_trace,
-        checking(machine) if check_requests else nullcontext() as check,
+        _request_check(machine) if check_requests else nullcontext() as check,
     ):
         try:
             run = (recorders.drive or timeline.run)(machine, lookers, cycle_limit, progress)
@@ -106,6 +109,12 @@ def run_recorded(
         unwritten = unwritten or files.write(states)
     requests = check.ended(complete=run.complete) if check else ()
     return RecordedRun(run, deadlock, waveform.fault or unwritten, requests)
+
+
+def _request_check(machine: Machine) -> AbstractContextManager[RequestCheck]:
+    from fiberscope.accelerators.request_check import checking  # noqa: PLC0415  (it loads the memory models)
+
+    return checking(machine)
 
 
 def _blocked(kernel: Kernel) -> Run:

@@ -12,7 +12,6 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import CIRCUMSTANCES
 
 SMALL = "uniform:rows=20,cols=20,nonzeros=60"
-TALL = "uniform:rows=20,cols=15,nonzeros=40"
 GRAPH = ["graph", "run", "x(i) = B(i,j) * c(j)", "--format", "x:s,B:ss,c:d", f"B={SMALL}", "c=ones"]
 
 
@@ -45,7 +44,7 @@ def apart(report: Report) -> dict[str, object]:
         ["sim", "extensor", SMALL, "--set", "tiling=d2t2", "--set", "memory.format.A=coo"],
         ["convert", "csr", "bsr4", SMALL, "--bits", "16"],
         ["model", "gamma", SMALL, f"{SMALL},seed=1", "--set", "fibercache.size=1536KiB"],
-        ["model", "gamma", f"A={TALL}", f"B={TALL}"],
+        ["model", "gamma", f"A={SMALL}", f"B={SMALL},seed=1"],
         ["analyze", "matmul"],
         ["analyze", "extensor-energy", SMALL],
         GRAPH,

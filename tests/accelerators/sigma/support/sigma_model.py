@@ -50,7 +50,7 @@ class Step:
     begins: bool
     fetched: tuple[int, int, int]
     written: int
-    behind: int
+    awaited_writes: int
     lines: int
     flush: bool
 
@@ -239,7 +239,7 @@ class PlainCore(Component):
             return False
         coming = self.steps[self.fetched]
         if self.with_memory:
-            if under_way == most or self.retired < coming.behind:
+            if under_way == most or self.retired < coming.awaited_writes:
                 return False
             for what, size in zip(FETCHES, coming.fetched, strict=True):
                 getattr(self, f"{what}_jobs").push(0, size)

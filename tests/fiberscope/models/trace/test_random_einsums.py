@@ -242,7 +242,7 @@ def heard(program):
     def observe(prepared):
         ranks = [(tensor, rank) for tensor, tree in prepared.trees.items() for rank in tree.names]
         recorders = {(*rank, kind): Heard(len(prepared.levels) - 1) for rank in ranks for kind in KINDS}
-        told.append({what: recorder.recorder for what, recorder in recorders.items()})
+        told.append({what: recorder.told for what, recorder in recorders.items()})
         return [Attachment(*what, recorder) for what, recorder in recorders.items()]
 
     found, values = run(*program, observe).tensors["Z"].to_coo()
