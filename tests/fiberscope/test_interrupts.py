@@ -168,7 +168,7 @@ def test_an_interrupt_after_the_simulation_names_the_files_that_are_missing(
 
 def test_an_interrupted_verification_leaves_an_incomplete_report(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
-    interrupting(monkeypatch, execute.Checked, "compare")
+    interrupting(monkeypatch, execute.CheckedAnswer, "compare")
     assert cli.run([*RUN, "--json", "out.json", "--product", "z.mtx"]) == 130
     incomplete, no_product = capsys.readouterr().err.splitlines()
     assert incomplete.startswith("fiberscope: INCOMPLETE: interrupted at cycle ")
