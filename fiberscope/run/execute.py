@@ -29,7 +29,7 @@ from fiberscope.results.report.host import Timing
 from fiberscope.results.report.parts import Asked, Source
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, Run, SimulationError
-from fiberscope.sim.lookahead import LookaheadKernel
+from fiberscope.sim.lookahead import remove_lookahead
 from fiberscope.workloads import Problem
 from fiberscope.workloads.verification import Comparison
 
@@ -94,8 +94,8 @@ def execute(
     watch, ended, simulation_start = None, None, time.perf_counter()
     if options.fidelity == EVENT:
         machine = cast(Machine, model)
-        if options.histograms and isinstance(machine.kernel, LookaheadKernel):
-            machine.kernel.lookahead_models.clear()  # they leave the channels within them empty
+        if options.histograms:
+            remove_lookahead(machine.kernel)
         watch = Watch(machine, histograms=options.histograms)
         ended = run_recorded(
             machine,

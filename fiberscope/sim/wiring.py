@@ -66,9 +66,24 @@ class Wiring:
 
     def __init__(self) -> None:
         self.channels: list[Channel] = []
-        self.connections: list[Link] = []  # as connected
+        self._by_channel: dict[int, Link] = {}  # as connected
         self._taken: dict[int, dict[str, End]] = {}  # by component and label
         self._stalls: dict[int, list[Stall]] = {}  # by component, in the order of the states
+
+    @property
+    def connections(self) -> list[Link]:
+        """All channels with their ends, in the order in which they were connected."""
+        return list(self._by_channel.values())
+
+    def link(self, channel: Channel) -> Link:
+        """Return a channel's ends."""
+        return self._by_channel[id(channel)]
+
+    def peers(self, stall: Stall) -> tuple[str, ...]:
+        """Return the names of the components at the other ends of a stall's channels, each once."""
+        links = [self.link(channel) for channel in stall.channels]
+        ends = [link.producer if stall.direction == "input" else link.consumer for link in links]
+        return tuple(dict.fromkeys(end.component.name for end in ends))
 
     def connect(
         self,
@@ -99,7 +114,7 @@ class Wiring:
                 )
         channel = Channel(finish.name, capacity, latency, protocol)
         self.channels.append(channel)
-        self.connections.append(Link(channel, start, finish))
+        self._by_channel[id(channel)] = Link(channel, start, finish)
         for end in (start, finish):
             self._taken.setdefault(id(end.component), {})[end.label] = end
         return channel

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import STANDARD_OUTPUT, write_bytes
 from fiberscope.sim import Kernel
-from fiberscope.sim.lookahead import LookaheadKernel
+from fiberscope.sim.lookahead import remove_lookahead
 
 if TYPE_CHECKING:
     from fiberscope.results.recording.document import StateTimeline
@@ -64,8 +64,7 @@ class StateFiles:
         """Return the recorder of a built machine, whose components then do not run ahead of the clock."""
         from fiberscope.results.recording.watch import StateWatch  # noqa: PLC0415  (as above)
 
-        if isinstance(kernel, LookaheadKernel):
-            kernel.lookahead_models.clear()  # they leave inner channels empty, in which chains look
+        remove_lookahead(kernel)  # chains of waits look into all channels
         return StateWatch(kernel, self.window, chains=True)
 
     def write(self, watch: StateWatch) -> str | None:

@@ -59,14 +59,8 @@ class WaitChains:
 
     def __init__(self, kernel: Kernel) -> None:
         self.wiring, self.first = kernel.wiring, kernel.clocks[0].period
-        connections = kernel.wiring.connections
-        self.ends = {
-            id(link.channel): (link.producer.component, link.consumer.component) for link in connections
-        }
-        self.labels = {id(link.channel): (link.producer.label, link.consumer.label) for link in connections}
         self.links = {id(part): kernel.wiring.links(part) for part in kernel.components}
         self.ways = {part: _ways(links) for part, links in self.links.items()}
-
         self._time, self._held = -1, dict[int, Sequence[HeldRequest]]()
 
     def chain(self, component: Component, time: int) -> list[Wait]:
@@ -89,14 +83,14 @@ class WaitChains:
         stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
         if stall.direction == "input":
             return stall.channels[0].protocol == REPLY
-        return hasattr(self.ends[id(_fullest(stall))][1], "route")
+        return hasattr(self.wiring.link(_fullest(stall)).consumer.component, "route")
 
     def producers(self, component: Component) -> dict[str, tuple[str, ...]]:
         """The names of the components that write to each input port of a component."""
         names: dict[str, dict[str, None]] = {}
         for stall in self.links[id(component)]:
             if stall.direction == "input":
-                writer = self.ends[id(stall.channels[0])][0].name
+                writer = self.wiring.link(stall.channels[0]).producer.component.name
                 names.setdefault(stall.label.partition("[")[0], {})[writer] = None
         return {port: tuple(writers) for port, writers in names.items()}
 
@@ -114,7 +108,7 @@ class _Place:
 class _Chain:
     def __init__(self, wires: WaitChains, time: int) -> None:
         self._wires, self._time = wires, time
-        self._wiring, self._first, self._ends = wires.wiring, wires.first, wires.ends
+        self._wiring, self._first = wires.wiring, wires.first
         self._seen: set[int] = set()
 
     def links(self, component: Component) -> Iterator[Wait]:
@@ -151,7 +145,7 @@ class _Chain:
         if component.state == BUSY:
             return self._wait(component, component.since, "works"), None
         for stall in self._wires.links[id(component)]:
-            producer = self._ends[id(stall.channels[0])][0]
+            producer = self._wiring.link(stall.channels[0]).producer.component
             if stall.direction == "input" and producer.state != IDLE and id(producer) not in self._seen:
                 text = f"waits for a token at {stall.label} from {producer.name}"
                 return self._wait(component, component.since, text, producer.name), producer
@@ -169,13 +163,13 @@ class _Chain:
             if channel.arrival(0) * period < self._time:
                 text = f"waits for more than the {channel.occupancy} tokens at {stall.label}"
             return self._wait(component, component.since, text), None
-        peer = self._ends[id(empty[0])][0]
+        peer = self._wiring.link(empty[0]).producer.component
         text = f"waits for a token at {stall.label} from {peer.name}"
         return self._wait(component, component.since, text, peer.name), peer
 
     def _full(self, component: Component, stall: Stall) -> tuple[Wait, Component | None]:
         channel = _fullest(stall)
-        peer = self._ends[id(channel)][1]
+        peer = self._wiring.link(channel).consumer.component
         held = f"{channel.occupancy} of {channel.capacity} tokens"
         text = f"waits for space at {stall.label}: {peer.name} holds {held}"
         return self._wait(component, component.since, text, peer.name), peer
@@ -184,7 +178,7 @@ class _Chain:
         """Why a network does not pass on the token at the head of a channel, which says where it goes."""
         goal = network.route.output(channel, len(network.outputs))
         sink = network.outputs[goal]
-        peer = self._ends[id(sink)][1]
+        peer = self._wiring.link(sink).consumer.component
         if sink.occupancy < sink.capacity:
             text = f"passes on tokens to outputs[{goal}], one a cycle, as its inputs have their turn"
             return self._wait(network, network.since, text), None
@@ -240,7 +234,8 @@ class _Chain:
             if id(channel) in searched:
                 continue
             searched.add(id(channel))
-            writer, owner = self._ends[id(channel)]
+            link = self._wiring.link(channel)
+            writer, owner = link.producer.component, link.consumer.component
             if channel.occupancy:
                 yield from (
                     place for place in _in_channel(channel, owner) if place.held.tag >> PORT_SHIFT in ports
@@ -274,7 +269,8 @@ class _Chain:
         return int(index) if index else 0
 
     def _label(self, channel: Channel, *, producer: bool = False) -> str:
-        return self._wires.labels[id(channel)][0 if producer else 1]
+        link = self._wiring.link(channel)
+        return (link.producer if producer else link.consumer).label
 
 
 def _ways(links: Sequence[Stall]) -> tuple[Sequence[Channel], Sequence[Channel]]:

@@ -72,16 +72,12 @@ class Seat:
 
 def seats_of(kernel: Kernel) -> list[Seat]:
     """Every component of a built kernel, in the order in which they were added."""
-    ends = {
-        id(link.channel): (link.producer.component.name, link.consumer.component.name)
-        for link in kernel.wiring.connections
-    }
-    return [_seat(component, kernel.wiring, ends) for component in kernel.components]
+    return [_seat(component, kernel.wiring) for component in kernel.components]
 
 
-def _seat(component: Component, wiring: Wiring, ends: Mapping[int, tuple[str, str]]) -> Seat:
+def _seat(component: Component, wiring: Wiring) -> Seat:
     stalls = wiring.stalls(component)
-    peers = [_peers(stall, ends) for stall in stalls]
+    peers = [wiring.peers(stall) for stall in stalls]
     beyond: defaultdict[tuple[str, str], set[str]] = defaultdict(set)  # by direction and array of ports
     for stall, names in zip(stalls, peers, strict=True):
         beyond[stall.direction, _array(stall)].update(names)
@@ -92,12 +88,6 @@ def _seat(component: Component, wiring: Wiring, ends: Mapping[int, tuple[str, st
         array: tuple(sorted(names)) for (direction, array), names in beyond.items() if direction == "input"
     }
     return Seat(component, (*FIXED, *labels), waits_for, inputs, _queues(component, wiring))
-
-
-def _peers(stall: Stall, ends: Mapping[int, tuple[str, str]]) -> Peers:
-    """The components at the other end of the channels that a stall waits for."""
-    far = 0 if stall.direction == "input" else 1
-    return tuple(dict.fromkeys(ends[id(channel)][far] for channel in stall.channels))
 
 
 def _array(stall: Stall) -> str:

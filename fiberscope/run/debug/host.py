@@ -29,7 +29,7 @@ from fiberscope.run.debug.views import ComponentView, QueueView, component_view,
 from fiberscope.run.request import Run as RequestedRun
 from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
 from fiberscope.sim.constants import MAX_TIME
-from fiberscope.sim.lookahead import LookaheadKernel
+from fiberscope.sim.lookahead import remove_lookahead
 from fiberscope.sim.scopes import choose, choose_one
 from fiberscope.sim.seek import seek
 from fiberscope.sim.trigger import Trigger, find_channel, names_of, quantities_of
@@ -125,8 +125,7 @@ class Host:
         self._ended: Run | None = None
         self._deadlock: DeadlockError | None = None
         self.cycle = 0
-        if isinstance(self._kernel, LookaheadKernel):
-            self._kernel.lookahead_models.clear()
+        remove_lookahead(self._kernel)
         self._kernel.trace(_InStep(), MAX_TIME)  # type: ignore[arg-type]
         self.connection.send(("ok", self.stop("cycle")))
         while True:

@@ -9,7 +9,6 @@ from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import FIRST_STALL
 from fiberscope.sim.statistics import statistics_of
 from fiberscope.sim.trigger import state_names
-from fiberscope.sim.wiring import Stall
 
 __all__ = ["ChannelView", "ComponentView", "QueueView", "component_view", "queue_view"]
 
@@ -95,15 +94,10 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
     stalls = {f"wait:{port}": cycles for port, cycles in counts.input_stall.items()}
     stalls |= {f"full:{port}": cycles for port, cycles in counts.output_stall.items()}
     accounts = {"busy": counts.busy, "idle": counts.idle, **stalls}
-    ends = {
-        id(link.channel): (link.producer.component.name, link.consumer.component.name)
-        for link in wiring.connections
-    }
     names = state_names(component, wiring)
     peers: Sequence[str] = ()
     if component.state >= FIRST_STALL:
-        stall = wiring.stalls(component)[component.state - FIRST_STALL]
-        peers = tuple(dict.fromkeys(_peer(stall, channel, ends) for channel in stall.channels))
+        peers = wiring.peers(wiring.stalls(component)[component.state - FIRST_STALL])
     return ComponentView(
         component.name,
         type(component).__name__,
@@ -119,7 +113,7 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
             ChannelView(
                 stall.label,
                 stall.direction,
-                _peer(stall, channel, ends),
+                wiring.peers(stall)[0],
                 channel.occupancy,
                 channel.capacity if channel.bounded else None,
                 channel.pushes,
@@ -129,10 +123,6 @@ def component_view(kernel: Kernel, component: Component, time: int) -> Component
             for channel in stall.channels
         ],
     )
-
-
-def _peer(stall: Stall, channel: Channel, ends: Mapping[int, tuple[str, str]]) -> str:
-    return ends[id(channel)][0 if stall.direction == "input" else 1]
 
 
 def _signals(component: Component) -> dict[str, str]:
@@ -145,7 +135,7 @@ def _signals(component: Component) -> dict[str, str]:
 
 def queue_view(kernel: Kernel, channel: Channel) -> QueueView:
     """The tokens that a channel holds, seen by its reader yet or not."""
-    link = next(connection for connection in kernel.wiring.connections if connection.channel is channel)
+    link = kernel.wiring.link(channel)
     words = list(channel.protocol.fields)
     places = [("control", "coordinate", "reference", "value").index(word) for word in words]
     return QueueView(
