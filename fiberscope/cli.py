@@ -9,9 +9,9 @@ import os
 import signal
 from collections.abc import Sequence
 
-__all__ = ["main", "run"]
+from fiberscope.base.errors import INTERRUPTED
 
-INTERRUPTED = 130
+__all__ = ["main", "run"]
 
 
 def main() -> None:

@@ -141,7 +141,7 @@ def _interruption(error: BaseException) -> str:
 
 
 def _mistake(error: Exception) -> str | None:
-    """What the user can put right, in words; None of what is a fault of ours."""
+    """Return the message for an error that the user can mend; None for a fault of the program."""
     if isinstance(error, _ClickError):
         return _usage(error)
     if isinstance(error, MemoryError):
@@ -156,7 +156,7 @@ def _mistake(error: Exception) -> str | None:
 
 
 def _of_the_system(error: OSError) -> str:
-    """What the system refused, and of which file; without one it is the output, which is closed then."""
+    """Return the message for an error of the system; without a file it concerns the output, now closed."""
     reason = error.strerror or str(error)
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {reason}"
@@ -167,14 +167,14 @@ def _of_the_system(error: OSError) -> str:
 
 
 def _give_up_output() -> None:
-    """Python would try again at its end."""
+    """Replace stdout by a null device, since Python would flush it again at its end."""
     if sys.stdout is sys.__stdout__ and sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @cache
 def _commands() -> Callable[..., Any]:
-    """What finds the commands; made once in a process of many runs."""
+    """Return the command line parser, built once for a process of many runs."""
     return typer.main.get_command(app)
 
 

@@ -1,4 +1,4 @@
-"""One rule for components that lack a token: whether idle or waiting, they wait for input on the page."""
+"""Starved components of a timeline: the page shows those that lack a token as waiting for input."""
 
 from __future__ import annotations
 

@@ -272,6 +272,6 @@ def _clock_lines(kernel: Kernel) -> Iterator[str]:
 
 
 def _table_lines(waveform: Waveform) -> Iterator[str]:
-    """What the numbers of a plain waveform stand for."""
+    """Return the texts that the numbers of a plain waveform stand for."""
     if any(variable.is_number for variable in waveform.variables):
         yield from (f"reg {row}: {text}" for text, row in waveform.table.items())

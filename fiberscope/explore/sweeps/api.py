@@ -200,7 +200,7 @@ def run_study(
 
 
 def _interruption(had: int, total: int, address: str | Path) -> str:
-    """What an interrupted sweep has, and how the rest is had."""
+    """Say which points an interrupted sweep has, and how to run the rest."""
     rest = "" if had == total else "; the same command runs the others"
     return f"{had:,} of {total:,} points are in {address}{rest}"
 

@@ -44,7 +44,7 @@ class Format:
 
     @property
     def text(self) -> str:
-        """As ``--format`` takes it, ``ds`` or ``ss:1,0``: the order of levels only if it is another one."""
+        """Return the format as ``--format`` takes it: ``ds``, or ``ss:1,0`` with another order of levels."""
         ordered = self.order == tuple(range(len(self.order)))
         return self.letters if ordered else f"{self.letters}:{','.join(map(str, self.order))}"
 

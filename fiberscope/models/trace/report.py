@@ -192,7 +192,7 @@ def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
 
 
 def _unmoved(modelled: Modelled) -> dict[str, str]:
-    """What the specification binds to memory and no buffer takes from there, with the reason."""
+    """Return tensors and ranks that are bound to memory and that no buffer loads, with the reason."""
     einsums = _einsums(modelled.metrics)
 
     def reason(entry: MemoryEntry) -> str:
