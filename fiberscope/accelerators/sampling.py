@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.verification import Comparison
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import MemoryUse, Traffic
 
 __all__ = [
     "CONFIDENCE",
+    "SIMULATED_ROWS",
     "Estimated",
     "Sample",
     "Sampled",
@@ -27,6 +29,7 @@ __all__ = [
 ]
 
 CONFIDENCE = 0.95
+SIMULATED_ROWS = "scipy, in the rows that were simulated"  # the reference of a product
 GROUP = 5  # windows that share a ratio of cycles to work
 Numbers = npt.NDArray[np.float64]
 
@@ -66,10 +69,10 @@ class Sampled:
         cycles_simulated: cycles of the windows.
         operations, traffic, memory: of the whole run, exact or estimated.
         traffic_minimum_bytes: as of a ``Model``.
-        traffic_ratio: simulated bytes over those of the functional pass, in the windows.
+        traffic_ratio: simulated bytes over those of the functional pass, in the windows; None without such.
         exact, estimated: names of the parts of a report that are so.
-        operands, answer: rows that were simulated, with the second operand, and their product.
-        precision: the type of values.
+        reference, check: what the simulated part of the answer is compared with, and the comparison, of the
+            ``Problem``.
     """
 
     cycles: Estimated
@@ -81,12 +84,11 @@ class Sampled:
     traffic: Mapping[str, Traffic]
     memory: MemoryUse | None
     traffic_minimum_bytes: int
-    traffic_ratio: float
+    traffic_ratio: float | None
     exact: tuple[str, ...]
     estimated: tuple[str, ...]
-    operands: tuple[CsrArray, CsrArray]
-    answer: CsrArray
-    precision: Any
+    reference: str
+    check: Callable[[Any], Comparison]
 
 
 class Sampler(Protocol):

@@ -22,11 +22,9 @@ from fiberscope.results.report.host import Timing
 from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.workloads import Problem
-from fiberscope.workloads.verification import compare
 
 __all__ = ["check_sampled", "execute_sampled", "parse_width", "requested_sample"]
 
-REFERENCE = "scipy, in the rows that were simulated"
 UNAVAILABLE = ("product", "components", "timeline", "energy")
 LEAST, MOST = 0.001, 0.5  # half-width
 FEWEST = 5  # windows
@@ -105,7 +103,7 @@ def execute_sampled(
 
     Raises:
         InputError, ConfigurationError: the machine or the problem cannot be sampled.
-        VerificationError: rows that were simulated are wrong.
+        VerificationError: the simulated part of the answer is wrong.
     """
     assert kind.sampler is not None
     assert options.sample is not None
@@ -123,13 +121,13 @@ def execute_sampled(
     except SimulationError as error:
         raise InputError(f"{kind.name}: {error}") from error
     options.tell("verifying", 0, 0)
-    comparison = compare(*result.operands, result.answer, result.precision)
+    comparison = result.check(problem)
     seconds = time.perf_counter() - start
     report = _report(kind, configured, problem, options.sample, result, Timing(seconds, seconds), source)
-    checked = verification(REFERENCE, [comparison], problem.tolerance)
+    checked = verification(result.reference, [comparison], problem.tolerance)
     report = report.model_copy(update={"verification": checked})
     if not comparison.passed:
-        raise VerificationError(f"the machine's {problem.answer} is wrong in the sampled rows", report)
+        raise VerificationError(f"the machine's {problem.answer} is wrong in the simulated part", report)
     return report
 
 
@@ -198,7 +196,7 @@ def _report(
         traffic=traffic,
         traffic_minimum_bytes=result.traffic_minimum_bytes,
         memory=memory_of(result.memory, traffic, seconds),
-        verification=verification(REFERENCE, [], problem.tolerance),
+        verification=verification(result.reference, [], problem.tolerance),
         bottleneck="",
         sampling=sampling,
         source=source,

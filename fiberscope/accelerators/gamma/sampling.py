@@ -15,6 +15,7 @@ from fiberscope.accelerators.gamma.machine import Gamma
 from fiberscope.accelerators.gamma.splice import Mark, rows_of, run_windows
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
+    SIMULATED_ROWS,
     Estimated,
     Numbers,
     Sample,
@@ -24,6 +25,7 @@ from fiberscope.accelerators.sampling import (
     estimate_cycles,
 )
 from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.verification import compare
 
 WINDOW_CYCLES = 4000  # at the least: shorter windows differ by the bursts in which memory writes
 FIRST_CYCLES = 6000  # of the first window and the last, at the least
@@ -180,6 +182,7 @@ class GammaSampler:
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         corrected = self._corrected(measured)
         traffic = self._traffic(corrected)
+        answer, precision = measured.machine.result(), measured.machine.value_type
         return Sampled(
             cycles=estimate,
             windows=len(measured.windows),
@@ -193,9 +196,8 @@ class GammaSampler:
             traffic_ratio=self._traffic_ratio(measured),
             exact=("operations", "traffic.A"),
             estimated=("cycles", "traffic.B", "traffic.partial", "traffic.Z", "memory"),
-            operands=(measured.rows, self.b),
-            answer=measured.machine.result(),
-            precision=measured.machine.value_type,
+            reference=SIMULATED_ROWS,
+            check=lambda _problem: compare(measured.rows, self.b, answer, precision),
         )
 
     def _operations(self) -> dict[str, int]:
