@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ __all__ = [
     "CONFIDENCE",
     "SIMULATED_ROWS",
     "Estimated",
+    "Rounds",
     "Sample",
     "Sampled",
     "Sampler",
@@ -31,7 +32,11 @@ __all__ = [
 CONFIDENCE = 0.95
 SIMULATED_ROWS = "scipy, in the rows that were simulated"  # the reference of a product
 GROUP = 5  # windows that share a ratio of cycles to work
+ROUNDS = (20, 40, 80, 160, 320)  # windows
+SHORTEST = 300_000  # cycles, predicted, of a run that is sampled unless the windows are given
+DENSEST = 0.5  # of the windows, at the most
 Numbers = npt.NDArray[np.float64]
+Measured = TypeVar("Measured")
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,58 @@ def choose_windows(count: int, strata: int, seed: int) -> list[int]:
     generator = np.random.default_rng([seed, strata])
     bounds = np.arange(strata + 1) * count // strata
     return [int(generator.integers(start, stop)) for start, stop in pairwise(bounds)]
+
+
+class Rounds:
+    """The windows of each round of a sampled run, the first and the last window among them.
+
+    Args:
+        request: how to sample.
+        windows: in all.
+        cycles: of a window.
+        predicted: cycles of the whole run.
+    """
+
+    def __init__(self, request: Sample, windows: int, cycles: int, predicted: float) -> None:
+        self.request, self.windows, self.cycles, self.predicted = request, windows, cycles, predicted
+        middle = windows - 2
+        counts = [request.windows] if request.windows else ROUNDS
+        chosen = [
+            choose_windows(middle, count, request.seed) for count in counts if count <= middle * DENSEST
+        ]
+        self.numbers = [[0, *(1 + number for number in each), middle + 1] for each in chosen]
+
+    def too_short(self) -> str:
+        """As of ``Sampler``."""
+        free = self.request.windows is None and self.request.window_cycles is None
+        if free and self.predicted < SHORTEST:
+            return f"simulated in full, as about {self.predicted:,.0f} cycles are fewer than {SHORTEST:,}"
+        if self.numbers:
+            return ""
+        return (
+            f"simulated in full, as it has only {self.windows} windows of about {self.cycles:,} cycles to "
+            "choose from"
+        )
+
+    def run(
+        self, measure: Callable[[Sequence[int]], Measured], estimate: Callable[[Measured], Estimated]
+    ) -> tuple[Measured, Estimated]:
+        """Simulate windows until the interval is as narrow as requested, or no more may be chosen.
+
+        Args:
+            measure: simulates the windows of these numbers.
+            estimate: the cycles of the whole run from them.
+        """
+        number, last = 0, len(self.numbers) - 1
+        while True:
+            measured = measure(self.numbers[number])
+            estimated = estimate(measured)
+            excess = estimated.half_width / estimated.cycles / self.request.half_width
+            if excess <= 1 or number == last:
+                return measured, estimated
+            needed = (len(self.numbers[number]) - 2) * excess**2
+            while number < last and len(self.numbers[number]) - 2 < needed:
+                number += 1
 
 
 def estimate_cycles(cycles: Numbers, work: Numbers, chosen: Sequence[int], totals: Numbers) -> Estimated:

@@ -18,9 +18,9 @@ from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
     Estimated,
     Numbers,
+    Rounds,
     Sample,
     Sampled,
-    choose_windows,
     cut_windows,
     estimate_cycles,
 )
@@ -31,9 +31,6 @@ WINDOW_CYCLES = 4000  # at the least: shorter windows differ by the bursts in wh
 FIRST_CYCLES = 6000  # of the first window and the last, at the least
 TASKS_A_WINDOW = 2  # of the longest common tasks, one behind another
 COMMON = 0.9  # of the merged elements are in tasks no longer than the longest common one
-ROUNDS = (20, 40, 80, 160, 320)  # windows
-SHORTEST = 300_000  # cycles, predicted without B, of a run that is sampled unless the windows are given
-DENSEST = 0.5  # of the windows, at the most
 AGREEMENT = 0.05  # by which functional and simulated bytes may differ
 
 
@@ -101,44 +98,22 @@ class GammaSampler:
         tell("functional pass", 0, 0)
         self.work = FunctionalPass(parameters, a, b)
         self.windows = Windows(self.work, request.window_cycles)
-        self.rounds = self._rounds()
-
-    def _rounds(self) -> list[list[int]]:
-        """The windows of each round, the first and the last window of the matrix among them."""
-        middle = len(self.windows.ranges) - 2
-        wanted = [self.request.windows] if self.request.windows else ROUNDS
-        chosen = [
-            choose_windows(middle, count, self.request.seed) for count in wanted if count <= middle * DENSEST
-        ]
-        return [[0, *(1 + number for number in each), middle + 1] for each in chosen]
+        windows = self.windows
+        self.rounds = Rounds(request, len(windows.ranges), windows.cycles, windows.predicted)
 
     def too_short(self) -> str:
         """As of ``Sampler``."""
-        count, cycles, predicted = len(self.windows.ranges), self.windows.cycles, self.windows.predicted
-        if self.request.windows is None and self.request.window_cycles is None and predicted < SHORTEST:
-            return f"simulated in full, as about {predicted:,.0f} cycles are fewer than {SHORTEST:,}"
-        if self.rounds:
-            return ""
-        return f"simulated in full, as it has only {count} windows of about {cycles:,} cycles to choose from"
+        return self.rounds.too_short()
 
     def sampled(self) -> Sampled:
         """As of ``Sampler``."""
         self._run_cache()
-        round_number = 0
-        while True:
-            measured = self._measure(self.rounds[round_number])
-            estimate = self._estimate(measured)
-            excess = estimate.half_width / estimate.cycles / self.request.half_width
-            if excess <= 1 or round_number == len(self.rounds) - 1:
-                return self._sampled(measured, estimate)
-            needed = (len(measured.windows) - 2) * excess**2
-            while round_number < len(self.rounds) - 1 and len(self.rounds[round_number]) - 2 < needed:
-                round_number += 1
+        return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def _run_cache(self) -> None:
         """Run the functional cache, and keep its states before all windows that may be simulated."""
         ranges, line = self.windows.ranges, self.parameters.fibercache.line
-        numbers = {number for each in self.rounds for number in each[1:]}
+        numbers = {number for each in self.rounds.numbers for number in each[1:]}
         self.run, self.states = self.work.run_cache(ranges[number].start for number in numbers)
         self.lines = np.asarray(self.run.lines)
         moved = self.windows.bytes + self.lines * line
