@@ -233,6 +233,11 @@ class Accelerator(Generic[AnyConfiguration]):
         return self.costs or self.folder / "costs.yaml"
 
     @property
+    def worker_families(self) -> tuple[str, ...]:
+        """The families of components that do the work: those of each stage, or the workers."""
+        return self.stages or (self.workers,)
+
+    @property
     def shipped(self) -> Path:
         """The file with every parameter's default, unit and source."""
         return self.folder / "config.yaml"
@@ -251,7 +256,7 @@ class Accelerator(Generic[AnyConfiguration]):
         """
         there = {family_name(component.name) for component in machine.kernel.components}
         channels = [] if machine.memory() is None else [self.channels]
-        named = {"workers": [self.workers], "limits": self.limits, "channels": channels}
+        named = {"workers": self.worker_families, "limits": self.limits, "channels": channels}
         for which, families in named.items():
             for family in families:
                 if family and placed(family, there) not in there:

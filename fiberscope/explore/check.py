@@ -179,7 +179,7 @@ def check(
         of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states}
         return tables.run(accelerator, a, b, **of_run)
 
-    phases = rules.phases or (kind.stages or (kind.workers,),)
+    phases = rules.phases or (kind.worker_families,)
     parts = _explained(event, phases, rules, run) if explain else {}
     traffic = tuple(_Rule(tensor=name, event=(name,), trace=(name,), unless=LINES) for name in event.traffic)
     return Check(

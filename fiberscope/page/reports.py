@@ -56,7 +56,7 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
     store = Store(folder, make=True)
     for (digest, report), config in zip(reports.items(), configs, strict=True):
         machine = report.accelerator
-        measured = measures(report, find(machine).workers if ships(machine) else "")
+        measured = measures(report, find(machine).worker_families if ships(machine) else ())
         row = {
             "digest": digest,
             "status": DONE if report.complete else report.ending,

@@ -9,7 +9,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.page.costs import costs
 from fiberscope.page.drawing import STATES, drawing, settings
 from fiberscope.page.roofline import roofline
-from fiberscope.page.starved import with_starved
+from fiberscope.page.starved import with_starved, with_starved_totals
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
@@ -17,6 +17,12 @@ from fiberscope.results.report.summary import engineering_time, unmoved_in_words
 from fiberscope.results.report.surrogates import footnote
 
 __all__ = ["run_data"]
+
+STARVED = "An idle component counts as waiting for input while a component that writes to it is not idle."
+UNTOLD = (
+    "As the report counts: a component that lacks a token may be idle. With a timeline of the whole run "
+    "(--timeline of the run, and of this page) it counts as waiting for input."
+)
 
 
 def run_data(
@@ -33,9 +39,13 @@ def run_data(
     Raises:
         InputError: the states are another run's.
     """
+    components, counting = report.components, UNTOLD
     if states is not None:
         _check_same(report, states)
-    drawn, undrawn = drawing(report, run_sources)
+        states = with_starved(states)
+        if _is_whole(report, states):
+            components, counting = with_starved_totals(components, states), STARVED
+    drawn, undrawn = drawing(report.model_copy(update={"components": components}), run_sources)
     return {
         "kind": "run",
         "title": title or f"{report.accelerator} on {report.workload.heading}",
@@ -45,7 +55,7 @@ def run_data(
         "bottleneck": report.bottleneck,
         "families": [
             [kind.name, kind.count, *(kind.share(getattr(kind, state)) for state in STATES)]
-            for kind in families(report.components).values()
+            for kind in families(components).values()
         ],
         "machine": drawn,
         "undrawn": undrawn,
@@ -60,11 +70,12 @@ def run_data(
         "work": report.timeline.work[0] if report.timeline else "",
         "components": [
             [name, component.cycles, *(getattr(component, state) for state in STATES)]
-            for name, component in report.components.items()
+            for name, component in components.items()
         ],
+        "states_note": counting,
         "settings": settings(report),
         "config_digest": report.config_digest,
-        "states": with_starved(states).model_dump(mode="json", by_alias=True) if states else None,
+        "states": states.model_dump(mode="json", by_alias=True) if states else None,
     }
 
 
@@ -86,12 +97,18 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     yield "fidelity", report.fidelity
 
 
+def _is_whole(report: Report, states: StateTimeline) -> bool:
+    """Whether states are of every cycle of a run."""
+    return states.start == 0 and states.end >= report.cycles
+
+
 def _check_same(report: Report, states: StateTimeline) -> None:
     """Refuse states of another run, as far as their sums and a report's can tell.
 
     Raises:
         InputError: naming a component that differs.
     """
+    whole = _is_whole(report, states)
     for name, component in report.components.items():
         component_states = states.components.get(name)
         spent = (
@@ -99,6 +116,5 @@ def _check_same(report: Report, states: StateTimeline) -> None:
             if component_states is None
             else {key: sum(cycles) for key, cycles in component_states.states.items()}
         )
-        whole = states.start == 0 and states.end >= report.cycles
         if spent is None or (whole and spent.get("busy", 0) != component.busy):
             raise InputError(f"the timeline is not of this run: {name} differs from the report's")

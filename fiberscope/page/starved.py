@@ -1,13 +1,16 @@
-"""Starved components of a timeline: the page shows those that lack a token as waiting for input."""
+"""Starved components: a page with a timeline shows components that lack a token as waiting for input."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from fiberscope.results.recording.document import ComponentStates, StateTimeline
+from fiberscope.results.report.parts import Component
 
-__all__ = ["with_starved"]
+__all__ = ["with_starved", "with_starved_totals"]
 
 Cycles = npt.NDArray[np.int64]
 
@@ -44,6 +47,25 @@ def with_starved(states: StateTimeline) -> StateTimeline:
         for name, part in states.components.items()
     }
     return states.model_copy(update={"components": components})
+
+
+def with_starved_totals(components: Mapping[str, Component], states: StateTimeline) -> dict[str, Component]:
+    """Return the components of a report with idle cycles moved to waits as in states of the whole run.
+
+    Args:
+        components: by name, each with its cycles in each state.
+        states: from ``with_starved``, of the whole run.
+    """
+    waiting = {
+        name: sum(sum(cycles) for state, cycles in part.states.items() if state.startswith("wait:"))
+        for name, part in states.components.items()
+    }
+    return {
+        name: part.model_copy(
+            update={"input_stall": waiting[name], "idle": part.idle - (waiting[name] - part.input_stall)}
+        )
+        for name, part in components.items()
+    }
 
 
 def _active(

@@ -238,7 +238,7 @@ def _simulated(loop: Loop, make: Callable[[str, SeatKernel], Adapter], progress:
         kernel = SeatKernel(f"{kind.name}.{MODULE}", make, sleep=not loop.is_in_lock_step)
         return cast(Machine, kind.models[EVENT](*arguments, kernel=kernel, **options))
 
-    as_module = replace(kind, models={**kind.models, EVENT: model}, workers=MODULE, limits=())
+    as_module = replace(kind, models={**kind.models, EVENT: model}, workers=MODULE, stages=(), limits=())
     return simulated(loop, _seats(loop), progress, as_module)
 
 

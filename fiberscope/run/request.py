@@ -48,9 +48,9 @@ class Run:
     exact: bool = False
 
     @property
-    def workers(self) -> str:
-        """The family of components that does the work; none where nothing is timed."""
-        return ""
+    def worker_families(self) -> tuple[str, ...]:
+        """The families of components that do the work, one a stage; none where nothing is timed."""
+        return ()
 
     @property
     def all_settings(self) -> dict[str, object]:
@@ -98,9 +98,9 @@ class Simulation(Run):
         return self.kind.name
 
     @property
-    def workers(self) -> str:
+    def worker_families(self) -> tuple[str, ...]:
         """As of ``Run``."""
-        return self.kind.workers
+        return self.kind.worker_families
 
     def resolved_parameters(self) -> dict[str, object]:
         """As of ``Run``; quantities are in base units."""

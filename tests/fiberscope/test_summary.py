@@ -221,3 +221,36 @@ def test_channels_that_always_hold_requests_are_probably_the_limit(
         "toy.memory.channel00": component(held, idle=100 - held),
     }
     assert bottleneck(kind, parts, memory) == sentence
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third", "sentence"),
+    [
+        ((90, 85), (5, 4), 0, "Computation is the limit: the 2 y.pe.mul are busy 88% of the time."),
+        ((4, 5), (85, 90), 0, "Computation is the limit: the 2 z.pe.add are busy 88% of the time."),
+        ((4, 5), (3, 2), 90, "Computation is the limit: w.pe.max is busy 90% of the time."),
+        (
+            (60, 2),
+            (35, 35),
+            1,
+            "No part is near its peak (memory 30%): the 2 y.pe.mul are without work 69% of the time "
+            "(the busiest, toy.y.pe00.mul, is busy 60%).",
+        ),
+    ],
+)
+def test_the_bottleneck_names_the_stage_that_works_longest(
+    toy: str, first: tuple[int, int], second: tuple[int, int], third: int, sentence: str
+) -> None:
+    from fiberscope import accelerators
+    from fiberscope.results.report.families import bottleneck
+    from fiberscope.results.store.measures import measures
+
+    stages = ("y.pe.mul", "z.pe.add", "w.pe.max")
+    machine = dataclasses.replace(accelerators.find(toy), workers=stages[-1], stages=stages, limits=())
+    busy = {f"toy.y.pe{pe:02}.mul": cycles for pe, cycles in enumerate(first)}
+    busy |= {f"toy.z.pe{pe:02}.add": cycles for pe, cycles in enumerate(second)} | {"toy.w.pe.max": third}
+    parts = {name: component(cycles, idle=100 - cycles) for name, cycles in busy.items()}
+    said = bottleneck(machine, parts, 0.3)
+    assert said == sentence
+    report = fiberscope.simulate(toy, SMALL).model_copy(update={"components": parts})
+    assert measures(report, machine.worker_families)["workers"] in said

@@ -47,7 +47,7 @@ def outcome(task: Mapping[str, Any], memory_bytes: int | None) -> Outcome:
         status, reason = "crashed", f"{type(error).__name__}: {error}"
         if _is_out_of_memory(error):
             status, reason = "memory", f"took more than {_allowed(memory_bytes)} of memory"
-    measured = {} if report is None else measures(report, run_of(point).workers)
+    measured = {} if report is None else measures(report, run_of(point).worker_families)
     came = ended(task, status, reason, time.perf_counter() - began, measured)
     return came._replace(status=STALE) if stale else came
 

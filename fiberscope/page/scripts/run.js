@@ -21,13 +21,13 @@ const Run = (() => {
     svg.querySelectorAll("style").forEach((style) => style.remove());
     svg.style.minWidth = `${SMALLEST * svg.viewBox.baseVal.width}px`;
     const drawn = element("div", { class: "machine" }, wide("The machine", svg));
-    return Chart.frame(title, drawn, "", () => Bars.table(kinds, "components"), Bars.legend());
+    return Chart.frame(title, drawn, Data.states_note, () => Bars.table(kinds, "components"), Bars.legend());
   }
 
   function kindsOfComponents(kinds, width) {
     if (!kinds.length) return null;
     const drawn = Bars.draw(kinds, width, Bars.margin(width));
-    return Chart.frame("Kinds of components", drawn, "", () => Bars.table(kinds, "components"));
+    return Chart.frame("Kinds of components", drawn, Data.states_note, () => Bars.table(kinds, "components"));
   }
 
   function traffic() {

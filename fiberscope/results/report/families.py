@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.results.report.parts import Component
 from fiberscope.sim.names import family_name, placed
 
-__all__ = ["SATURATED", "Family", "bottleneck", "families", "members"]
+__all__ = ["SATURATED", "Family", "bottleneck", "busiest_stage", "families", "members"]
 
 SATURATED = 0.8
 NEVER_WITHOUT_REQUEST = 0.95
@@ -73,6 +73,17 @@ def _busy_share(component: Component) -> float:
     return component.busy / component.cycles if component.cycles else 0.0
 
 
+def busiest_stage(stages: Iterable[str], kinds: Mapping[str, Family]) -> Family | None:
+    """Return the family, of those that do the work of a stage each, whose busiest member works longest.
+
+    Args:
+        stages: names of families, one a stage.
+        kinds: families of a run by name; None is returned if no stage is among them.
+    """
+    workers = [kinds[name] for stage in stages if (name := placed(stage, kinds)) in kinds]
+    return max(workers, key=lambda family: family.most_busy, default=None)
+
+
 def bottleneck(
     accelerator: Accelerator[Any],
     components: Mapping[str, Component],
@@ -80,6 +91,8 @@ def bottleneck(
     explanation: str = "",
 ) -> str:
     """Describe what limited a run, with its numbers; empty if there are no components.
+
+    A machine with several stages is described by the stage whose busiest component works longest.
 
     Args:
         accelerator: whose run it is.
@@ -90,8 +103,8 @@ def bottleneck(
     if not components:
         return ""
     kinds, memory_utilization = families(components), memory_used or 0.0
-    workers = kinds[placed(accelerator.workers, kinds)]
-    if workers.cycles == 0:
+    workers = busiest_stage(accelerator.worker_families, kinds)
+    if workers is None or workers.cycles == 0:
         return "There was nothing to do."
     if memory_utilization >= SATURATED:
         return f"Memory bandwidth is the limit: {memory_utilization:.0%} of the peak is used."

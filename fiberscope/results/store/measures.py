@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.families import Family, families
+from fiberscope.results.report.families import Family, busiest_stage, families
 from fiberscope.results.report.numbers import numbers
 
 __all__ = ["measures"]
@@ -14,17 +15,17 @@ __all__ = ["measures"]
 STATES = ("busy", "input_stall", "output_stall", "idle")
 
 
-def measures(report: Report, workers: str) -> dict[str, Any]:
+def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
     """Columns of a row, those that ``columns.FIXED`` has and those that the run adds.
 
     Args:
         report: of the run.
-        workers: the family of components that does the work; empty where there is none.
+        stages: the family of components that does the work, of each stage; none where nothing is timed.
     """
     kinds = families(report.components)
     return {
         **numbers(report),
-        **_workers(kinds.get(workers)),
+        **_workers(busiest_stage(stages, kinds)),
         "families": json.dumps({name: _states(kind) for name, kind in kinds.items()}),
         "report": report.dumped(),
     }

@@ -1,5 +1,6 @@
 """A component that lacks a token waits for input on the page, whether its report says idle or waiting."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,11 @@ import pytest
 import fiberscope
 from fiberscope.models.graphs import run
 from fiberscope.models.graphs.compiler.compile import compile_expression
-from fiberscope.page.run import run_data
+from fiberscope.page.run import STARVED, UNTOLD, run_data
 from fiberscope.page.starved import with_starved
 from fiberscope.results.recording.document import ComponentStates, Domain, StateTimeline
 from fiberscope.results.recording.files import StateFiles
+from fiberscope.sim.names import family_name
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=150"
 MACHINES = {
@@ -21,9 +23,10 @@ MACHINES = {
 }
 
 
-def recorded(name: str, folder: Path) -> tuple[fiberscope.Report, StateTimeline]:
+def recorded(
+    name: str, folder: Path, window: tuple[int, int] | None = (0, 900)
+) -> tuple[fiberscope.Report, StateTimeline]:
     file = folder / "states.json"
-    window = (0, 900)
     files = StateFiles(timeline=file, window=window)
     if name == "graph":
         graph = compile_expression("x(i) = B(i,j) * c(j)", ["x:d,B:ds,c:d"]).graph
@@ -82,3 +85,49 @@ def test_a_multiplier_behind_a_stalled_merger_waits_as_the_accumulator_behind_it
     assert shown["multiplier"].waits_for == {"wait:operands": ("merger",)}
     assert shown["accumulator"].states == {"wait:products": [6], "idle": [4]}
     assert shown["merger"] == parts["merger"]
+
+
+def shares_drawn(svg: str) -> dict[str, tuple[float, ...]]:
+    """The shares of busy, input stall, output stall and idle in the bar of each box."""
+    titles = re.findall(
+        r"<title>([^<:]+): busy (\d+)%, input stall (\d+)%, output stall (\d+)%, idle (\d+)%<", svg
+    )
+    return {name: tuple(int(share) / 100 for share in shares) for name, *shares in titles}
+
+
+@pytest.mark.parametrize("name", [*MACHINES, "graph"])
+def test_the_drawing_and_the_bars_show_the_states_of_the_chart(name: str, tmp_path: Path) -> None:
+    report, states = recorded(name, tmp_path, None)
+    data = run_data(report, states)
+    shown = {
+        component: [
+            sum(sum(cycles) for state, cycles in part.states.items() if state.startswith(prefix))
+            for prefix in ("busy", "wait:", "full:", "idle")
+        ]
+        for component, part in with_starved(states).components.items()
+    }
+    kinds: dict[str, list[int]] = {}
+    for component, cycles in shown.items():
+        before = kinds.setdefault(family_name(component), [0] * 4)
+        kinds[family_name(component)] = [sum(pair) for pair in zip(before, cycles, strict=True)]
+    assert {component: cycles for component, _length, *cycles in data["components"]} == shown
+    assert {kind: shares for kind, _count, *shares in data["families"]} == {
+        kind: pytest.approx([part / sum(cycles) for part in cycles]) for kind, cycles in kinds.items()
+    }
+    drawn = shares_drawn(data["machine"])
+    assert drawn
+    boxes = {kind.replace(".", " "): cycles for kind, cycles in kinds.items()}
+    for box in drawn.keys() & boxes.keys():
+        cycles = boxes[box]
+        assert drawn[box] == pytest.approx([part / sum(cycles) for part in cycles], abs=0.0051)
+    assert data["states_note"] == STARVED
+    assert run_data(report)["states_note"] == UNTOLD
+
+
+def test_states_of_a_part_of_a_run_leave_the_bars_to_the_report(tmp_path: Path) -> None:
+    report, states = recorded("gamma", tmp_path, (0, 50))
+    data = run_data(report, states)
+    assert (data["families"], data["machine"]) == tuple(
+        run_data(report)[key] for key in ("families", "machine")
+    )
+    assert data["states_note"] == UNTOLD

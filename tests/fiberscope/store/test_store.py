@@ -179,7 +179,7 @@ def test_an_empty_store_has_no_rows(tmp_path: Path) -> None:
 
 def test_a_report_is_kept_with_its_measures(tmp_path: Path) -> None:
     report = fiberscope.simulate("gamma", "uniform:rows=30,cols=30,nonzeros=90", pe__count=4)
-    told = measures(report, "pe.merger")
+    told = measures(report, ["pe.merger"])
     made = Store(tmp_path, make=True)
     made.add("ab", encoded({"digest": "ab", "status": "done", **told}, {"pe.count": 4}))
     kept = made.table("SELECT * FROM runs").to_pylist()[0]
