@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +28,7 @@ __all__ = [
     "choose_windows",
     "cut_windows",
     "estimate_cycles",
+    "half_width",
 ]
 
 CONFIDENCE = 0.95
@@ -58,10 +60,19 @@ class Sample:
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimate with the half-width of its interval, both in cycles."""
+    """An estimate with its interval, in cycles.
+
+    Args:
+        cycles: the estimate.
+        half_width: of the interval.
+        deviations: by chosen window; the sum of their squares is the variance of the estimate.
+        degrees: degrees of freedom of the variance.
+    """
 
     cycles: float
     half_width: float
+    deviations: tuple[float, ...] = ()
+    degrees: int = 1
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,8 @@ class Sampled:
         exact, estimated: names of the parts of a report that are so.
         reference, check: what the simulated part of the answer is compared with, and the comparison, of the
             ``Problem``.
+        rows: first row and the row behind the last, of each window that has a deviation; empty where
+            windows are not of rows.
     """
 
     cycles: Estimated
@@ -94,6 +107,7 @@ class Sampled:
     estimated: tuple[str, ...]
     reference: str
     check: Callable[[Any], Comparison]
+    rows: tuple[tuple[int, int], ...] = ()
 
 
 class Sampler(Protocol):
@@ -207,7 +221,6 @@ def estimate_cycles(cycles: Numbers, work: Numbers, chosen: Sequence[int], total
         totals: by window and kind of work, of all windows.
     """
     from scipy.optimize import nnls  # noqa: PLC0415  (takes time to load, and few runs are sampled)
-    from scipy.stats import t  # noqa: PLC0415
 
     scale = np.maximum(work.sum(axis=0), 1)
     weights = nnls(work / scale, cycles)[0] / scale
@@ -215,17 +228,29 @@ def estimate_cycles(cycles: Numbers, work: Numbers, chosen: Sequence[int], total
     count = len(cycles)
     groups = np.array_split(np.arange(count), max(1, count // GROUP))
     bounds = _group_bounds(chosen, groups, len(totals))
-    value = variance = 0.0
+    value, deviations = 0.0, list[float]()
     for group, start, stop in zip(groups, bounds, bounds[1:], strict=False):
         total, sampled = all_weighted[start:stop].sum(), weighted[group].sum()
         ratio = cycles[group].sum() / sampled
         residuals = cycles[group] - ratio * weighted[group]
         left = max(0.0, 1 - len(group) / (stop - start))
-        spread = residuals @ residuals / (len(group) - 1) if len(group) > 1 else 0.0
+        factor = (left * len(group) / max(1, len(group) - 1)) ** 0.5 * total / sampled
         value += ratio * total
-        variance += left * len(group) * spread * (total / sampled) ** 2
+        deviations += (factor * residuals).tolist()
     degrees = max(1, count - len(groups))
-    return Estimated(value, float(t.ppf(0.5 + CONFIDENCE / 2, degrees)) * variance**0.5)
+    return Estimated(value, half_width(deviations, degrees), tuple(deviations), degrees)
+
+
+def half_width(deviations: Sequence[float], degrees: int) -> float:
+    """Return the half-width of an interval at ``CONFIDENCE`` by Student's t.
+
+    Args:
+        deviations: whose squares add up to the variance.
+        degrees: degrees of freedom of the variance.
+    """
+    from scipy.stats import t  # noqa: PLC0415  (takes time to load, and few runs are sampled)
+
+    return float(t.ppf(0.5 + CONFIDENCE / 2, degrees)) * math.hypot(*deviations)
 
 
 def _group_bounds(chosen: Sequence[int], groups: Sequence[Integers], count: int) -> list[int]:

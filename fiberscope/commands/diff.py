@@ -60,28 +60,43 @@ def show_difference(difference: Difference, before: Report, after: Report) -> No
     """Print what differs between two reports."""
     if difference.provenance:
         lay(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
-    lay(_headline(before, after))
+    lay(_headline(difference, before, after))
     if note := footnote([*before.workload.surrogates, *after.workload.surrogates]):
         lay(note)
     if difference.settings:
         lay("", _settings("Settings", difference.settings, len(difference.settings)))
     if difference.changes:
-        lay("", _changes(difference))
+        lay("", _changes(difference, before, after))
+    if note := _estimated(before, after):
+        lay(note)
     if not difference.settings and not difference.changes:
         lay("Nothing changed.")
 
 
-def _headline(before: Report, after: Report) -> Text:
+def _headline(difference: Difference, before: Report, after: Report) -> Text:
+    """The cycles of both runs, and how much faster a run is, if its cycles differ significantly."""
     from rich.text import Text
 
+    from fiberscope.results.report.estimates import spread
+
     text = Text.assemble(
-        "Cycles: ", (f"{before.cycles:,}", "bold"), " before, ", (f"{after.cycles:,}", "bold"), " after"
+        *("Cycles: ", (f"{before.cycles:,}", "bold"), f"{spread(before)} before, "),
+        *((f"{after.cycles:,}", "bold"), f"{spread(after)} after"),
     )
-    if before.cycles != after.cycles and before.cycles and after.cycles:
+    tested = difference.cycles
+    differs = tested.significant if tested else before.cycles != after.cycles
+    if differs and before.cycles and after.cycles:
         faster = after.cycles < before.cycles
         ratio = max(before.cycles, after.cycles) / min(before.cycles, after.cycles)
         text.append(f", {ratio:,.2f} times {'faster' if faster else 'slower'}", "green" if faster else "red")
-    return text
+    return text.append(f"\nDifference: {tested}") if tested else text
+
+
+def _estimated(before: Report, after: Report) -> str:
+    """The parts of the reports that are estimates, in a line; empty for two whole runs."""
+    parts = [report.sampling.estimated if report.sampling else () for report in (before, after)]
+    names = ", ".join(dict.fromkeys([*parts[0], *parts[1]]))
+    return f"Estimates from samples: {names}" if names else ""
 
 
 def _settings(title: str, settings: Sequence[Setting], most: int) -> RichTable:
@@ -100,18 +115,26 @@ def _setting_texts(setting: Setting) -> tuple[str, str]:
     )
 
 
-def _changes(difference: Difference) -> RichTable:
+def _changes(difference: Difference, before: Report, after: Report) -> RichTable:
+    from fiberscope.results.report.estimates import spread
+
+    spreads = spread(before), spread(after)
     numbers = ("before", "after", "change")
     table = ruled("What changed, by effect", *numbers, numbers=numbers)
     shown = list(_largest_changes(difference.changes))[:MOST_CHANGES]
     for change in shown:
-        table.add_row(change.name, *_numbers(change))
+        cells = _numbers(change)
+        table.add_row(change.name, *(_with_spreads(cells, spreads) if change.name == "cycles" else cells))
     if len(shown) < len(difference.changes):
         table.caption = (
             f"and {len(difference.changes) - len(shown)} smaller changes; --json FILE has them all"
         )
         table.caption_justify = "left"
     return table
+
+
+def _with_spreads(cells: tuple[str, str, str], spreads: tuple[str, str]) -> tuple[str, str, str]:
+    return cells[0] + spreads[0], cells[1] + spreads[1], cells[2]
 
 
 def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:

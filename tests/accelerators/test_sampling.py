@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.accelerators.sampling import choose_windows, cut_windows, estimate_cycles
+from fiberscope.accelerators.sampling import choose_windows, cut_windows, estimate_cycles, half_width
 
 COSTS = st.lists(st.floats(0.5, 200), min_size=1, max_size=300)
 
@@ -52,6 +52,16 @@ def test_intervals_of_95_percent_contain_the_total_as_often_as_that(spread):
         found = estimate_cycles(cycles[chosen], work[chosen], chosen, work)
         covered += abs(found.cycles - cycles.sum()) <= found.half_width
     assert 0.92 * 400 <= covered <= 0.99 * 400
+
+
+@given(st.lists(st.floats(0.5, 2), min_size=10, max_size=40))
+def test_the_variance_is_the_sum_of_squares_of_deviations_which_add_up_to_nothing(rates):
+    work = np.linspace(900, 1100, len(rates))[:, None]
+    chosen = [7 * number + 3 for number in range(len(rates))]
+    found = estimate_cycles(np.array(rates) * work[:, 0], work, chosen, np.full((7 * len(rates), 1), 1e3))
+    assert len(found.deviations) == len(rates)
+    assert found.half_width == pytest.approx(half_width(found.deviations, found.degrees))
+    assert sum(found.deviations) == pytest.approx(0, abs=1e-6 * found.cycles)
 
 
 def test_the_estimate_of_all_windows_is_exact():

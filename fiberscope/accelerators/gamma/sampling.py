@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -152,12 +152,12 @@ class GammaSampler:
         totals[-2] += totals[-1] - work[-1]
         chosen = [number - 1 for number in measured.windows[1:-1]]
         inner = estimate_cycles(cycles[:-1], work[:-1], chosen, totals[1:-1])
-        return Estimated(inner.cycles + float(marks[0].cycles + cycles[-1]), inner.half_width)
+        return replace(inner, cycles=inner.cycles + float(marks[0].cycles + cycles[-1]))
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
-        corrected = self._corrected(measured)
-        traffic = self._traffic(corrected)
+        traffic = self._traffic(self._corrected(measured))
         answer, precision = measured.machine.result(), measured.machine.value_type
+        ranges = [self.windows.ranges[number] for number in measured.windows[1:-1]]
         return Sampled(
             cycles=estimate,
             windows=len(measured.windows),
@@ -169,6 +169,7 @@ class GammaSampler:
             memory=self._memory(measured, traffic),
             traffic_minimum_bytes=self._minimum_bytes(),
             traffic_ratio=self._traffic_ratio(measured),
+            rows=tuple((window.start, window.stop) for window in ranges),
             exact=("operations", "traffic.A"),
             estimated=("cycles", "traffic.B", "traffic.partial", "traffic.Z", "memory"),
             reference=SIMULATED_ROWS,

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from fiberscope.results.report.document import Report
+from fiberscope.results.report.estimates import Significance, significance
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.numbers import leaves
 from fiberscope.results.report.parts import Conversion, Source, TensorTraffic
@@ -50,16 +51,19 @@ class Change:
 class Difference:
     """All that differs; ``changes`` with the largest effect first, equal ones in the order of the report.
 
-    ``provenance`` is what else than settings differs: sources, operands, environment.
+    ``provenance`` is what else than settings differs: sources, operands, environment. ``cycles`` says
+    whether cycles differ significantly, if a run is sampled.
     """
 
     provenance: tuple[Setting, ...]
     settings: tuple[Setting, ...]
     changes: tuple[Change, ...]
+    cycles: Significance | None = None
 
     def to_json(self) -> str:
         """As indented JSON with a final newline."""
-        return json.dumps({"schema": SCHEMA, **asdict(self)}, indent=2) + "\n"
+        document = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps({"schema": SCHEMA, **document}, indent=2) + "\n"
 
 
 def compare(before: Report, after: Report) -> Difference:
@@ -68,7 +72,7 @@ def compare(before: Report, after: Report) -> Difference:
     changes.sort(key=lambda change: -change.effect)
     provenance = _differing(_provenance(before), _provenance(after))
     settings = _differing(_settings_of(before), _settings_of(after))
-    return Difference(tuple(provenance), tuple(settings), tuple(changes))
+    return Difference(tuple(provenance), tuple(settings), tuple(changes), significance(before, after))
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Setting]:
@@ -102,10 +106,20 @@ def _settings_of(report: Report) -> dict[str, Any]:
         "accelerator": report.accelerator,
         "ending": report.ending,
         "fidelity": report.fidelity,
+        **_sampling(report),
         **_problem(report),
         **{f"memory.format.{name}": conversion.source for name, conversion in _converted(report).items()},
         **leaves(report.config),
     }
+
+
+def _sampling(report: Report) -> dict[str, Any]:
+    """How a run was sampled; nothing of a whole run."""
+    sampling = report.sampling
+    if sampling is None or report.cycles_interval is None:
+        return {}
+    names = ("windows", "window_cycles", "seed")
+    return {"complete": report.complete, **{f"sampling.{name}": getattr(sampling, name) for name in names}}
 
 
 def _problem(report: Report) -> dict[str, Any]:
@@ -131,6 +145,8 @@ def _changes(before: Report, after: Report) -> Iterator[Change]:
     yield from _traffic(before, after)
     if before.memory and after.memory:
         yield _share("memory bandwidth used", before.memory.utilization, after.memory.utilization)
+    if before.cycles_interval or after.cycles_interval:  # a sampled run has no components
+        return
     kinds, others = families(before.components), families(after.components)
     for name in dict.fromkeys([*kinds, *others]):
         yield from _family(name, kinds.get(name), others.get(name))

@@ -14,8 +14,9 @@ def numbers(report: Record) -> dict[str, Any]:
     """Return the numbers of a run as columns of a table: cycles, seconds, bytes, shares, pJ, um2."""
     return {
         "fidelity": report.fidelity,
-        "complete": report.complete,
+        "complete": bool(report.complete),
         "cycles": report.cycles,
+        **_interval(report.cycles_interval),
         "seconds": report.seconds,
         **_traffic(report.traffic),
         "traffic_minimum_bytes": report.traffic_minimum_bytes,
@@ -37,6 +38,11 @@ def leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
             leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
         )
     return leaf_values
+
+
+def _interval(interval: tuple[int, int] | None) -> dict[str, int]:
+    """The interval of cycles that are an estimate."""
+    return dict(zip(("cycles_low", "cycles_high"), interval, strict=True)) if interval else {}
 
 
 def _costs(report: Record) -> dict[str, float | None]:

@@ -56,7 +56,9 @@ class Sampling(ReportPart):
 
     ``fraction`` is of the cycles; ``half_width`` is that of the cycles' interval, as a fraction of them.
     ``exact``, ``estimated`` and ``unavailable`` name the parts of the report that are so. ``traffic_ratio``
-    is simulated bytes over those of the functional pass, in the windows.
+    is simulated bytes over those of the functional pass, in the windows. ``rows`` are the rows of the windows
+    that were chosen at random, as first row and row behind the last. ``deviations`` are in cycles, a number a
+    window; the variance of the cycles is the sum of their squares and has so many ``degrees`` of freedom.
     """
 
     windows: int
@@ -68,6 +70,9 @@ class Sampling(ReportPart):
     half_width: float
     seed: int
     traffic_ratio: float | None = None
+    rows: tuple[tuple[int, int], ...] = ()
+    deviations: tuple[float, ...] = ()
+    degrees: int = 1
     exact: tuple[str, ...] = ()
     estimated: tuple[str, ...] = ()
     unavailable: tuple[str, ...] = ()

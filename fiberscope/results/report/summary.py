@@ -10,12 +10,22 @@ from rich.table import Table
 from rich.text import Text
 
 from fiberscope.results.report.analytical import tables
+from fiberscope.results.report.estimates import spread
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.parts import Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import trimmed
 from fiberscope.workloads.verification import overflows_in_words
 
-__all__ = ["as_html", "as_text", "engineering_time", "show", "summary", "unmoved_in_words", "verified"]
+__all__ = [
+    "as_html",
+    "as_text",
+    "engineering_time",
+    "sampled",
+    "show",
+    "summary",
+    "unmoved_in_words",
+    "verified",
+]
 
 MOST_FAMILIES = 16
 WIDTH = 100  # columns where there is no terminal to ask
@@ -139,7 +149,7 @@ def _totals(report: Record) -> RenderableType:
         product = f"{_shape(report.product.shape)}, {report.product.nonzeros:,} nonzeros"
     time = f"{_interval(report)} ({engineering_time(report.seconds)})"
     cycles = Text.assemble((f"{report.cycles:,}", "bold"), time)
-    sampled = ("Sampled", _sampled(report.sampling) if report.sampling else "")
+    sampled = ("Sampled", sampling_in_words(report.sampling) if report.sampling else "")
     chosen = ("Chosen", "; ".join(report.chosen))
     iterations = ("Iterations", _iterations(report))
     formats = ("Formats", ", ".join(f"{name}:{stored}" for name, stored in report.formats.items()))
@@ -148,15 +158,15 @@ def _totals(report: Record) -> RenderableType:
 
 
 def _interval(report: Record) -> str:
-    """The half-width of an estimate, nothing of a count."""
+    """The half-width of an estimate, and how much was simulated; nothing of a count."""
     if report.cycles_interval is None or report.sampling is None:
         return ""
     sampling = report.sampling
-    return f" +- {sampling.half_width:.2%} ({sampling.confidence:.0%}, {sampling.fraction:.2%} simulated)"
+    return f"{spread(report)} ({sampling.confidence:.0%}, {sampling.fraction:.2%} simulated)"
 
 
-def _sampled(sampling: Sampling) -> str:
-    """How a run was sampled, what is exact and what is not there."""
+def sampling_in_words(sampling: Sampling) -> str:
+    """Describe the sampling of a run: its windows, and which parts are exact, estimated or not available."""
     if sampling.note:
         return sampling.note
     windows = f"{sampling.windows} windows of about {sampling.window_cycles:,} cycles, seed {sampling.seed}"

@@ -40,6 +40,9 @@ FIXED: Final[Mapping[str, pa.DataType]] = {
     "fidelity": TEXT,
     "complete": TRUTH,
     "cycles": COUNT,
+    "cycles_low": COUNT,  # the 95 % interval of an estimate; null of a count
+    "cycles_high": COUNT,
+    "sampling": TEXT,  # JSON: the request of a sampled run
     "seconds": NUMBER,  # simulated
     "traffic_bytes": COUNT,
     "traffic_read_bytes": COUNT,

@@ -1,0 +1,87 @@
+"""Estimated cycles: how they are written, and whether two of them differ significantly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from fiberscope.accelerators.sampling import CONFIDENCE, half_width
+from fiberscope.results.report.parts import Record
+
+__all__ = ["Significance", "significance", "spread", "spread_of", "written"]
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The difference of the cycles of two runs of which at least one is sampled.
+
+    Args:
+        cycles: of the second run less those of the first.
+        half_width: of the interval of the difference, in cycles.
+        confidence: of the interval.
+        windows: of which both runs simulated the same rows; 0 if the intervals of the runs were compared.
+        significant: whether the interval excludes 0.
+    """
+
+    cycles: int
+    half_width: float
+    confidence: float
+    windows: int
+    significant: bool
+
+    def __str__(self) -> str:
+        """Return the difference in a sentence."""
+        how = f"the same {self.windows} windows in both" if self.windows else "by the intervals of both"
+        verdict = "significant" if self.significant else "not significant"
+        return f"{self.cycles:+,} +- {self.half_width:,.0f} cycles ({self.confidence:.0%}, {how}): {verdict}"
+
+
+def significance(before: Record, after: Record) -> Significance | None:
+    """Compare the cycles of two runs; None if both are counts.
+
+    Runs whose windows are the same rows are compared window by window. Other runs are compared by the
+    root of the sum of the squares of their half-widths.
+    """
+    if not (before.cycles_interval or after.cycles_interval):
+        return None
+    paired = _paired_half_width(before, after)
+    width = math.hypot(_half_width(before), _half_width(after)) if paired is None else paired
+    difference = after.cycles - before.cycles
+    windows = 0 if paired is None or before.sampling is None else len(before.sampling.rows)
+    return Significance(difference, width, CONFIDENCE, windows, abs(difference) > width)
+
+
+def _half_width(report: Record) -> float:
+    """Half the width of the interval of a run's cycles, in cycles; 0 for a count."""
+    low, high = report.cycles_interval or (0, 0)
+    return (high - low) / 2
+
+
+def _paired_half_width(before: Record, after: Record) -> float | None:
+    """The half-width of the difference, in cycles; None unless both runs simulated the same rows."""
+    first, second = before.sampling, after.sampling
+    if first is None or second is None or not first.rows or first.rows != second.rows:
+        return None
+    operands = [[operand.digest for operand in report.workload.operands] for report in (before, after)]
+    if operands[0] != operands[1] or len(first.deviations) != len(second.deviations):
+        return None
+    changes = [
+        other - deviation for deviation, other in zip(first.deviations, second.deviations, strict=True)
+    ]
+    return half_width(changes, min(first.degrees, second.degrees))
+
+
+def spread_of(cycles: float, low: float, high: float) -> float:
+    """Half the width of an interval as a fraction of the estimate."""
+    return (high - low) / 2 / cycles if cycles else 0.0
+
+
+def written(share: float) -> str:
+    """Write half the width of an interval, a fraction of the estimate, behind the estimate."""
+    return f" +- {100 * share:.3g}%"
+
+
+def spread(report: Record) -> str:
+    """The half-width behind the cycles of a run; nothing behind a count."""
+    interval = report.cycles_interval
+    return written(spread_of(report.cycles, *interval)) if interval else ""

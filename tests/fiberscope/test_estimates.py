@@ -1,0 +1,127 @@
+"""Whether two runs differ significantly, on reports with known intervals, and how an estimate is written."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.accelerators.sampling import half_width
+from fiberscope.results.report.difference import compare
+from fiberscope.results.report.estimates import significance, spread
+from fiberscope.results.report.parts import Sampling
+
+MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=5"
+ROWS = tuple((10 * number, 10 * number + 4) for number in range(20))
+DEGREES = 16
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return fiberscope.simulate("gamma", MATRIX)
+
+
+def estimate(whole, cycles, deviations, rows=ROWS):
+    """A sampled run with these cycles, whose windows deviate so much."""
+    width = half_width(deviations, DEGREES)
+    sampling = Sampling(
+        windows=len(rows) + 2,
+        window_cycles=4000,
+        strata=len(rows),
+        cycles_simulated=cycles // 10,
+        fraction=0.1,
+        confidence=0.95,
+        half_width=width / cycles,
+        seed=0,
+        rows=rows,
+        deviations=deviations,
+        degrees=DEGREES,
+        estimated=("cycles", "traffic.B"),
+    )
+    interval = (round(cycles - width), round(cycles + width))
+    update = {"cycles": cycles, "cycles_interval": interval, "complete": "sampled", "sampling": sampling}
+    return whole.model_copy(update=update | {"components": {}})
+
+
+def drawn(seed, scale=1000.0):
+    return tuple(np.random.default_rng(seed).normal(0, scale, len(ROWS)).tolist())
+
+
+def test_two_whole_runs_are_counts_and_not_compared_so(whole):
+    assert significance(whole, whole) is None
+    assert "cycles" not in json.loads(compare(whole, whole).to_json())
+    assert spread(whole) == ""
+
+
+def test_runs_with_the_same_windows_are_compared_window_by_window(whole):
+    common, own = drawn(1), drawn(2, scale=10)
+    first = estimate(whole, 1_000_000, common)
+    second = estimate(whole, 1_001_000, tuple(map(sum, zip(common, own, strict=True))))
+    told = significance(first, second)
+    assert (told.cycles, told.windows) == (1000, 20)
+    assert told.half_width == pytest.approx(half_width(own, DEGREES))
+    assert told.significant
+    assert not significance(first, estimate(whole, 1_001_000, drawn(3))).significant
+
+
+@pytest.mark.parametrize("other", ["rows", "operands"])
+def test_runs_with_other_windows_or_operands_are_compared_by_their_intervals(whole, other):
+    first = estimate(whole, 1_000_000, drawn(1))
+    second = estimate(whole, 1_001_000, drawn(1), ROWS if other == "operands" else ROWS[1:] + ((300, 304),))
+    if other == "operands":
+        second = second.model_copy(
+            update={"workload": whole.workload.model_copy(update={"digest": "another"})}
+        )
+    told = significance(first, second)
+    assert (told.windows, told.significant) == (0, False)
+    assert told.half_width == pytest.approx(math.sqrt(2) * half_width(drawn(1), DEGREES), rel=1e-3)
+
+
+def test_a_whole_run_has_no_error_of_its_own(whole):
+    sampled = estimate(whole, 10 * whole.cycles, drawn(1, scale=1))
+    told = significance(whole, sampled)
+    assert told.half_width == pytest.approx(half_width(drawn(1, scale=1), DEGREES), abs=1)
+    assert told.significant == (9 * whole.cycles > told.half_width)
+
+
+def test_intervals_of_a_difference_contain_it_as_often_as_they_say(whole):
+    covered = 0
+    for seed in range(300):
+        common, *own = (drawn([seed, number], scale) for number, scale in enumerate((5000, 500, 500)))
+        deviations = [tuple(map(sum, zip(common, each, strict=True))) for each in own]
+        runs = [estimate(whole, round(1e6 + sum(each)), each) for each in deviations]
+        covered += not significance(*runs).significant
+    assert 0.92 * 300 <= covered <= 0.99 * 300
+
+
+def test_diff_shows_intervals_and_the_verdict_and_no_components(whole, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    whole.write("whole.json")
+    estimate(whole, 1_000_000, drawn(1)).write("a.json")
+    estimate(whole, 1_100_000, drawn(1)).write("b.json")
+    assert cli.run(["diff", "a.json", "b.json"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    width = spread(estimate(whole, 1_000_000, drawn(1)))
+    assert lines[0].startswith(f"Cycles: 1,000,000{width} before, 1,100,000")
+    assert lines[0].endswith("1.10 times slower")
+    assert lines[1] == "Difference: +100,000 +- 0 cycles (95%, the same 20 windows in both): significant"
+    assert any(line.split()[:4] == ["cycles", "1,000,000", "+-", width.split()[1]] for line in lines)
+    assert "Estimates from samples: cycles, traffic.B" in lines
+    assert cli.run(["diff", "whole.json", "a.json"]) == 0
+    told = capsys.readouterr().out
+    assert "by the intervals of both): significant" in told
+    assert " busy" not in told
+
+
+def test_diff_says_not_how_much_faster_where_that_is_not_significant(whole, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    estimate(whole, 1_000_000, drawn(1)).write("a.json")
+    estimate(whole, 1_000_100, drawn(2)).write("b.json")
+    assert cli.run(["diff", "a.json", "b.json"]) == 0
+    told = capsys.readouterr().out
+    assert "not significant" in told
+    assert "times" not in told
