@@ -71,7 +71,7 @@ def test_runs_with_the_same_windows_are_compared_window_by_window(whole):
 @pytest.mark.parametrize("other", ["rows", "operands"])
 def test_runs_with_other_windows_or_operands_are_compared_by_their_intervals(whole, other):
     first = estimate(whole, 1_000_000, drawn(1))
-    second = estimate(whole, 1_001_000, drawn(1), ROWS if other == "operands" else ROWS[1:] + ((300, 304),))
+    second = estimate(whole, 1_001_000, drawn(1), ROWS if other == "operands" else (*ROWS[1:], (300, 304)))
     if other == "operands":
         second = second.model_copy(
             update={"workload": whole.workload.model_copy(update={"digest": "another"})}

@@ -20,7 +20,6 @@ __all__ = [
     "as_html",
     "as_text",
     "engineering_time",
-    "sampled",
     "show",
     "summary",
     "unmoved_in_words",
