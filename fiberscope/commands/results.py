@@ -81,7 +81,7 @@ def results(
       fiberscope results study --sources
       fiberscope results study --sql "SELECT workload, min(cycles) FROM runs GROUP BY ALL"
     """
-    if sql is not None and (where or sort or columns or sources or all_sources):
+    if sql is not None and (where or sort or columns or sources):
         raise InputError("--sql is a whole query; put --where, --sort, --columns and --sources into it")
     check_outputs({"--csv": csv, "--json": json}, {})
     from fiberscope.results.store import Store
@@ -94,26 +94,27 @@ def results(
     by = sort or (["version", "source"] if sources else [])
     order = [f"ORDER BY {', '.join(by)}"] if by else []
     limit = [f"WHERE {where}"] if where else []
-    table, hidden = ("runs", 0) if sources or all_sources or sql else store.current()
-    query = " ".join([f"SELECT {asked} FROM {table}", *limit, *order])
-    rows = store.table(query if sql is None else sql)
+    every = sources or all_sources
+    hidden = 0 if every else store.hidden()
+    query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
+    rows = store.table(query if sql is None else sql, all_sources=every)
     if csv is not None:
         write_text(csv, _as_csv(rows))
     if json is not None:
         write_text(json, dumps(_plain(rows.to_pylist()), indent=2, default=str) + "\n")
     if not whole:
         _show(rows)
-        _tell_surrogates(store)
+        _tell_surrogates(store, every)
     if hidden:
         print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
     elif not (whole or sources or sql):
         _tell_sources(store)
 
 
-def _tell_surrogates(store: Store) -> None:
-    """Name the workloads of the store that are surrogates, whichever columns are shown."""
+def _tell_surrogates(store: Store, all_sources: bool) -> None:
+    """Name the workloads of the rows that are surrogates, whichever columns are shown."""
     query = f"SELECT DISTINCT workload FROM runs WHERE workload_source = '{SURROGATE}' ORDER BY workload"
-    if note := footnote(row["workload"] for row in store.table(query).to_pylist()):
+    if note := footnote(row["workload"] for row in store.table(query, all_sources=all_sources).to_pylist()):
         print(note)
 
 

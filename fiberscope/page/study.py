@@ -49,8 +49,9 @@ def study_data(
     """
     from fiberscope.results.store.store import hidden_rows  # noqa: PLC0415  (needs the extra sweep)
 
-    rows, hidden = ("runs", 0) if all_sources else store.current()
-    everything = store.table(f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM {rows}").to_pandas()
+    hidden = 0 if all_sources else store.hidden()
+    query = f"SELECT * EXCLUDE ({', '.join(LARGE)}) FROM runs"
+    everything = store.table(query, all_sources=all_sources).to_pandas()
     if everything.empty:
         raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())

@@ -20,6 +20,15 @@ def check_hidden(store: Path, cycles: pd.Series, capsys: pytest.CaptureFixture[s
     assert cli.run(["results", str(store), "--csv=-"]) == 0
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), err) == (2, f"{hidden}\n")
+    assert len(Store(store).frame()) == 1
+    assert len(Store(store).frame(all_sources=True)) == 2
+    count = "--sql=WITH each AS (SELECT cycles FROM runs) SELECT 'rows=' || count(*) AS n FROM each"
+    assert cli.run(["results", str(store), count]) == 0
+    shown = capsys.readouterr().out
+    assert "rows=1" in shown
+    assert hidden in shown
+    assert cli.run(["results", str(store), count, "--all-sources"]) == 0
+    assert "rows=2" in capsys.readouterr().out
     assert cli.run(["results", str(store), "--all-sources"]) == 0
     assert "up to 2 sources; --sources tells them apart" in capsys.readouterr().out
 

@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import Where
-from fiberscope.explore.sweeps.plan import Settling, Task, planned
-from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.plan import Task, planned
 from fiberscope.explore.sweeps.progress import Progress, batches, shown
 from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.stale_sources import note_stale
 from fiberscope.explore.sweeps.statuses import REFUSED
 from fiberscope.explore.sweeps.study import Study, StudyKeys, read_study, study_of
 from fiberscope.explore.sweeps.task_status import DONE, ended
 from fiberscope.results.report.surrogates import SURROGATE
 from fiberscope.results.store import Store
-from fiberscope.workloads.errors import WorkloadError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +151,7 @@ class Swept:
 
     def frame(self) -> pd.DataFrame:
         """The rows of its points, in their order, with all columns but the report."""
-        rows = self.store.frame().set_index("digest")
+        rows = self.store.frame(all_sources=True).set_index("digest")
         return rows.loc[list(self.digests)].reset_index()
 
 
@@ -181,7 +179,7 @@ def run_study(
     store = Store(address, make=True)
     have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
-    _note_stale(store, tasks)
+    note_stale(store, tasks)
     progress = Progress(new)
     try:
         with shown(progress, quiet):
@@ -240,25 +238,6 @@ def _of_others(store: Store, tasks: Iterable[Task]) -> int:
         for row in rows
         if (row["command"], row["accelerator"]) in ran and row["source"] not in ours
     )
-
-
-def _note_stale(store: Store, tasks: Iterable[Task]) -> None:
-    """Note which rows of the machines of tasks are of sources that have changed.
-
-    A row of each of the sources is planned again; its sources are then those of now.
-    """
-    ran, settle = {(task.point.command, task.point.accelerator) for task in tasks}, Settling()
-    columns = "command, accelerator, source, any_value(workload) AS workload, any_value(settings) AS settings"
-    stale = set(store.stale_sources())
-    for row in store.table(f"SELECT {columns} FROM runs WHERE source <> '' GROUP BY ALL").to_pylist():
-        if (row["command"], row["accelerator"]) not in ran:
-            continue
-        point = Point(row["command"], row["accelerator"], row["workload"], json.loads(row["settings"]))
-        with suppress(ConfigurationError, InputError, WorkloadError):
-            now = settle(point, row["settings"]).source
-            if now:
-                stale = stale - {row["source"]} if now == row["source"] else stale | {row["source"]}
-    store.note_stale(stale - {task.row["source"] for task in tasks})
 
 
 def _failures(store: Store) -> set[str]:

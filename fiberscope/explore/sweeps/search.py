@@ -33,6 +33,7 @@ from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.progress import Progress, shown, single
 from fiberscope.explore.sweeps.runner import Limits
 from fiberscope.explore.sweeps.space import Range, Span
+from fiberscope.explore.sweeps.stale_sources import note_stale
 from fiberscope.explore.sweeps.task_status import DONE, Outcome
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import Row, decoded, tabulated
@@ -259,6 +260,7 @@ class Search:
         """Learn what the store has of this search, by the sources as they are."""
         alike: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
         first, samples = self.points[0], planned(self._samples(space), self._settle)
+        note_stale(self.store, samples)
         sources = {str(task.row["source"]) for task in samples}
         ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
         workloads = _literals(point.workload for point in self.points)

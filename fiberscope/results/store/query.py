@@ -32,7 +32,7 @@ def connected() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config=settings)
 
 
-def run(sql: str, rows: Sequence[Path] | pa.Table) -> pa.Table:
+def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) -> pa.Table:
     """Return the result of a query of rows, which the query calls ``runs``.
 
     It runs in a thread of its own: DuckDB seldom looks whether Ctrl-C was pressed.
@@ -40,13 +40,14 @@ def run(sql: str, rows: Sequence[Path] | pa.Table) -> pa.Table:
     Args:
         sql: the query.
         rows: a table, or the Parquet files that hold the rows.
+        stale: digests of sources whose rows the query does not see.
 
     Raises:
         InputError: as DuckDB puts it, in a line; ``AskedWrongError`` if that is the query's fault alone.
         KeyboardInterrupt: it was interrupted.
     """
     with _linked(rows) as source, connected() as connection, ThreadPoolExecutor(1) as beside:
-        future = beside.submit(_table, connection, sql, source)
+        future = beside.submit(_table, connection, sql, source, stale)
         try:
             while not future.done():  # a signal that another thread got is heard of in between
                 wait([future], LOOK_SECONDS)
@@ -75,14 +76,20 @@ def _linked(rows: Sequence[Path] | pa.Table) -> Iterator[Sequence[str] | pa.Tabl
         yield [str(link) for link in links]
 
 
-def _table(connection: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[str] | pa.Table) -> pa.Table:
+def _table(
+    connection: duckdb.DuckDBPyConnection, sql: str, rows: Sequence[str] | pa.Table, stale: Sequence[str]
+) -> pa.Table:
     if isinstance(rows, pa.Table):
-        connection.from_arrow(rows).create_view("runs")
+        runs = connection.from_arrow(rows)
     elif rows:
-        connection.from_parquet(rows, hive_partitioning=False).create_view("runs")
+        runs = connection.from_parquet(rows, hive_partitioning=False)
     else:
         empty = pa.Table.from_batches([], pa.schema(FIXED.items()))  # empty_table loads pandas
-        connection.from_arrow(empty).create_view("runs")
+        runs = connection.from_arrow(empty)
+    if stale:
+        digests = ", ".join(f"'{digest}'" for digest in stale)
+        runs = runs.filter(f"source IS NULL OR source NOT IN ({digests})")
+    runs.create_view("runs")
     return connection.sql(_asked(connection, sql)).to_arrow_table()
 
 

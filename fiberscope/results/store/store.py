@@ -106,8 +106,13 @@ class Store:
             self._place.remove(new)
             self._place.remove_abandoned()
 
-    def table(self, sql: str) -> pa.Table:
+    def table(self, sql: str, *, all_sources: bool = True) -> pa.Table:
         """Return the result of a query; the rows are called ``runs``.
+
+        Args:
+            sql: the query.
+            all_sources: whether the rows include those of sources that have changed since. Rows of older
+                releases and refused rows have no sources; they are always included.
 
         Raises:
             InputError: the query cannot be run.
@@ -116,17 +121,22 @@ class Store:
 
         with suppress(OSError):  # of who may only read
             self.gather()
-        new = self._new()
+        new, stale = self._new(), [] if all_sources else self.stale_sources()
         try:
-            return run(sql, self._whole(new) if new else [*map(self._place.copy, self._parts())])
+            return run(sql, self._whole(new) if new else [*map(self._place.copy, self._parts())], stale)
         except InputError as error:
             for part in self._parts():  # a damaged one is named, whatever was asked
                 self._schema(part) if isinstance(error, AskedWrongError) else self._table(part)
             raise
 
-    def frame(self) -> pd.DataFrame:
-        """A row a finished point, with all columns but the report."""
-        frame: pd.DataFrame = self.table(f"SELECT * EXCLUDE ({LARGE}) FROM runs").to_pandas()
+    def frame(self, *, all_sources: bool = False) -> pd.DataFrame:
+        """Return a row for each finished point, with all columns but the report.
+
+        Args:
+            all_sources: as of ``table``.
+        """
+        query = f"SELECT * EXCLUDE ({LARGE}) FROM runs"
+        frame: pd.DataFrame = self.table(query, all_sources=all_sources).to_pandas()
         return frame
 
     def reports(self, digests: Collection[str]) -> dict[str, Report]:
@@ -154,17 +164,13 @@ class Store:
         if sorted(sources) != self.stale_sources():
             self._place.write(self._place.arrived / STALE, json.dumps(sorted(sources)).encode())
 
-    def current(self) -> tuple[str, int]:
-        """Return the rows whose sources have not changed since, as a table of SQL, and the number of others.
-
-        Rows that an older release wrote, and refused ones, have no sources; they are among the rows.
-        """
+    def hidden(self) -> int:
+        """Return the number of rows of sources that have changed since."""
         stale = ", ".join(f"'{source}'" for source in self.stale_sources())
         if not stale:
-            return "runs", 0
-        hidden = self.table(f"SELECT count(*) AS rows FROM runs WHERE source IN ({stale})").to_pylist()
-        table = f"(SELECT * FROM runs WHERE source IS NULL OR source NOT IN ({stale})) AS runs"
-        return table, int(hidden[0]["rows"])
+            return 0
+        count = self.table(f"SELECT count(*) AS rows FROM runs WHERE source IN ({stale})")
+        return int(count["rows"][0].as_py())
 
     def parameters(self) -> list[str]:
         """The columns that are parameters of the runs."""

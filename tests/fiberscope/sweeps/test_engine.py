@@ -261,7 +261,7 @@ def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others
     for pause in (1, 10, 1):  # of different sizes: bytecode goes by that, and by whole seconds
         rules.write_text(rule.format(pause))
         assert cli.run(command) == 0
-    frame, shown = Store(store).frame(), capsys.readouterr().out
+    frame, shown = Store(store).frame(all_sources=True), capsys.readouterr().out
     assert len(frame) == len(set(frame["source"])) == len(set(frame["cycles"])) == 2
     assert "1 in the store before\nLeft alone: 1 rows of other sources" in shown
     assert cli.run(["results", str(store), "--sources"]) == 0
@@ -271,7 +271,7 @@ def test_changed_sources_make_new_rows_by_what_is_there_now_and_leave_the_others
     check_hidden(store, frame["cycles"], capsys)
     rules.write_text(rule.format(100))
     assert cli.run([*command, "--grid=lane.count=4"]) == 0  # no point that was run before
-    assert len(Store(store).frame()) == 3
+    assert len(Store(store).frame(all_sources=True)) == 3
     check_page_without_hidden(store, tmp_path / "page.html")
 
 

@@ -111,6 +111,7 @@ def test_a_search_counts_the_designs_of_its_own_space_and_sources_alone(
     again = searched(tmp_path / "again", small, 3)
     assert len(again.designs("cycles")) == counted
     assert (again.best() != []) == bool(counted)
+    assert (again.store.hidden(), len(again.store.frame())) == ((3, 0) if "source" in changes else (0, 3))
 
 
 def ran(store: Store, *points: Point, status: str = "done") -> None:
