@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIDENCE",
+    "SHORTEST",
     "SIMULATED_ROWS",
     "Estimated",
     "Rounds",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -158,6 +160,12 @@ class GraphAlgorithm(Problem):
     def check(self, answer: Values) -> Comparison:
         """Compare with scipy's distances, or with a synchronous loop's properties."""
         return _compare(answer, self._expected(), self._allowed())
+
+    def cut_to(self, iterations: int) -> Self:
+        """Return the problem of the first iterations alone, whose answer can be checked."""
+        first = copy(self)
+        first.task = replace(self.task, iterations=iterations)
+        return first
 
     def _allowed(self) -> float:
         """The largest relative error; of values of a type what rounding explains of sums of no negative ones.

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fiberscope.accelerators.graphicionado.configuration import GraphicionadoConfiguration
 from fiberscope.accelerators.graphicionado.machine import Graphicionado
+from fiberscope.accelerators.graphicionado.sampling import GraphicionadoSampler
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.workloads import GraphAlgorithm
 from fiberscope.workloads.canonical import CsrArray
@@ -34,4 +35,5 @@ ACCELERATOR = Accelerator(
     explained=Graphicionado.explained,
     symbols=_symbols,
     iterations=Graphicionado.iterations,
+    sampler=GraphicionadoSampler,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fiberscope.accelerators.graphicionado.protocols import APPLY
@@ -50,6 +50,9 @@ class Control(Component):
         name: instance name.
         streams: of which it sees the stores, and who orders what is applied.
         schedule: what is run.
+
+    Attributes:
+        is_enough: called with the iterations that have ended, behind each; true ends the run early.
     """
 
     PORTS = (
@@ -79,6 +82,7 @@ class Control(Component):
         self.touched = 0  # in this iteration
         self.began = self.applied_at = 0
         self.records: list[Iteration] = []
+        self.is_enough: Callable[[Sequence[Iteration]], bool] = lambda _records: False
 
     def tick(self, now: int) -> int:
         """Begin a slice, or wait for all streams and take the next step."""
@@ -145,7 +149,8 @@ class Control(Component):
         for stream in self.streams:
             stream.frontier.swap()
         self.frontier = self._active()
-        if self.frontier == 0 or self.iterations == self.schedule.iterations:
+        is_last = self.frontier == 0 or self.iterations == self.schedule.iterations
+        if is_last or self.is_enough(self.records):
             self.phase = DONE
 
 

@@ -278,8 +278,15 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
         }
 
     def traffic_minimum_bytes(self) -> int:
-        """Those of the leanest design: the page's formula, 16 F + (4 + w) E + 4 U + 4 N + 8 N."""
-        done, parameters = self.operations(), self.parameters
+        """Return the bytes of the leanest design for what was done."""
+        return self.minimum_bytes(self.operations())
+
+    def minimum_bytes(self, done: Mapping[str, int]) -> int:
+        """Return the bytes of the leanest design for these operations.
+
+        The formula of docs/graphicionado.md: 16 F + (4 + w) E + 4 U + 4 N + 8 N.
+        """
+        parameters = self.parameters
         pair = parameters.id.bytes + parameters.property.bytes
         edge = parameters.id.bytes + (parameters.property.bytes if self.program.uses_weights else 0)
         applied = parameters.property.bytes * (done["updates"] + done["changed"])
