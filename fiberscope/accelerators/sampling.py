@@ -58,6 +58,13 @@ class Sample:
     window_cycles: int | None = None
     seed: int = 0
 
+    def __str__(self) -> str:
+        """Return the request in a few words."""
+        width = f"{100 * self.half_width:.3g}%"
+        size = width if self.windows is None else f"{self.windows} windows"
+        length = "" if self.window_cycles is None else f" of {self.window_cycles:,} cycles"
+        return f"{size}{length}, seed {self.seed}"
+
 
 @dataclass(frozen=True)
 class Estimated:
@@ -249,9 +256,9 @@ def half_width(deviations: Sequence[float], degrees: int) -> float:
         deviations: whose squares add up to the variance.
         degrees: degrees of freedom of the variance.
     """
-    from scipy.stats import t  # noqa: PLC0415  (takes time to load, and few runs are sampled)
+    from scipy.special import stdtrit  # noqa: PLC0415  (takes time to load, and few runs are sampled)
 
-    return float(t.ppf(0.5 + CONFIDENCE / 2, degrees)) * math.hypot(*deviations)
+    return float(stdtrit(degrees, 0.5 + CONFIDENCE / 2)) * math.hypot(*deviations)
 
 
 def _group_bounds(chosen: Sequence[int], groups: Sequence[Integers], count: int) -> list[int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fiberscope.base.errors import InputError
 from fiberscope.commands.options import Accelerator, Exact, Json, Operands, Settings
 from fiberscope.commands.output import show
 from fiberscope.results.errors import FailedRunError
@@ -23,6 +24,7 @@ __all__ = ["check"]
 LEAST_SHARE = 0.005  # of a run's cycles, from which on a part of them has a line of its own
 
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+_Sample = Annotated[str | None, typer.Option(metavar="[WIDTH]", hidden=True)]
 _Explain = Annotated[
     bool,
     typer.Option(help="Run the machine again without each kind of cost, to divide the cycles by cause."),
@@ -37,6 +39,7 @@ def check(
     explain: _Explain = True,
     json: Json = None,
     quiet: _Quiet = False,
+    sample: _Sample = None,
 ) -> None:
     """Compare a machine with its specification, and explain its cycles.
 
@@ -51,6 +54,8 @@ def check(
       fiberscope check outerspace uniform:rows=300,cols=300,nonzeros=3000 --json check.json
       fiberscope check spec:gamma uniform:rows=300,cols=300,nonzeros=3000
     """
+    if sample is not None:
+        raise InputError("--sample: a check compares exact counts; use fiberscope sim --sample for cycles")
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.commands.progress import watched

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
-from json import dumps
+from json import dumps, loads
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +24,7 @@ __all__ = ["results"]
 
 MOST_ROWS = 40  # in a terminal
 WORKLOAD = f"workload || if(workload_source = '{SURROGATE}', '{DAGGER}', '') AS workload"
+CYCLES, INTERVAL, SAMPLING = "cycles", ("cycles_low", "cycles_high"), "sampling"
 SOURCES = "substr(runs.source, 1, 12) AS source, version"
 
 _Address = Annotated[str, typer.Argument(metavar="DIR|URL", help="Store of a sweep: a folder or an address.")]
@@ -89,12 +90,12 @@ def results(
 
     store = Store(address)
     whole = csv is not None or json is not None
-    asked = columns or ("* EXCLUDE (report)" if whole else _telling(store))
+    every = sources or all_sources
+    asked = columns or ("* EXCLUDE (report)" if whole else _telling(store, every))
     asked = f"{SOURCES}, {asked}" if sources and not whole else asked
     by = sort or (["version", "source"] if sources else [])
     order = [f"ORDER BY {', '.join(by)}"] if by else []
     limit = [f"WHERE {where}"] if where else []
-    every = sources or all_sources
     hidden = 0 if every else store.hidden()
     query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
     rows = store.table(query if sql is None else sql, all_sources=every)
@@ -105,6 +106,7 @@ def results(
     if not whole:
         _show(rows)
         _tell_surrogates(store, every)
+        _tell_estimates(store, every)
     if hidden:
         print(hidden_rows(hidden), file=sys.stderr if whole else sys.stdout)
     elif not (whole or sources or sql):
@@ -118,6 +120,18 @@ def _tell_surrogates(store: Store, all_sources: bool) -> None:
         print(note)
 
 
+def _estimates(store: Store, all_sources: bool) -> int:
+    """Return the number of rows with estimated cycles."""
+    query = "SELECT count(*) AS rows FROM runs WHERE cycles_low IS NOT NULL"
+    return int(store.table(query, all_sources=all_sources)["rows"][0].as_py())
+
+
+def _tell_estimates(store: Store, all_sources: bool) -> None:
+    """Say that cycles are estimates, where they are, whichever columns are shown."""
+    if count := _estimates(store, all_sources):
+        print(f"Estimated cycles: {count:,} rows; the 95% interval is from cycles_low to cycles_high")
+
+
 def _tell_sources(store: Store) -> None:
     """Say that rows are of several sources, where they are."""
     rows_by_command = store.table(
@@ -128,9 +142,10 @@ def _tell_sources(store: Store) -> None:
         print(f"Rows of a machine are of up to {most:,} sources; --sources tells them apart")
 
 
-def _telling(store: Store) -> str:
+def _telling(store: Store, all_sources: bool) -> str:
     """The columns that tell most: what was run with which parameters, and what came of it."""
     parameters = [f'"{name}"' for name in store.parameters()]
+    interval = [*INTERVAL, SAMPLING] if _estimates(store, all_sources) else []
     return ", ".join(
         [
             "accelerator",
@@ -138,6 +153,7 @@ def _telling(store: Store) -> str:
             *parameters,
             "status",
             "cycles",
+            *interval,
             "traffic_bytes",
             "wall_seconds",
             "reason",
@@ -176,8 +192,10 @@ def _show(result_table: pa.Table) -> None:
     from fiberscope.commands.output import lay
     from fiberscope.results.report.table import ruled
 
+    result_table = _with_spreads(result_table)
     rows = result_table.slice(0, MOST_ROWS)
-    numbers = [field.name for field in result_table.schema if field.type not in ("string", "bool")]
+    words = ("string", "bool")
+    numbers = [each.name for each in result_table.schema if each.type not in words or each.name == CYCLES]
     table = ruled(*result_table.column_names, numbers=numbers)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         table.add_row(*(Text(_text(value)) for value in row))
@@ -185,6 +203,30 @@ def _show(result_table: pa.Table) -> None:
     rest = result_table.num_rows - rows.num_rows
     if rest > 0:
         print(f"and {rest:,} more; --csv FILE has all of them")
+
+
+def _with_spreads(rows: pa.Table) -> pa.Table:
+    """Rows with the half-width of an estimate behind the cycles, and the request of a sample in words."""
+    import pyarrow as pa
+
+    from fiberscope.accelerators.sampling import Sample
+
+    if not {CYCLES, *INTERVAL} <= set(rows.column_names):
+        return rows
+    columns = (rows[name].to_pylist() for name in (CYCLES, *INTERVAL))
+    texts = [_with_spread(*each) for each in zip(*columns, strict=True)]
+    rows = rows.set_column(rows.column_names.index(CYCLES), CYCLES, pa.array(texts, pa.string()))
+    if SAMPLING in rows.column_names:
+        requests = [text and str(Sample(**loads(text))) for text in rows[SAMPLING].to_pylist()]
+        rows = rows.set_column(rows.column_names.index(SAMPLING), SAMPLING, pa.array(requests, pa.string()))
+    return rows.drop_columns(list(INTERVAL))
+
+
+def _with_spread(cycles: int | None, low: int | None, high: int | None) -> str:
+    from fiberscope.results.report.estimates import spread_of, written
+
+    spread = "" if cycles is None or low is None or high is None else written(spread_of(cycles, low, high))
+    return f"{_text(cycles)}{spread}"
 
 
 def _text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,7 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Accelerator
+from fiberscope.commands.sample_options import Windows
 from fiberscope.commands.sweep import Placed
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ _Plot = Annotated[
     ),
 ]
 _Points = Annotated[int, typer.Option(min=1, help="Number of designs, including those in the store.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Seed of the random suggestions.")]
+_Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of the random suggestions, and of the windows of --sample.")
+]
 _Command = Annotated[str, typer.Option(help="Command to run, as for 'fiberscope sweep'.")]
 _Store = Annotated[
     str,
@@ -71,6 +74,7 @@ def search(
     workloads: _Workloads,
     over: _Over,
     placed: Placed,
+    sampled: Windows,
     minimise: _Least = None,
     maximise: _Most = None,
     subject_to: _Subject = None,
@@ -104,7 +108,9 @@ def search(
     if plot is not None:
         check_picture(plot)
     config = str(placed.config) if placed.config else None
-    common = Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact)
+    request = sampled.request(seed)
+    sample = request and asdict(request)
+    common = Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact, sample)
     shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
     limits = [Limit.parse(text) for text in subject_to or []]
     space = read_space(over, shared[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,8 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Accelerator, Operands
 from fiberscope.commands.run_options import Simulated
+from fiberscope.commands.sample_options import Sampled
 from fiberscope.results.report.files import operand_files
-
-if TYPE_CHECKING:
-    from fiberscope.accelerators.sampling import Sample
 
 __all__ = ["sim"]
 
@@ -23,16 +21,9 @@ _Chain = Annotated[
     typer.Option(metavar="PRODUCTS", help="Compute these products one after another: 'Y = A X; Z = Y W'."),
 ]
 
-_Sample = Annotated[
-    str | None,
-    typer.Option(metavar="[WIDTH]", help="Estimate the cycles from windows, to within 3% or this width."),
-]
-_Windows = Annotated[int | None, typer.Option(min=5, metavar="N", help="Windows to simulate.")]
-_WindowCycles = Annotated[int | None, typer.Option(min=100, metavar="N", help="Cycles of a window, about.")]
 _ValuesOnly = Annotated[
     bool, typer.Option("--values-only", help="Compare values only: entries that are 0 may be absent.")
 ]
-_Seed = Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed that chooses the windows.")]
 
 
 @taking()
@@ -40,11 +31,8 @@ def sim(
     accelerator: Accelerator,
     operands: Operands,
     asked: Simulated,
+    sampled: Sampled,
     chain: _Chain = None,
-    sample: _Sample = None,
-    windows: _Windows = None,
-    window_cycles: _WindowCycles = None,
-    seed: _Seed = None,
     values_only: _ValuesOnly = False,
 ) -> int:
     """Simulate an accelerator cycle by cycle, and verify the result.
@@ -71,29 +59,10 @@ def sim(
     factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
-    request = _request(sample, windows, window_cycles, seed)
+    request = sampled.seeded_request()
     if request is not None:
         for name, value in {"--product": asked.product, "--energy": asked.energy}.items():
             if value:
                 raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
     make = partial(Simulation, accelerator, factors, tensors, chain=chain)
     return asked.ended(asked.simulate(make, inputs, sample=request, values_only=values_only))
-
-
-def _request(
-    width: str | None, windows: int | None, window_cycles: int | None, seed: int | None
-) -> Sample | None:
-    """How a run is sampled, None if it is not.
-
-    Raises:
-        InputError: the width is none, or an option has no ``--sample``.
-    """
-    from fiberscope.accelerators.sampling import Sample
-    from fiberscope.run.sampled import parse_width
-
-    others = {"--windows": windows, "--window-cycles": window_cycles, "--seed": seed}
-    if width is None:
-        for name in (name for name, value in others.items() if value is not None):
-            raise InputError(f"{name} needs --sample, which it is of")
-        return None
-    return Sample(parse_width(width), windows, window_cycles, seed or 0)

@@ -11,6 +11,7 @@ from fiberscope.base.errors import POINTS_FAILED
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.option_groups import taking
 from fiberscope.commands.options import Markdown
+from fiberscope.commands.sample_options import Sampled
 from fiberscope.commands.sweep import Placed
 from fiberscope.results.report.files import check_outputs, write_text
 
@@ -49,6 +50,7 @@ def suite(
     machines: _Machines,
     workloads: _Workloads,
     placed: Placed,
+    sampled: Sampled,
     against: _Against = None,
     store: _Store = STORE,
     retry: _Retry = False,
@@ -82,7 +84,12 @@ def suite(
         "settings": placed.settings_by_key(),
         "config": placed.config and str(placed.config),
     }
-    study |= {"timeout": placed.timeout, "memory": placed.memory, "exact": placed.exact or None}
+    study |= {
+        "sampling": sampled.seeded_request(),
+        "timeout": placed.timeout,
+        "memory": placed.memory,
+        "exact": placed.exact or None,
+    }
     study = {key: value for key, value in study.items() if value}
     outcome = run_suite(machines, workloads, against=against, store=store, retry=retry, **options, **study)
     if csv is not None:

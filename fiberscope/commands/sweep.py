@@ -11,11 +11,13 @@ from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 from fiberscope.commands.option_groups import Options, taking
 from fiberscope.commands.options import Config, Exact, Quiet, Settings
+from fiberscope.commands.sample_options import Sampled
 from fiberscope.results.report.surrogates import footnote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fiberscope.accelerators.sampling import Sample
     from fiberscope.explore.sweeps.api import Swept
     from fiberscope.explore.sweeps.executors import Where
     from fiberscope.explore.sweeps.study import Study
@@ -110,6 +112,7 @@ def sweep(
     context: typer.Context,
     swept: _Swept,
     placed: Placed,
+    sampled: Sampled,
     workloads: _Workloads = None,
     grid: _Grid = None,
     command: _Command = None,
@@ -126,12 +129,13 @@ def sweep(
     Examples:
       fiberscope sweep study.yaml --store study
       fiberscope sweep gamma wiki-Vote p2p-Gnutella31 --grid pe.count=8,16 --grid fibercache.size=1536KiB,3MiB
+      fiberscope sweep gamma large.mtx --grid pe.count=32,64 --sample
       fiberscope sweep gamma wiki-Vote --command model --grid fibercache.size=768KiB,1536KiB,3MiB
       fiberscope sweep "csr csc" wiki-Vote --command convert --grid problem.bits=8,16,32
     """
     from fiberscope.explore.sweeps.api import run_study
 
-    study = _study(context.params, placed.settings_by_key())
+    study = _study(context.params, placed.settings_by_key(), sampled.seeded_request())
     address = study.store or STORE
     done = run_study(study, address, placed.where(), retry=retry, quiet=placed.quiet)
     if not placed.quiet:
@@ -139,14 +143,14 @@ def sweep(
     return POINTS_FAILED if done.failed else 0
 
 
-def _study(options: Mapping[str, Any], settings: Mapping[str, object]) -> Study:
+def _study(options: Mapping[str, Any], settings: Mapping[str, object], sample: Sample | None) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
     from fiberscope.explore.sweeps.api import made_study
 
     keys = {name: options[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = options["exact"] or None
     keys |= {"config": options["config"] and str(options["config"]), "store": options["store"]}
-    keys |= {"grid": _grid(options["grid"] or []), "settings": settings}
+    keys |= {"grid": _grid(options["grid"] or []), "settings": settings, "sampling": sample}
     return made_study(
         options["swept"],
         options["workloads"] or [],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from fiberscope import accelerators
@@ -22,8 +22,9 @@ from fiberscope.results.report.host import Timing
 from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
 from fiberscope.workloads import Problem
+from fiberscope.workloads.errors import nearest
 
-__all__ = ["check_sampled", "execute_sampled", "parse_width", "requested_sample"]
+__all__ = ["check_machine", "check_sampled", "execute_sampled", "parse_width", "requested_sample"]
 
 UNAVAILABLE = ("product", "components", "timeline", "energy")
 LEAST, MOST = 0.001, 0.5  # half-width
@@ -31,7 +32,7 @@ FEWEST = 5  # windows
 
 
 def requested_sample(value: object) -> Sample | None:
-    """Return the sample that ``simulate`` was asked for as ``sample``.
+    """Return the request of ``sample``: of ``simulate``, or of a study, which has a mapping for a ``Sample``.
 
     Raises:
         InputError: it is no width, or a number of a ``Sample`` is out of range.
@@ -40,6 +41,8 @@ def requested_sample(value: object) -> Sample | None:
         return None
     if value is True:
         return Sample()
+    if isinstance(value, Mapping):
+        value = _sample_of(value)
     request = value if isinstance(value, Sample) else Sample(half_width=parse_width(value))
     for name, least in (("windows", FEWEST), ("window_cycles", 100), ("seed", 0)):
         number = getattr(request, name)
@@ -47,6 +50,19 @@ def requested_sample(value: object) -> Sample | None:
             raise InputError(f"sample.{name}={number!r}: it should be a whole number from {least} on")
     parse_width(request.half_width)
     return request
+
+
+def _sample_of(keys: Mapping[str, Any]) -> Sample:
+    """The sample of a mapping.
+
+    Raises:
+        InputError: a key that is none.
+    """
+    names = [field.name for field in fields(Sample)]
+    for key in (key for key in keys if key not in names):
+        raise InputError(f"sampling has no key {key}; {nearest(key, names)}")
+    width = {"half_width": parse_width(keys["half_width"])} if "half_width" in keys else {}
+    return Sample(**{**keys, **width})
 
 
 def parse_width(value: object) -> float:
@@ -62,6 +78,17 @@ def parse_width(value: object) -> float:
     return width
 
 
+def check_machine(kind: Accelerator[Any]) -> None:
+    """Refuse a machine that cannot be sampled.
+
+    Raises:
+        InputError: naming those that can be.
+    """
+    if kind.sampler is None:
+        able = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
+        raise InputError(f"{kind.name} cannot be sampled; machines that can be: {', '.join(able)}")
+
+
 def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[str, object]) -> None:
     """Refuse a machine that cannot be sampled, and what a sampled run cannot write or do.
 
@@ -72,9 +99,7 @@ def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[s
     Raises:
         InputError: naming it, and what to do instead.
     """
-    if kind.sampler is None:
-        able = [name for name in accelerators.names() if accelerators.find(name).sampler is not None]
-        raise InputError(f"{kind.name} cannot be sampled; machines that can be: {', '.join(able)}")
+    check_machine(kind)
     if options.fidelity != EVENT:
         raise InputError(f"sample is for the {EVENT} model; a {options.fidelity} one is fast as it is")
     whole = {

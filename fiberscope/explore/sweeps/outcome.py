@@ -12,7 +12,7 @@ from typing import Any
 
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.point import Point, run_of
+from fiberscope.explore.sweeps.point import Point, options_of, run_of
 from fiberscope.explore.sweeps.statuses import REFUSED, STALE
 from fiberscope.explore.sweeps.task_status import DONE, Outcome, ended
 from fiberscope.results.errors import DeadlockedRunError, VerificationError
@@ -69,7 +69,7 @@ def _run(point: Point, source: str) -> Report:
     if source not in _known and run.roots().loaded().digest != source:
         raise others
     _known.add(source)
-    report = run.run()
+    report = run.run(**options_of(point))
     if report.source is None or report.source.digest != source:  # a machine's file is read again each time
         raise others
     return report

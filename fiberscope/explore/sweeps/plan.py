@@ -15,7 +15,7 @@ from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
 from fiberscope.explore.sweeps.content import digest_of, size_of
-from fiberscope.explore.sweeps.point import Point, kind_of, operands, run_of
+from fiberscope.explore.sweeps.point import Point, check_sample, kind_of, operands, run_of
 from fiberscope.explore.sweeps.statuses import REFUSED
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.report.parts import SCHEMA
@@ -111,6 +111,8 @@ def _task(point: Point, settle: Settling) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
     with _told_of(point, "command"):
         kind_of(point)
+    with _told_of(point, "sampling"):
+        check_sample(point)
     with _told_of(point, "workload"):
         content, size = _content(point.workload, point.exact)
     with _told_of(point, "accelerator"):
@@ -119,7 +121,11 @@ def _task(point: Point, settle: Settling) -> Task:
     used = _written(
         settled.parameters
     )  # not as ``read``: 128 GB/s is no 128e9 where a plain number counts bits
-    identity = (point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA)
+    sample = [] if point.sample is None else [dict(point.sample)]
+    identity = (
+        *(point.command, point.accelerator, used, content, settled.source or settled.refused, SCHEMA),
+        *sample,
+    )
     read = {key: in_base_units(value) for key, value in settled.parameters.items()}
     row = {
         "digest": _digest(json.dumps(identity)),
@@ -132,6 +138,7 @@ def _task(point: Point, settle: Settling) -> Task:
         "config_digest": _digest(used),
         "config": _written(read),
         "settings": settings,
+        **({"sampling": _written(sample[0])} if sample else {}),
         **failed,
     }
     point = replace(point, places={})  # who runs it needs none

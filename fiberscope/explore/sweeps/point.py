@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
 from fiberscope.base.operand_arguments import operands_of
 from fiberscope.run.request import RUNS, Run
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Point", "kind_of", "operands", "run_of"]
+__all__ = ["Point", "check_sample", "kind_of", "operands", "options_of", "run_of"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Point:
         settings: parameters by dotted key.
         config: a YAML file of parameters below them.
         exact: refuse surrogates.
+        sample: fields of the ``Sample`` of a run whose cycles are estimated; None for a whole run.
         places: where a file says what, as ``study.yaml:3:9``: by key of a study, and by dotted key.
     """
 
@@ -37,6 +39,7 @@ class Point:
     settings: Mapping[str, object] = field(default_factory=dict)
     config: str | None = None
     exact: bool = False
+    sample: Mapping[str, Any] | None = None
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def document(self) -> dict[str, Any]:
@@ -71,6 +74,27 @@ def kind_of(point: Point) -> Callable[..., Run]:
     if point.command not in RUNS:
         raise InputError(f"no command {point.command} ends in a report; {nearest(point.command, RUNS)}")
     return RUNS[point.command]
+
+
+def check_sample(point: Point) -> None:
+    """Refuse to sample what cannot be sampled.
+
+    Raises:
+        InputError: another command than ``sim``, or a machine without a sampler.
+    """
+    if point.sample is None:
+        return
+    if point.command != "sim":
+        raise InputError(f"sampled runs are of sim; {point.command} counts all of a run as it is")
+    from fiberscope.run.find_machine import find  # noqa: PLC0415  (few runs are sampled)
+    from fiberscope.run.sampled import check_machine  # noqa: PLC0415
+
+    check_machine(find(point.accelerator))
+
+
+def options_of(point: Point) -> dict[str, Any]:
+    """Return the options with which the run of a point is run."""
+    return {} if point.sample is None else {"sample": Sample(**point.sample)}
 
 
 def run_of(point: Point) -> Run:

@@ -264,6 +264,8 @@ class Search:
         sources = {str(task.row["source"]) for task in samples}
         ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
         workloads = _literals(point.workload for point in self.points)
+        request = "IS NULL" if first.sample is None else f"= {_literals([str(samples[0].row['sampling'])])}"
+        ran = f"{ran} AND sampling {request}"
         for row in self._rows(f"{ran} AND workload IN ({workloads}) AND source IN ({_literals(sources)})"):
             alike[row["settings"]][row["workload"]] = row
         for settings, by_workload in alike.items():

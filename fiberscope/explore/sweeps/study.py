@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from fiberscope.accelerators.quantities import Bytes
+from fiberscope.accelerators.sampling import Sample as Windows
 from fiberscope.accelerators.yaml_document import Document, read_document
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.accelerators.yaml_schema import checked
@@ -38,6 +40,15 @@ class KeyPositions(NamedTuple):
         return self.document.place(path)
 
 
+def _windows(value: object) -> Windows | None:
+    from fiberscope.run.sampled import requested_sample  # noqa: PLC0415  (few studies are of sampled runs)
+
+    try:
+        return requested_sample(value)
+    except InputError as error:
+        raise ValueError(str(error)) from error
+
+
 class StudyKeys(TypedDict, total=False):
     """Keys of a study that ``fiberscope.sweep`` takes by keyword, each as in ``Study``."""
 
@@ -47,7 +58,8 @@ class StudyKeys(TypedDict, total=False):
     exact: bool
     grid: Mapping[str, Sequence[object]]
     points: Sequence[Mapping[str, object]]
-    sample: Mapping[str, object]
+    sample: Mapping[str, object] | Windows | float | str | bool
+    sampling: Mapping[str, object] | Windows | float | str | bool
     timeout: float
     memory: int | str
 
@@ -65,6 +77,8 @@ class Study(BaseModel):
         grid: values by parameter.
         points: settings of single points.
         sample: drawn points.
+        sampling: estimate the cycles of each run from windows: true, a half-width as ``1%``, or the fields
+            of a ``fiberscope.Sample``.
         timeout: seconds that a point may take.
         memory: bytes that a point may take beside those of the program.
         store: the folder for the results, or an address as ``s3://bucket/study``.
@@ -81,6 +95,7 @@ class Study(BaseModel):
     grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     points: list[dict[str, Any]] = []
     sample: Sample | None = None
+    sampling: Annotated[Windows | None, BeforeValidator(_windows)] = None
     timeout: float | None = Field(default=None, gt=0, le=1_000_000)
     memory: Bytes | None = None
     store: str | None = None
@@ -88,7 +103,8 @@ class Study(BaseModel):
 
     def sweep(self) -> Iterator[Point]:
         """The points."""
-        whole = {key: self._places.place(key) for key in ("command", "config")}
+        whole = {key: self._places.place(key) for key in ("command", "config", "sampling")}
+        sample = self.sampling and asdict(self.sampling)
         machines = self._several("accelerator")
         if not machines:
             at = self._places.place("accelerator") or "settings"
@@ -100,7 +116,9 @@ class Study(BaseModel):
                 origins = {key: entry.origin for key, entry in entries_by_key.items()}
                 places = {**whole, "accelerator": at, "workload": where, **origins}
                 settings = {key: entry.value for key, entry in entries_by_key.items()}
-                yield Point(self.command, machine, workload, settings, self.config, self.exact, places)
+                yield Point(
+                    self.command, machine, workload, settings, self.config, self.exact, sample, places
+                )
 
     def _several(self, key: str) -> list[tuple[str, str]]:
         """Machines or workloads, each with its place."""
@@ -148,13 +166,23 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
 def study_of(document: Mapping[str, Any]) -> Study:
     """The study of arguments.
 
+    A ``sample`` that draws no points is the request for sampled runs, as of ``simulate``.
+
     Raises:
         InputError: one that cannot be.
     """
     try:
-        return Study.model_validate(document)
+        return Study.model_validate(_with_sampling(document))
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in fault["loc"])
         message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "it should be", 1)
         raise InputError(f"{key} is {fault['input']!r}; {message}") from error
+
+
+def _with_sampling(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys of a study, with a request for sampled runs under its own key."""
+    sample = document.get("sample")
+    if sample is None or isinstance(sample, Mapping | Sample):
+        return document
+    return {**document, "sample": None, "sampling": sample}

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import hypot, isnan
 from pathlib import Path
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.api import sweep
 from fiberscope.explore.sweeps.task_status import DONE
+from fiberscope.results.report.estimates import spread_of
 from fiberscope.results.report.files import read_text
 from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import SURROGATE, mark
@@ -30,13 +32,22 @@ NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, u
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """Result of a machine on a workload; cycles and simulated seconds are 0 if it was not done."""
+    """Result of a machine on a workload; cycles and simulated seconds are 0 if it was not done.
+
+    ``interval`` is that of cycles that are an estimate; ``spread`` is half of it as a fraction of them.
+    """
 
     status: str
     reason: str
     cycles: int = 0
     seconds: float = 0.0
     source: str = ""  # of the workload: real, generated or surrogate
+    interval: tuple[int, int] | None = None
+
+    @property
+    def spread(self) -> float:
+        """Half the width of the interval as a fraction of the cycles; 0 of a count."""
+        return spread_of(self.cycles, *self.interval) if self.interval else 0.0
 
     @property
     def done(self) -> bool:
@@ -75,6 +86,17 @@ class Suite:
         first, this = self.runs[workload, self.against], self.runs[workload, machine]
         return first.seconds / this.seconds if first.seconds and this.seconds else None
 
+    def spread(self, workload: str, machine: str) -> float:
+        """Half the width of the interval of a speed-up, as a fraction of it; 0 of counts."""
+        if machine == self.against:
+            return 0.0
+        return hypot(self.runs[workload, self.against].spread, self.runs[workload, machine].spread)
+
+    def mean_spread(self, machine: str) -> float:
+        """The same of the mean of a machine's speed-ups."""
+        spreads = [self.spread(workload, machine) for workload in self.compared]
+        return hypot(*spreads) / max(1, len(spreads))
+
     @property
     def compared(self) -> list[str]:
         """The workloads that every machine has done, and took time for: means are over these."""
@@ -111,6 +133,8 @@ class Suite:
                 "status": ran.status,
                 "reason": ran.reason,
                 "cycles": ran.cycles if ran.done else None,
+                "cycles_low": ran.interval and ran.interval[0],
+                "cycles_high": ran.interval and ran.interval[1],
                 "seconds": ran.seconds if ran.done else None,
                 "speedup": self.speedup(workload, machine),
             }
@@ -195,4 +219,6 @@ def _check_against(machines: Sequence[str], against: str | None) -> None:
 def _ran(row: Mapping[Any, Any]) -> SuiteResult:
     if row["status"] != DONE:
         return SuiteResult(row["status"], row["reason"])
-    return SuiteResult(row["status"], "", int(row["cycles"]), float(row["seconds"]), row["workload_source"])
+    low, high = row["cycles_low"], row["cycles_high"]
+    interval = None if isnan(low) else (int(low), int(high))
+    return SuiteResult(DONE, "", int(row["cycles"]), float(row["seconds"]), row["workload_source"], interval)

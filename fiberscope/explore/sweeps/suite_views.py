@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.explore.sweeps.suite import Suite
+from fiberscope.results.report.estimates import written
 from fiberscope.results.report.pictures import blank
 from fiberscope.results.report.surrogates import footnote
 from fiberscope.results.report.table import Table
@@ -27,18 +28,24 @@ def table(suite: Suite) -> Table:
     for workload, label in suite.labels.items():
         cells = [cell for machine in suite.machines for cell in _cells(suite, workload, machine)]
         speedup_table.add(label, *cells)
-    means = [cell for machine in suite.machines for cell in ("", _times(suite.mean(machine)))]
+    means = [
+        cell
+        for machine in suite.machines
+        for cell in ("", _times(suite.mean(machine), suite.mean_spread(machine)))
+    ]
     speedup_table.add(f"geometric mean of {len(suite.compared)}", *means)
     return speedup_table
 
 
 def _cells(suite: Suite, workload: str, machine: str) -> tuple[str, str]:
     ran = suite.runs[workload, machine]
-    return (f"{ran.cycles:,}" if ran.done else ran.status), _times(suite.speedup(workload, machine))
+    cycles = f"{ran.cycles:,}{written(ran.spread) if ran.interval else ''}"
+    speedup = _times(suite.speedup(workload, machine), suite.spread(workload, machine))
+    return (cycles if ran.done else ran.status), speedup
 
 
-def _times(factor: float | None) -> str:
-    return "" if factor is None else f"{factor:.3g}"
+def _times(factor: float | None, spread: float) -> str:
+    return "" if factor is None else f"{factor:.3g}{written(spread) if spread else ''}"
 
 
 def failures(suite: Suite) -> list[str]:
@@ -62,10 +69,16 @@ def drawn(suite: Suite) -> Figure:
     width, groups = WIDTH / len(suite.machines), [*suite.labels.values(), "geometric mean"]
     for place, machine in enumerate(suite.machines):
         heights = [suite.speedup(workload, machine) for workload in suite.workloads] + [suite.mean(machine)]
+        spreads = [suite.spread(workload, machine) for workload in suite.workloads]
         bars = [
-            (number + place * width, height) for number, height in enumerate(heights) if height is not None
+            (number + place * width, height, spread * height)
+            for number, (height, spread) in enumerate(
+                zip(heights, [*spreads, suite.mean_spread(machine)], strict=True)
+            )
+            if height is not None
         ]
-        axes.bar([at for at, _height in bars], [height for _at, height in bars], width, label=machine)
+        at, tall, errors = zip(*bars, strict=True) if bars else ((), (), ())
+        axes.bar(at, tall, width, label=machine, yerr=errors if any(errors) else None, capsize=3)
     axes.axhline(1.0, color="#555555", linewidth=0.8)
     axes.set_yscale("log")
     axes.set_xticks(

@@ -1,0 +1,59 @@
+"""Options of commands that can estimate cycles from sampled windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fiberscope.base.errors import InputError
+from fiberscope.commands.option_groups import Options, declared, flag
+
+if TYPE_CHECKING:
+    from fiberscope.accelerators.sampling import Sample
+
+__all__ = ["Sampled", "Windows"]
+
+
+class Windows(Options):
+    """Options of a command whose seed has further uses."""
+
+    sample: Annotated[
+        str | None,
+        typer.Option(metavar="[WIDTH]", help="Estimate the cycles from windows, to within 3% or this width."),
+    ] = None
+    windows: Annotated[int | None, typer.Option(min=5, metavar="N", help="Windows to simulate.")] = None
+    window_cycles: Annotated[
+        int | None, typer.Option(min=100, metavar="N", help="Cycles of a window, about.")
+    ] = None
+
+    def request(self, seed: int | None = None) -> Sample | None:
+        """Return the request for a sampled run; None for a whole one.
+
+        Args:
+            seed: that chooses the windows.
+
+        Raises:
+            InputError: the width is none, or an option needs ``--sample``.
+        """
+        from fiberscope.accelerators.sampling import Sample
+        from fiberscope.run.sampled import parse_width
+
+        if self.sample is not None:
+            return Sample(parse_width(self.sample), self.windows, self.window_cycles, seed or 0)
+        for name in declared(type(self)):
+            if getattr(self, name) is not None:
+                raise InputError(f"{flag(name)} needs --sample, which it is of")
+        return None
+
+
+class Sampled(Windows):
+    """The same with a seed of their own."""
+
+    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Seed that chooses the windows.")] = (
+        None
+    )
+
+    def seeded_request(self) -> Sample | None:
+        """As ``request``, with this seed."""
+        return self.request(self.seed)

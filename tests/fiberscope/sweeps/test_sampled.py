@@ -1,0 +1,160 @@
+"""Points whose cycles are estimated: what they are found by, their rows, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+import fiberscope
+from fiberscope import cli
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.base.errors import InputError
+from fiberscope.explore.sweeps.api import made_study
+from fiberscope.explore.sweeps.outcome import outcome
+from fiberscope.explore.sweeps.plan import planned
+from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.search import Goal, Search
+from fiberscope.explore.sweeps.suite import Suite, SuiteResult
+from fiberscope.explore.sweeps.suite_views import drawn, table
+from fiberscope.results.store import Store
+from fiberscope.results.store.columns import decoded
+
+MATRIX = "uniform:rows=900,cols=900,nonzeros=5000"
+SMALL = {"pe.count": 2, "memory.channels": 2}
+REQUEST = fiberscope.Sample(windows=5, window_cycles=100)
+
+
+def point(sample: fiberscope.Sample | None = REQUEST) -> Point:
+    return Point("sim", "gamma", MATRIX, SMALL, sample=None if sample is None else asdict(sample))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Those of a sampled run, of one with another seed and of a whole run."""
+    tasks = planned([point(), point(fiberscope.Sample(windows=5, window_cycles=100, seed=1)), point(None)])
+    return [(task, outcome(asdict(task), None).content) for task in tasks]
+
+
+@pytest.fixture
+def store(rows, tmp_path):
+    store = Store(tmp_path / "store", make=True)
+    for task, content in rows:
+        store.add(task.digest, content)
+    return store
+
+
+def test_a_sampled_run_another_seed_and_the_whole_run_are_three_rows(store):
+    frame = store.frame()
+    assert len(frame) == 3
+    assert set(frame["status"]) == {"done"}
+    assert frame["complete"].all()
+    sampled = frame[frame["sampling"].notna()]
+    assert sorted(json.loads(text)["seed"] for text in sampled["sampling"]) == [0, 1]
+    assert ((sampled["cycles_low"] < sampled["cycles"]) & (sampled["cycles"] < sampled["cycles_high"])).all()
+    assert frame["cycles_low"].isna().tolist() == frame["sampling"].isna().tolist()
+
+
+def test_the_row_has_the_report_of_the_same_run_from_python(rows):
+    report = fiberscope.Report.parse(decoded(rows[0][1]).values["report"], "row")
+    alone = fiberscope.simulate("gamma", MATRIX, settings=SMALL, sample=REQUEST)
+    assert (report.complete, report.cycles) == ("sampled", alone.cycles)
+    assert report.cycles_interval == alone.cycles_interval
+    assert report.source is not None
+    assert report.source.asked.sample == REQUEST
+
+
+def test_a_point_without_a_sample_has_the_key_that_it_had(rows):
+    task = planned([Point("sim", "gamma", MATRIX, SMALL)])[0]
+    assert task.digest == rows[2][0].digest
+    assert "sampling" not in task.row
+
+
+def test_the_table_of_results_shows_intervals_and_requests(store, capsys):
+    assert cli.run(["results", store.address]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(" +- " in line for line in lines) == 2
+    assert sum("5 windows of 100 cycles, seed 1" in line for line in lines) == 1
+    assert lines[-1] == "Estimated cycles: 2 rows; the 95% interval is from cycles_low to cycles_high"
+    assert cli.run(["results", store.address, "--columns", "cycles"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("Estimated cycles: 2 rows")
+
+
+@pytest.mark.parametrize(
+    "value", [True, "1%", 0.01, fiberscope.Sample(seed=2), {"half_width": "1%", "seed": 2}]
+)
+def test_python_and_a_study_file_ask_for_a_sample_as_simulate_does(value):
+    points = list(made_study("gamma", [MATRIX], {"sampling": value, "grid": {"pe.count": [1, 2]}}).sweep())
+    assert len(points) == 2
+    wanted = {"half_width": 0.03 if value is True or isinstance(value, fiberscope.Sample) else 0.01}
+    assert points[0].sample == asdict(fiberscope.Sample(**wanted, seed=points[0].sample["seed"]))
+    if not isinstance(value, dict):
+        assert (
+            list(made_study("gamma", [MATRIX], {"sample": value, "grid": {"pe.count": [1, 2]}}).sweep())
+            == points
+        )
+
+
+def test_drawn_points_can_be_sampled_runs():
+    drawn_points = {"count": 3, "over": {"pe.count": {"from": 1, "to": 9}}}
+    points = list(made_study("gamma", [MATRIX], {"sample": drawn_points, "sampling": "1%"}).sweep())
+    assert len(points) == 3
+    assert {each.sample["half_width"] for each in points} == {0.01}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            {"accelerator": "outerspace"},
+            "study.yaml:3:11: outerspace cannot be sampled; machines that can be: ",
+        ),
+        ({"command": "model"}, "study.yaml:3:11: sampled runs are of sim; model counts all of a run"),
+        ({"sampling": "90%"}, "study.yaml:3:11: sampling is 90%; sample 90%: it should be a width"),
+        ({"sampling": "{window: 9}"}, "study.yaml:3:11: sampling: sampling has no key window; did you mean"),
+        (
+            {"sampling": "{windows: 2}"},
+            "study.yaml:3:11: sampling: sample.windows=2: it should be a whole number from 5 on",
+        ),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused_where_the_file_says_it(keys, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    entries = {"accelerator": "gamma", "workloads": f"'{MATRIX}'", "sampling": "true", **keys}
+    Path("study.yaml").write_text("".join(f"{key}: {value}\n" for key, value in entries.items()))
+    with pytest.raises((InputError, ConfigurationError)) as caught:
+        planned(made_study("study.yaml", [], {}).sweep())
+    assert str(caught.value).startswith(message)
+
+
+def test_a_search_knows_the_rows_of_its_own_request_alone(store):
+    space = {"pe.count": [2, 4]}
+    base = {key: value for key, value in SMALL.items() if key != "pe.count"}
+
+    def known(sample):
+        asked = Point("sim", "gamma", MATRIX, base, sample=None if sample is None else asdict(sample))
+        return len(Search([asked], space, [Goal("cycles")], store, 4).designs("cycles"))
+
+    assert [known(None), known(REQUEST), known(fiberscope.Sample())] == [1, 1, 0]
+
+
+def test_the_speedups_of_a_suite_have_the_error_of_both_runs():
+    runs = {
+        ("x", "a"): SuiteResult("done", "", 1000, 4.0, interval=(970, 1030)),
+        ("x", "b"): SuiteResult("done", "", 500, 2.0, interval=(480, 520)),
+        ("y", "a"): SuiteResult("done", "", 1000, 4.0),
+        ("y", "b"): SuiteResult("done", "", 250, 1.0),
+    }
+    suite = Suite(["a", "b"], ["x", "y"], "a", runs)
+    assert suite.spread("x", "b") == pytest.approx(0.05)
+    assert (suite.spread("x", "a"), suite.spread("y", "b")) == (0, 0)
+    assert suite.mean_spread("b") == pytest.approx(0.025)
+    made = table(suite)
+    assert made.rows[0] == ("x", "1,000 +- 3%", "1", "500 +- 4%", "2 +- 5%")
+    assert made.rows[1] == ("y", "1,000", "1", "250", "4")
+    assert made.rows[2] == ("geometric mean of 2", "", "1", "", "2.83 +- 2.5%")
+    assert list(suite.frame()["cycles_low"].dropna()) == [970, 480]
+    pytest.importorskip("matplotlib")
+    assert len(drawn(suite).axes[0].containers) == 3  # bars of two machines, and errors of a machine
