@@ -21,6 +21,7 @@ def test_its_verilog_is_the_event_model(simulator, tmp_path):
     assert outcome.rtl.verification.passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["auto"], indirect=True)
 def test_so_are_all_modules_of_the_machine(simulator, tmp_path):
     loop = Loop((ALL,), "gamma", written(tmp_path, 1, 20, 0.2), settings=(*SMALL, "memory.channels=2"))
@@ -67,6 +68,7 @@ BLINKS = """
     gamma machine("""
 
 
+@pytest.mark.slow
 @needs("hdl")
 def test_planted_an_identifier_that_changes_in_every_cycle_is_found(tmp_path, monkeypatch):
     pytest.importorskip("cocotbext.axi")

@@ -72,7 +72,7 @@ def test_the_verilog_is_clean(block, drawn, lint_of):
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"elements": 3, "stream_lines": 5}, {"elements": 1, "tasks": 1, "stream": 1}]
+    "given", [{}, slow({"elements": 3, "stream_lines": 5}), slow({"elements": 1, "tasks": 1, "stream": 1})]
 )
 def test_so_is_a_scheduler(given, lint_of):
     text = scheduler_rtl.BLOCK.verilog(scheduler_rtl.SchedulerParameters(**given))
@@ -125,6 +125,7 @@ MACHINE = (
 )
 
 
+@pytest.mark.slow
 def test_so_is_a_machine_in_one_module(tmp_path, lint_of):
     settings = (*SMALL, "memory.channels=2")
     assert (

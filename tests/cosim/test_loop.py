@@ -99,6 +99,7 @@ def test_a_run_that_is_interrupted_leaves_its_report(send, simulator, tmp_path):
     assert not Path("build/loop/simulator.pid").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
 def test_what_only_a_status_output_says_is_absent_without_it(simulator, capsys):
     at, settings = BLOCKS["bank"]
@@ -166,8 +167,16 @@ VERDICTS = {
 }
 
 
-@pytest.mark.parametrize("waveform", [[], ["--vcd=loop.vcd"]], ids=["no waveform", "waveform"])
-@pytest.mark.parametrize("verdict", VERDICTS)
+@pytest.mark.parametrize(
+    ("verdict", "waveform"),
+    [
+        pytest.param(
+            verdict, waveform, marks=pytest.mark.slow if waveform and verdict != "swaps ties" else ()
+        )
+        for verdict in VERDICTS
+        for waveform in ([], ["--vcd=loop.vcd"])
+    ],
+)
 def test_verilog_is_judged_at_its_ports_with_and_without_a_waveform(verdict, waveform, simulator, capsys):
     changes, code, *lines = VERDICTS[verdict]
     text = TWO_WAYS
@@ -258,6 +267,7 @@ reg refused; always @(posedge clk) refused <= ~rst & outputs_0_valid & ~outputs_
 assign outputs_0_valid = (outputs_0_ready | ~refused) & """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["icarus"], indirect=True)
 def test_an_offered_token_stays_offered_but_at_an_arbiter_another_may_take_its_place(simulator, capsys):
     """In a network with one bank, requests overtake one that waits."""

@@ -88,6 +88,7 @@ def test_a_module_that_stops_is_an_error_and_not_the_end_of_the_process(wide):
         backend.cycle()  # the edge that ends the cycle before
 
 
+@pytest.mark.slow
 def test_what_a_larger_module_has_left_in_the_folder_is_not_compiled(tmp_path):
     (tmp_path / "wide.v").write_text(WIDE)
     left = tmp_path / "verilated_wide" / "Vtop___024root__1.cpp"
