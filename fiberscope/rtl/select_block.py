@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
+from fiberscope.base.full_disk import full_folder
 from fiberscope.results.report.files import make_folder, write_text
 
 if TYPE_CHECKING:
@@ -21,8 +25,15 @@ LOG = "fault.log"
 
 
 def in_one_line(error: Exception, folder: Path) -> InputError:
-    """The same error with that of its lines (ports, a tool's own) which tells most; all are in the folder."""
+    """Return the same error with its most telling line (a port, a tool's own); the folder has all lines.
+
+    A full disk makes tools fail in many words; the error then names the folder without room.
+    """
     first, *others = str(error).splitlines()
+    if full := full_folder((Path(tempfile.gettempdir()), folder)):
+        option = "--output" if full == folder else "TMPDIR"
+        reason = f"{full}: {os.strerror(errno.ENOSPC)}; make room, or name another folder with {option}"
+        return InputError(f"{reason} ({first.removesuffix(':')}{f': {_telling(others)}' if others else ''})")
     if not others:
         return InputError(first)
     log = folder / LOG

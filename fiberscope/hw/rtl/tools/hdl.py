@@ -15,7 +15,13 @@ from xml.etree import ElementTree
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.tools.icarus import Icarus
 from fiberscope.hw.rtl.tools.ports import check_ports
-from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError, Simulator, include_folders
+from fiberscope.hw.rtl.tools.simulator import (
+    FailedBenchError,
+    HdlError,
+    Simulator,
+    include_folders,
+    with_temporary_folder,
+)
 from fiberscope.hw.rtl.tools.verilator import Verilator
 
 __all__ = ["AUTO", "FILES", "SIMULATORS", "Bench", "HdlError", "choose", "find", "read_order", "run"]
@@ -166,7 +172,7 @@ def _build_and_test(
 def _environment(simulator: Simulator) -> Iterator[None]:
     """The simulator's variables in this process, where cocotb looks for them."""
     before = dict(os.environ)
-    os.environ.update(simulator.environment())
+    os.environ.update(with_temporary_folder(simulator.environment()))
     try:
         yield
     finally:
