@@ -16,85 +16,43 @@ for any component of those meant. Names are:
 - a port: the tokens that its channel holds, ``pe03.merger.ways[2] >= 3``; of an array all together.
 
 A channel ``has`` a field if a token that it holds, visible or not, carries that number: the field is
-``control``, ``coordinate``, ``reference`` or ``value``, or what the channel's protocol calls it. ``cycle`` is
-the cycle of the first clock.
+``control``, ``coordinate``, ``reference`` or ``value``, or what the channel's protocol calls it. A token that
+comes and goes within one cycle of the first clock counts at the end of that cycle. ``cycle`` is the cycle of
+the first clock.
 """
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import NamedTuple
 
 from fiberscope.sim.channel import Channel
-from fiberscope.sim.component import Component
-from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE
+from fiberscope.sim.component import Component, clock_of
+from fiberscope.sim.condition import SIGNS, Comparison, Conjunction, Disjunction, Predicate, TokenComparison
+from fiberscope.sim.constants import BUSY, FIRST_STALL, IDLE, MAX_TIME
 from fiberscope.sim.errors import SimulationError
+from fiberscope.sim.gauge import (
+    AccountGauge,
+    AttributeGauge,
+    CounterGauge,
+    CycleGauge,
+    Gauge,
+    OccupancyGauge,
+    SampleGauge,
+    StateGauge,
+)
 from fiberscope.sim.kernel import Kernel
 from fiberscope.sim.names import nearest
 from fiberscope.sim.protocol import WORDS
 from fiberscope.sim.scopes import choose
 from fiberscope.sim.wiring import Wiring
 
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 CYCLE = "cycle"
 STATE = "state"
 HAS = "has"
 ACCOUNTS = ("busy", "idle", "input_stall", "output_stall")
 
 _TOKEN = re.compile(r"\s*([<>]=?|[=!]=|(?:[^\s<>=!]|!(?!=))+)")
-
-
-class Quantity(NamedTuple):
-    """Quantity that is compared.
-
-    Args:
-        values: its numbers at a base tick before which everything has ticked and at which nothing has.
-        names: what stands for its numbers from 0.
-        growth: by how much it grows in a cycle of the first clock at the most, if it never falls; else 0.
-        signed: whether it may be negative.
-    """
-
-    values: Callable[[int], Sequence[float]]
-    names: tuple[str, ...] = ()
-    growth: int = 0
-    signed: bool = False
-
-
-class Comparison(NamedTuple):
-    """Quantities against a bound: it holds if it does for any of their numbers."""
-
-    quantities: Sequence[Quantity]
-    sign: str
-    bound: int
-
-    def holds(self, time: int) -> bool:
-        """Whether it holds at a base tick."""
-        compare, bound = OPERATORS[self.sign], self.bound
-        return any(compare(value, bound) for quantity in self.quantities for value in quantity.values(time))
-
-    def pause(self, time: int) -> int:
-        """Cycles of the first clock for which it surely does not hold yet; 0 if it holds."""
-        if self.holds(time):
-            return 0
-        if self.sign not in {">", ">=", "=="} or not all(quantity.growth for quantity in self.quantities):
-            return 1
-        least = self.bound + (self.sign == ">")
-        missing = min(
-            (least - value) / quantity.growth
-            for quantity in self.quantities
-            for value in quantity.values(time)
-        )
-        return max(1, int(missing) - (max(quantity.growth for quantity in self.quantities) > 1))
 
 
 class Trigger:
@@ -113,22 +71,16 @@ class Trigger:
         self.text = text
         self._kernel = kernel
         self._called = called
-        self._alternatives = [
-            [self._comparison(words) for words in _split(alternative, "and")]
-            for alternative in _split(self._tokens(), "or")
-        ]
+        self.predicate = Disjunction(
+            [
+                Conjunction([self._comparison(words) for words in _split(alternative, "and")])
+                for alternative in _split(self._tokens(), "or")
+            ]
+        )
 
     def holds(self, time: int) -> bool:
         """Whether it holds at this base tick, given that nothing has ticked at it nor will before."""
-        return any(
-            all(comparison.holds(time) for comparison in conjunction) for conjunction in self._alternatives
-        )
-
-    def pause(self, time: int) -> int:
-        """Cycles of the first clock, from a base tick on, in which it surely does not hold; 0 if it does."""
-        return min(
-            max(comparison.pause(time) for comparison in conjunction) for conjunction in self._alternatives
-        )
+        return self.predicate.holds(time)
 
     def _tokens(self) -> list[str]:
         tokens, place = [], 0
@@ -141,51 +93,50 @@ class Trigger:
             place = match.end()
         return tokens
 
-    def _comparison(self, words: Sequence[str]) -> Comparison:
-        if len(words) < 3 or words[-2] not in OPERATORS:
+    def _comparison(self, words: Sequence[str]) -> Predicate:
+        if len(words) < 3 or words[-2] not in SIGNS:
             raise self._fault(f"{' '.join(words) or 'nothing'} is no comparison")
         *what, sign, bound = words
         if len(what) == 3 and what[1] == HAS:
-            quantities = [self._tokens_of(what[0], what[2])]
-        elif len(what) <= 2:
-            quantities = quantities_of(self._kernel, what, self._fault)
-        else:
+            return self._token_comparison(what[0], what[2], sign, bound)
+        if len(what) > 2:
             raise self._fault(f"{' '.join(words)} is no comparison")
-        return Comparison(quantities, sign, self._bound(bound, sign, quantities))
+        gauges = gauges_of(self._kernel, what, self._fault)
+        signed = any(gauge.signed for gauge in gauges)
+        return Comparison(gauges, sign, self._bound(bound, sign, gauges[0].names, signed))
 
-    def _bound(self, text: str, sign: str, quantities: Sequence[Quantity]) -> int:
+    def _bound(self, text: str, sign: str, names: Sequence[str] = (), signed: bool = True) -> int:
         """A whole number, or the name of one."""
-        names = quantities[0].names
         if text in names and sign in {"==", "!="}:
             return names.index(text)
-        number = r"-?\d[\d_]*" if any(quantity.signed for quantity in quantities) else r"\d[\d_]*"
+        number = r"-?\d[\d_]*" if signed else r"\d[\d_]*"
         if re.fullmatch(number, text, re.ASCII):
-            return int(text.replace("_", ""))
+            return min(max(int(text.replace("_", "")), -MAX_TIME), MAX_TIME)
         if names:
             raise self._fault(f"{text} is no state that == or != could be asked of; {nearest(text, names)}")
         raise self._fault(f"{text} is no whole number")
 
-    def _tokens_of(self, name: str, field: str) -> Quantity:
-        """A field of the tokens in a channel."""
+    def _token_comparison(self, name: str, field: str, sign: str, bound: str) -> Predicate:
+        """A field of the tokens in a channel against a bound."""
         channel = find_channel(self._kernel, name)
         places = {word: place for place, word in enumerate(WORDS)}
         places |= {field: places[word] for word, field in channel.protocol.fields.items()}
         if field not in places:
             raise self._fault(f"a token of {channel.name} has no {field}; {nearest(field, places)}")
-        word = places[field]
-        return Quantity(
-            lambda _time: [channel.token(place)[word] for place in range(channel.occupancy)], signed=True
-        )
+        link = self._kernel.wiring.link(channel)
+        periods = [clock_of(end.component).period for end in (link.producer, link.consumer)]
+        momentary = min(periods) < self._kernel.clocks[0].period
+        return TokenComparison(channel, places[field], sign, self._bound(bound, sign), momentary)
 
     def _fault(self, what: str, example: bool = True) -> SimulationError:
         right = "; write it as in pe07 input_stall > 100 and cycle >= 5000" if example else ""
         return SimulationError(f"the {self._called} {self.text!r}: {what}{right}")
 
 
-def quantities_of(
+def gauges_of(
     kernel: Kernel, words: Sequence[str], fault: Callable[[str, bool], SimulationError]
-) -> list[Quantity]:
-    """Return the quantities that are compared: ``cycle``, or those of a name in the matching components.
+) -> list[Gauge]:
+    """Return what is compared: ``cycle``, or the gauges of a name in the matching components.
 
     Raises:
         SimulationError: as ``fault`` words it.
@@ -193,7 +144,7 @@ def quantities_of(
     first = kernel.clocks[0].period
     *pattern, name = words
     if not pattern and name == CYCLE:
-        return [Quantity(lambda time: [-(-time // first)], growth=1)]
+        return [CycleGauge(first)]
     if not pattern:
         scope, _, name = name.rpartition(".")
         if not scope:
@@ -203,11 +154,11 @@ def quantities_of(
         components = choose(kernel.components, pattern)
     except SimulationError as error:
         raise fault(str(error), False) from None
-    quantities = [_quantity(component, name, kernel.wiring, first) for component in components]
-    if not any(quantities):
+    gauges = [_gauge(component, name, kernel.wiring, first) for component in components]
+    if not any(gauges):
         names = dict.fromkeys(key for component in components for key in names_of(component, kernel.wiring))
         raise fault(f"{pattern[0]} has no {name}; {nearest(name, names)}", False)
-    return [quantity for quantity in quantities if quantity]
+    return [gauge for gauge in gauges if gauge]
 
 
 def names_of(component: Component, wiring: Wiring) -> list[str]:
@@ -267,31 +218,30 @@ def _split(tokens: Sequence[str], word: str) -> list[list[str]]:
     return parts
 
 
-def _quantity(component: Component, name: str, wiring: Wiring, first: int) -> Quantity | None:
-    """The quantity of this name, if the component has it."""
+def _gauge(component: Component, name: str, wiring: Wiring, first: int) -> Gauge | None:
+    """The gauge of this name, if the component has one."""
     if name in ACCOUNTS:
-        period = component.clock.period if component.clock else 1
-        account = _account(component, _states(component, name, wiring))
-        return Quantity(lambda time: [account(time)], growth=-(-first // period))
+        return AccountGauge(component, _states(component, name, wiring), first)
     if name == STATE:
-        return Quantity(lambda _time: [component.state], state_names(component, wiring))
+        return StateGauge(component, state_names(component, wiring))
     if name in component.counters():
-        return Quantity(lambda _time: [component.counters()[name]])
+        declared = name in component.COUNTERS and _is_inherited(component, "counters")
+        return AttributeGauge(component, name) if declared else CounterGauge(component, name)
     for place, signal in enumerate(component.signals()):
         if signal.name == name:
-            return Quantity(partial(_sample, component, place), signal.states, signed=True)
+            if _is_inherited(component, "signals") and _is_inherited(component, "sample"):
+                return AttributeGauge(component, name, signal.states, signed=True)
+            return SampleGauge(component, place, signal.states)
     for stall in wiring.stalls(component):
         if stall.label == name:
-            return Quantity(partial(_occupancy, stall.channels))
+            return OccupancyGauge(stall.channels)
     return None
 
 
-def _sample(component: Component, place: int, _time: int) -> list[int]:
-    return [component.sample()[place]]
-
-
-def _occupancy(channels: Sequence[Channel], _time: int) -> list[int]:
-    return [sum(channel.occupancy for channel in channels)]
+def _is_inherited(component: Component, method: str) -> bool:
+    """Whether a method of a component is that of all components."""
+    own = method in getattr(component, "__dict__", {})
+    return not own and getattr(type(component), method) is getattr(Component, method)
 
 
 def _states(component: Component, account: str, wiring: Wiring) -> list[int]:
@@ -300,15 +250,3 @@ def _states(component: Component, account: str, wiring: Wiring) -> list[int]:
         return [BUSY if account == "busy" else IDLE]
     stalls = enumerate(wiring.stalls(component), FIRST_STALL)
     return [state for state, stall in stalls if account == f"{stall.direction}_stall"]
-
-
-def _account(component: Component, states: Sequence[int]) -> Callable[[int], int]:
-    period = component.clock.period if component.clock else 1
-
-    def cycles(time: int) -> int:
-        count = sum(component.cycles[state] for state in states)
-        if component.state in states:  # since its last tick
-            count += -(-time // period) - component.since
-        return count
-
-    return cycles

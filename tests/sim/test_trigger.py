@@ -164,13 +164,13 @@ def test_a_pause_passes_no_cycle_in_which_the_condition_holds(condition):
     network = TWO_CLOCKS if "." in condition else BUSY_FUNNEL
     kernel = watched(network, sleep=False)
     kernel.build()
-    trigger, period = Trigger(condition, kernel), kernel.clocks[0].period
+    predicate, period = Trigger(condition, kernel).predicate, kernel.clocks[0].period
     silent = 0  # the cycle before which it cannot hold
     for cycle in range(250):
         while kernel.time < cycle * period - 1 and kernel.step():
             pass
-        pause = trigger.pause(cycle * period)
-        assert (pause == 0) == trigger.holds(cycle * period)
+        pause = predicate.pause(cycle * period, 1)
+        assert (pause == 0) == predicate.holds(cycle * period)
         assert pause > 0 or cycle >= silent
         silent = max(silent, cycle + pause)
 

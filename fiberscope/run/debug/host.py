@@ -28,11 +28,12 @@ from fiberscope.results.report.timeline import Looker
 from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
 from fiberscope.run.request import Run as RequestedRun
 from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
+from fiberscope.sim.condition import Onset, Predicate
 from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.lookahead import remove_lookahead
 from fiberscope.sim.scopes import choose, choose_one
 from fiberscope.sim.seek import seek
-from fiberscope.sim.trigger import Trigger, find_channel, names_of, quantities_of
+from fiberscope.sim.trigger import Trigger, find_channel, gauges_of, names_of
 
 __all__ = ["Failure", "Stop", "serve"]
 
@@ -124,6 +125,7 @@ class Host:
         self._period = self._kernel.clocks[0].period
         self._ended: Run | None = None
         self._deadlock: DeadlockError | None = None
+        self._sliced: tuple[int, str | None, Sequence[str]] | None = None  # the request that a slice ended
         self.cycle = 0
         remove_lookahead(self._kernel)
         self._kernel.trace(_InStep(), MAX_TIME)  # type: ignore[arg-type]
@@ -186,41 +188,40 @@ class Host:
         Raises:
             SimulationError: what is said is no condition.
         """
-        goal = None if until is None else Trigger(until, self._kernel, "condition")
-        watches = [_Breakpoint(Trigger(text, self._kernel, "condition"), self._time) for text in breaks]
+        if (self.cycle, until, breaks) != self._sliced:
+            self._goal = None if until is None else self._condition(until)
+            self._onsets = [Onset(self._condition(text), self._time) for text in breaks]
+        self._sliced = None
+        goal, onsets = self._goal, self._onsets
         if goal is not None and goal.holds(self._time):
-            return self.stop("until", goal.text)
-        conditions = [*([goal.pause] if goal else []), *(watch.pause for watch in watches)]
+            return self.stop("until", str(until))
+        conditions = [*([goal] if goal else []), *onsets]
         ends, step = time.monotonic() + seconds, SLICE_CYCLES
         target = min(MAX_TIME if target is None else target, MAX_TIME if self._limit is None else self._limit)
         while self.cycle < target and not (self._ended or self._deadlock):
             upto, began = min(target, self.cycle + step), time.monotonic()
             if conditions:
-                upto = min(upto, self._look())
-                upto = seek(
-                    self._kernel,
-                    self.cycle,
-                    upto,
-                    lambda now: min(condition(now) for condition in conditions),
-                )
+                upto = seek(self._kernel, self.cycle, min(upto, self._look()), conditions)
             interrupted = self._run_to(upto)
+            for number, onset in enumerate(onsets):
+                if onset.pause(self._time, 1) == 0:
+                    return self.stop("break", breaks[number], number)
+            if goal is not None and goal.holds(self._time):
+                return self.stop("until", str(until))
             if self._ended or self._deadlock:
                 break
-            for pause in conditions:
-                pause(self._time)
-            for number, watch in enumerate(watches):
-                if watch.fires(self._time):
-                    return self.stop("break", watch.condition.text, number)
-            if goal is not None and goal.holds(self._time):
-                return self.stop("until", goal.text)
             if interrupted:
                 return self.stop("interrupted")
             if time.monotonic() > ends and self.cycle < target:
+                self._sliced = self.cycle, until, breaks
                 return self.stop("slice")
             step *= 2 if time.monotonic() - began < SHORT_SECONDS else 1
         if self._deadlock is not None:
             return self.stop("deadlock", str(self._deadlock))
         return self.stop("done" if self._ended else "cycle")
+
+    def _condition(self, text: str) -> Predicate:
+        return Trigger(text, self._kernel, "condition").predicate
 
     def _look(self) -> int:
         """Have the lookers look that want to in this cycle; the next cycle in which one wants to."""
@@ -267,13 +268,9 @@ class Host:
         words = expression.split()
         try:
             if len(words) <= 2:
-                quantities = quantities_of(self._kernel, words, _refusal(expression))
-                values = [
-                    (quantity, value) for quantity in quantities for value in quantity.values(self._time)
-                ]
-                return ", ".join(
-                    quantity.names[int(v)] if quantity.names else f"{v:,}" for quantity, v in values
-                )
+                gauges = gauges_of(self._kernel, words, _refusal(expression))
+                values = [(gauge.names, gauge.read(self._time)) for gauge in gauges]
+                return ", ".join(names[value] if names else f"{value:,}" for names, value in values)
             return "yes" if Trigger(expression, self._kernel, "expression").holds(self._time) else "no"
         except SimulationError as error:
             raise InputError(str(error)) from error
@@ -321,29 +318,6 @@ class Host:
     def _require_running(self) -> None:
         if self._ended or self._deadlock:
             raise InputError(f"the run has ended in cycle {self.cycle:,}: nothing more can be recorded")
-
-
-class _Breakpoint:
-    """A condition that stops the machine in a cycle in which it holds, and did not in the one before."""
-
-    def __init__(self, condition: Trigger, time: int) -> None:
-        self.condition = condition
-        self._held = condition.holds(time)
-        self._fired = -1
-
-    def pause(self, time: int) -> int:
-        """As of ``Trigger.pause``, for the condition to begin to hold."""
-        if self._held:
-            self._held = self.condition.holds(time)
-            return 1
-        cycles = self.condition.pause(time)
-        if cycles == 0:
-            self._held, self._fired = True, time
-        return cycles
-
-    def fires(self, time: int) -> bool:
-        """Whether it has just begun to hold, at this base tick."""
-        return self._fired == time
 
 
 def _refusal(expression: str) -> Callable[[str, bool], SimulationError]:

@@ -1,0 +1,143 @@
+# cython: infer_types=True
+"""Gauges: single numbers of a machine, read in compiled code while it runs.
+
+A time is a base tick before which everything has ticked, and at which nothing has.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+from fiberscope.sim import inline
+from fiberscope.sim.channel import Channel
+from fiberscope.sim.component import Component
+
+
+class Gauge:
+    """One number of a machine.
+
+    Args:
+        growth: by how much it grows in a cycle of the first clock at most, if it never falls and may grow
+            while its component sleeps; else 0.
+        names: what stands for its numbers from 0.
+        signed: whether it may be negative.
+    """
+
+    def __init__(self, growth: int = 0, names: Sequence[str] = (), signed: bool = False) -> None:
+        self.growth = growth  # C: long
+        self.names = tuple(names)
+        self.signed = signed  # C: bint
+
+    def read(self, time: int) -> int:
+        """Return the number at this time."""
+        raise NotImplementedError(f"{type(self).__name__} does not define read")
+
+
+class CycleGauge(Gauge):
+    """The cycle of a clock that has this period."""
+
+    def __init__(self, period: int) -> None:
+        super().__init__(1)
+        self.period = period  # C: long
+
+    def read(self, time: int) -> int:
+        """Return the cycle at this time, rounded up."""
+        return (time + self.period - 1) // self.period
+
+
+class AccountGauge(Gauge):
+    """The cycles that a component has spent in some accounting states since the start of the run.
+
+    Args:
+        component: the component.
+        states: their numbers.
+        first: period of the first clock.
+    """
+
+    def __init__(self, component: Component, states: Sequence[int], first: int) -> None:
+        clock = component.clock
+        self.period = clock.period if clock else 1  # C: long
+        super().__init__((first + self.period - 1) // self.period)
+        self.component = component
+        self.counts = array("q", [state in states for state in range(len(component.cycles))])
+
+    def read(self, time: int) -> int:
+        """Return the cycles before this time; those since the component's last tick count as its state."""
+        component = self.component
+        cycles = 0  # C: long
+        for state in range(len(self.counts)):
+            if self.counts[state]:
+                cycles += component._cycles[state]
+        if self.counts[component._state]:
+            cycles += (time + self.period - 1) // self.period - component._since
+        return cycles
+
+
+class StateGauge(Gauge):
+    """The number of the state that a component's present cycle counts as."""
+
+    def __init__(self, component: Component, names: Sequence[str]) -> None:
+        super().__init__(0, names)
+        self.component = component
+
+    def read(self, time: int) -> int:
+        """Return the number."""
+        return self.component._state
+
+
+class AttributeGauge(Gauge):
+    """An integer attribute of a component: a counter or a signal."""
+
+    def __init__(
+        self, component: Component, attribute: str, names: Sequence[str] = (), signed: bool = False
+    ) -> None:
+        super().__init__(0, names, signed)
+        self.component = component
+        self.attribute = attribute
+
+    def read(self, time: int) -> int:
+        """Return the value."""
+        number: int = getattr(self.component, self.attribute)
+        return number
+
+
+class CounterGauge(Gauge):
+    """A counter that a component's own method ``counters`` computes."""
+
+    def __init__(self, component: Component, counter: str) -> None:
+        super().__init__()
+        self.component = component
+        self.counter = counter
+
+    def read(self, time: int) -> int:
+        """Return the count."""
+        return self.component.counters()[self.counter]
+
+
+class SampleGauge(Gauge):
+    """A signal that a component's own method ``sample`` computes, by its place."""
+
+    def __init__(self, component: Component, place: int, names: Sequence[str]) -> None:
+        super().__init__(0, names, True)
+        self.component = component
+        self.place = place  # C: long
+
+    def read(self, time: int) -> int:
+        """Return the value."""
+        return self.component.sample()[self.place]
+
+
+class OccupancyGauge(Gauge):
+    """The tokens that several channels hold together."""
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        super().__init__()
+        self.channels = list(channels)
+
+    def read(self, time: int) -> int:
+        """Return the number of tokens."""
+        tokens = 0  # C: long
+        for i in range(len(self.channels)):
+            tokens += inline.channel(self.channels[i]).occupancy
+        return tokens
