@@ -18,7 +18,7 @@ from pathlib import Path
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.explore.compare import published
+from fiberscope.explore.compare import read_published
 from fiberscope.results.report.table import Table, percent, replace_between
 
 Settings = dict[str, str]
@@ -104,7 +104,7 @@ def cycles(matrix: str, memory: str, text: str) -> int:
 
 def reported(matrix: str) -> float:
     """Cycles that were published."""
-    figures = published(accelerators.find("gamma")).figures
+    figures = read_published(accelerators.find("gamma")).figures
     known = next(one.cycles for one in figures if one.matrix == matrix and one.by == "reported")
     assert known is not None  # all of Gamma's are
     return known

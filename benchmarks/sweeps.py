@@ -19,16 +19,16 @@ import psutil  # comes with distributed
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fiberscope.explore.sweeps.clusters import connected
-from fiberscope.explore.sweeps.engine import execute
-from fiberscope.explore.sweeps.executors import Where
-from fiberscope.explore.sweeps.outcome import outcome
-from fiberscope.explore.sweeps.plan import Task, planned
+from fiberscope.explore.sweeps.clusters import connect_workers
+from fiberscope.explore.sweeps.dask_execution import execute_batches
+from fiberscope.explore.sweeps.executors import ExecutorChoice
+from fiberscope.explore.sweeps.outcome import execute_task
+from fiberscope.explore.sweeps.plan import Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
-from fiberscope.explore.sweeps.progress import Progress, batches
-from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.point_process import Limits
+from fiberscope.explore.sweeps.progress import Progress, group_tasks
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import decoded, tabulated
+from fiberscope.results.store.columns import decode_row, tabulate_rows
 from fiberscope.results.store.store import PART_ROWS
 from fiberscope.run.api import simulate
 
@@ -39,13 +39,13 @@ MATRIX = "uniform:rows=150,cols=150,nonzeros={},seed={}"
 def tasks(count: int, nonzeros: int) -> list[Task]:
     """Points that differ in the seed of their matrix."""
     settings = {"pe.count": 4, "memory.channels": 4}
-    return planned(Point("sim", "gamma", MATRIX.format(nonzeros, seed), settings) for seed in range(count))
+    return plan_tasks(Point("sim", "gamma", MATRIX.format(nonzeros, seed), settings) for seed in range(count))
 
 
 def alone(given: list[Task]) -> float:
     """Processor seconds of the runs alone, in this process."""
     gc.freeze()  # as the process of a sweep's points does
-    outcome(asdict(given[0]), None)  # imports
+    execute_task(asdict(given[0]), None)  # imports
     began = time.process_time()
     for task in given:
         simulate("gamma", task.point.workload, settings=dict(task.point.settings))
@@ -76,12 +76,12 @@ def sweep(count: int, nonzeros: int) -> None:
     planning = time.process_time() - began
     some = given[: max(50, count // 5)]
     before_it = side_by_side(some)
-    with tempfile.TemporaryDirectory() as folder, connected(Where(workers=CORES)) as client:
+    with tempfile.TemporaryDirectory() as folder, connect_workers(ExecutorChoice(workers=CORES)) as client:
         store = Store(folder, make=True)
         for each in (tasks(2 * CORES, nonzeros + 1), given):  # the first for imports
             before, began = spent(), time.perf_counter()
             progress = Progress(each)
-            execute(client, batches(each, progress), store, Limits(), progress)
+            execute_batches(client, group_tasks(each, progress), store, Limits(), progress)
             store.gather()
         by_process, wall = spent() - before, time.perf_counter() - began
     single = (before_it + side_by_side(some)) / 2  # other programs slow down both a run and a sweep
@@ -97,8 +97,8 @@ def sweep(count: int, nonzeros: int) -> None:
 def filled(folder: str, rows: int) -> Store:
     """A store with the row of one run under so many digests, each with cycles and a parameter of its own."""
     made = Store(folder, make=True)
-    content = outcome(asdict(tasks(1, 300)[0]), None).content
-    part = pa.concat_tables([tabulated([decoded(content)])] * PART_ROWS)
+    content = execute_task(asdict(tasks(1, 300)[0]), None).content
+    part = pa.concat_tables([tabulate_rows([decode_row(content)])] * PART_ROWS)
     for number, first in enumerate(range(0, rows, PART_ROWS)):
         count = min(PART_ROWS, rows - first)
         own = {

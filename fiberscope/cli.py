@@ -19,9 +19,9 @@ def main() -> None:
     is_handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not ignored, as by `nohup`
     if is_handled:
         signal.signal(signal.SIGINT, _leave)
-    from fiberscope.commands.command_line import settle
+    from fiberscope.commands.command_line import reduce_overhead
 
-    settle()
+    reduce_overhead()
     if is_handled:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run()

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from fiberscope import accelerators
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.variants import VARIANTS, instances
-from fiberscope.explore.tables import found_workload, read_table, run
+from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.models.trace.api import model
-from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, measured
+from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, netlist_area
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.report.document import Report
 from fiberscope.workloads import is_gemm
@@ -96,11 +96,11 @@ def _figures() -> tuple[Figure, ...]:
 def _run(figure: Figure, tell: Callable[[str], None]) -> Iterator[Cost]:
     """The figure beside ours; nothing if its matrix is not at hand, as a stand-in's energy is another's."""
     operands = " ".join(figure.operands)
-    known = is_gemm(operands) or found_workload(operands, surrogates=False, demanded=False, tell=tell)
+    known = is_gemm(operands) or load_available(operands, surrogates=False, demanded=False, tell=tell)
     if not known:
         return
     tell(f"{figure.machine}: {operands}")
-    ran = run if figure.machine in accelerators.names() else model
+    ran = simulate_to_end if figure.machine in accelerators.names() else model
     report = ran(figure.machine, *figure.operands)
     assert report.area is not None
     assert report.energy is not None
@@ -111,7 +111,7 @@ def _run(figure: Figure, tell: Callable[[str], None]) -> Iterator[Cost]:
 
 def _variants(given: MintParameters) -> Iterator[Cost]:
     """The netlists of each variant's blocks; those that were not measured are left out."""
-    areas = {kind: measured(call_of(block, asdict(one))) for kind, (block, one) in twins(given).items()}
+    areas = {kind: netlist_area(call_of(block, asdict(one))) for kind, (block, one) in twins(given).items()}
     for variant in VARIANTS:
         parts = instances(variant)
         um2 = sum(count * (areas.get(kind) or 0.0) for kind, count in parts.items())

@@ -14,7 +14,7 @@ from fiberscope.converters.sage.published import Row, rows
 from fiberscope.converters.sage.search import Choice, Prediction, rank
 from fiberscope.converters.sage.statistics import Statistics
 from fiberscope.converters.sage.systems import OURS, best_of, systems
-from fiberscope.explore.tables import run
+from fiberscope.explore.tables import simulate_to_end
 from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.generators import uniform
 
@@ -219,5 +219,5 @@ def _simulated(density: float, acf: tuple[str, str], parameters: SageParameters)
         "bus.words": array.bus,
         "match": parameters.match_cost,
     }
-    report = run("weight_stationary", a, b, settings=settings)
+    report = simulate_to_end("weight_stationary", a, b, settings=settings)
     return Simulated(density, acf, compute(asked, *acf, parameters).cycles, report.cycles)

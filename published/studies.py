@@ -71,7 +71,7 @@ def _mint_study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[objec
     from fiberscope.converters.mint import MINT
     from fiberscope.hw.rtl.tools.area import require, version
     from fiberscope.hw.rtl.tools.simulator import HdlError
-    from fiberscope.rtl.select_block import one_line, rtl_blocks
+    from fiberscope.rtl.select_block import input_errors, rtl_blocks
     from published.mint_tables import mint_tables
 
     if cases or options["parts"]:
@@ -82,7 +82,7 @@ def _mint_study(cases: Sequence[str], options: Mapping[str, Any]) -> tuple[objec
     given = load(MINT.configuration, MINT.shipped, name=MINT.name, settings=options["settings"])
     try:
         require()
-        with one_line():
+        with input_errors():
             found = gates(given, options["tell"])
     except HdlError as error:
         raise InputError(str(error)) from error

@@ -11,7 +11,7 @@ import numpy as np
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.tables import run
+from fiberscope.explore.tables import simulate_to_end
 from fiberscope.models.tiles.baselines.drt import drt
 from fiberscope.models.tiles.kernel import Kernel
 from fiberscope.models.tiles.measure import measure
@@ -19,7 +19,7 @@ from fiberscope.models.tiles.optimise import optimise
 from fiberscope.models.tiles.options import Options
 from fiberscope.models.tiles.plan import Methods, plan
 from fiberscope.models.trace.api import model
-from fiberscope.results.errors import finished
+from fiberscope.results.errors import refuse_interrupted
 from fiberscope.workloads import Workload, WorkloadError, from_scipy, load
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.tensor import SparseTensor
@@ -165,8 +165,10 @@ def ran(names: Sequence[str], tell: Callable[[str], None], largest: float = inf)
 
 def _run(name: str, found: Workload, settings: Mapping[str, str], limit: int | None) -> Ran | NotRun:
     try:
-        report = run("extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit)
-        trace = finished(model("extensor", found, settings=settings))
+        report = simulate_to_end(
+            "extensor", found, settings={**settings, "memory.model": "simple"}, cycle_limit=limit
+        )
+        trace = refuse_interrupted(model("extensor", found, settings=settings))
     except (ConfigurationError, InputError, WorkloadError) as error:
         return NotRun(name, found.source, settings["tiling"], str(error))
     m, k, n = report.config["tile"].values()

@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.sage.configuration import SageParameters
 from fiberscope.converters.sage.systems import OURS
-from fiberscope.explore.compare import Elsewhere, Figures, Published, Run, compare, published
+from fiberscope.explore.compare import FetchedRun, Figures, Published, Run, compare, read_published
 from fiberscope.workloads.errors import nearest
 from published import sage
 from published.costs import Cost, costs
@@ -154,13 +154,15 @@ def _tiled(run: Measured, published: int) -> Row:
     return Row("sam", "cycles", where, "ideal tile memory", published, run.cycles, error)
 
 
-def machine_rows(kind: Accelerator[Any], tell: Callable[[str], None]) -> list[Row]:
+def machine_rows(accelerator: Accelerator[Any], tell: Callable[[str], None]) -> list[Row]:
     """The published runs of a machine: those at hand, then those that were run elsewhere."""
-    known = published(kind)
-    runs = compare(kind, models=known.as_published, tell=tell)
+    known = read_published(accelerator)
+    runs = compare(accelerator, models=known.as_published, tell=tell)
     ran = {run.matrix for run in runs}
-    rows = [row for run in runs for row in _of_run(kind.name, known, run)]
-    return rows + [_of_other(kind.name, known, one) for one in known.elsewhere if one.matrix not in ran]
+    rows = [row for run in runs for row in _of_run(accelerator.name, known, run)]
+    return rows + [
+        _of_other(accelerator.name, known, one) for one in known.elsewhere if one.matrix not in ran
+    ]
 
 
 def _of_run(machine: str, known: Published, run: Run) -> Iterator[Row]:
@@ -181,7 +183,7 @@ def _of_run(machine: str, known: Published, run: Run) -> Iterator[Row]:
         yield Row(machine, "traffic, bytes", run.matrix, run.model, *numbers, held, settled)
 
 
-def _of_other(machine: str, known: Published, one: Elsewhere) -> Row:
+def _of_other(machine: str, known: Published, one: FetchedRun) -> Row:
     figures, teaal = (known.find(one.matrix, by) for by in ("reported", "TeAAL"))
     assert figures is not None
     assert figures.cycles is not None

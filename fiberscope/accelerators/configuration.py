@@ -34,6 +34,7 @@ __all__ = [
     "Parameter",
     "Picoseconds",
     "digest",
+    "format_value",
     "header",
     "integer_field",
     "layers",
@@ -42,9 +43,8 @@ __all__ = [
     "load",
     "parameters",
     "parse_settings",
-    "validated",
+    "validate",
     "values",
-    "written",
 ]
 
 AnyConfiguration = TypeVar("AnyConfiguration", bound="Configuration")
@@ -101,7 +101,7 @@ def load(
     Raises:
         ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
     """
-    return validated(model, layers(shipped, name=name, file=file, settings=settings), name)
+    return validate(model, layers(shipped, name=name, file=file, settings=settings), name)
 
 
 def layers(
@@ -134,7 +134,7 @@ def _shipped(path: Path, name: str, _written: int) -> dict[str, Entry]:
     return read_yaml(path, name)
 
 
-def validated(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> AnyModel:
+def validate(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> AnyModel:
     """The model with the values of ``entries``.
 
     Args:
@@ -178,7 +178,7 @@ def header(shipped: Path) -> list[str]:
     return [line.lstrip("# ") for line in itertools.takewhile(lambda line: line.startswith("#"), lines)]
 
 
-def written(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as a configuration file would have it."""
     if value is None:
         return "empty"
@@ -259,5 +259,5 @@ def _entry_of(key: str, entries: Mapping[str, Entry]) -> Entry | None:
 
 
 def _shown(value: object) -> str:
-    text = written(value)
+    text = format_value(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["OperandFormat", "compressed", "full_operand_notes", "lies_dense"]
+__all__ = ["OperandFormat", "compress_operands", "full_operand_notes", "lies_dense"]
 
 AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
@@ -34,7 +34,7 @@ def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> boo
     return isinstance(of, OperandFormat) and of.lies_dense(operand, matrix)
 
 
-def compressed(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
+def compress_operands(parameters: AnyConfiguration, operands: Mapping[str, CsrArray]) -> AnyConfiguration:
     """The parameters of a machine with some of its operands as compressed as others, be they full."""
     of = getattr(parameters, "format", None)
     full = {operand for operand, name in operands.items() if lies_dense(parameters, operand, name)}

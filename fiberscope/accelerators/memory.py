@@ -21,7 +21,7 @@ from fiberscope.hw.dram import (
 )
 from fiberscope.hw.dram import standard as standard_row
 
-__all__ = ["MemoryChannel", "MemoryParameters", "hearing", "memory_use", "traffic"]
+__all__ = ["MemoryChannel", "MemoryParameters", "memory_use", "observe_requests", "traffic"]
 
 SLOWEST, FASTEST = (
     10**6,
@@ -145,7 +145,9 @@ class MemoryParameters(ChannelParameters):
 
 
 @contextmanager
-def hearing(channels: Sequence[MemoryChannel], note: Callable[[int, int, int, int], None]) -> Iterator[None]:
+def observe_requests(
+    channels: Sequence[MemoryChannel], note: Callable[[int, int, int, int], None]
+) -> Iterator[None]:
     """Have ``note`` told cycle, operation, address and tag of each request, beside who hears already."""
     before = [channel.on_request for channel in channels]
     for channel, other in zip(channels, before, strict=True):

@@ -20,12 +20,12 @@ from types import ModuleType
 
 from fiberscope.sim import import_mode
 
-__all__ = ["SUFFIX", "compiled", "digest", "library", "note", "room", "spec", "used"]
+__all__ = ["SUFFIX", "cache_folder", "compiled_module", "digest", "library", "note", "spec", "use_compiled"]
 
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 
-def room() -> Path:
+def cache_folder() -> Path:
     """The folder of compiled modules in the cache; it need not exist."""
     from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
 
@@ -45,10 +45,10 @@ def library() -> str:
 
 def note(file: Path) -> Path:
     """Return the file that records the compiled form of a source file, and its sources."""
-    return room() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
+    return cache_folder() / "files" / f"{hashlib.sha256(f'{file}{SUFFIX}'.encode()).hexdigest()}.json"
 
 
-def compiled(file: Path, name: str) -> Path | None:
+def compiled_module(file: Path, name: str) -> Path | None:
     """The compiled module of a file under a name, None where there is none of what the file is now."""
     said = note(file.resolve())
     if import_mode.uncompiled_requested() or not said.is_file():
@@ -92,16 +92,16 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 def spec(name: str, source: Path) -> ModuleSpec | None:
     """Return the import specification of a Python file's compiled form under a name; None if it has none."""
-    module = compiled(source, name)
+    module = compiled_module(source, name)
     if module is None:
         return None
     return importlib.util.spec_from_loader(name, _Loader(name, module, source), origin=str(source))
 
 
 @contextmanager
-def used() -> Iterator[None]:
+def use_compiled() -> Iterator[None]:
     """Take compiled modules in the place of Python files that are imported meanwhile."""
-    room()  # what it imports is there before anything asks for it
+    cache_folder()  # what it imports is there before anything asks for it
     finder = _Finder()
     sys.meta_path.insert(0, finder)
     try:

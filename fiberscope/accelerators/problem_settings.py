@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import create_model
 
 from fiberscope.accelerators import find, names
-from fiberscope.accelerators.configuration import Configuration, ConfigurationError, layers, validated
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError, layers, validate
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.workloads import (
@@ -38,7 +38,7 @@ ANY_EXPRESSION = (
 
 
 def configure(
-    kind: Accelerator[Any], file: str | Path | None, settings: Mapping[str, object]
+    accelerator: Accelerator[Any], file: str | Path | None, settings: Mapping[str, object]
 ) -> tuple[Configuration, ProblemMaker]:
     """The accelerator's parameters, and what makes its problem.
 
@@ -46,12 +46,14 @@ def configure(
         ConfigurationError: a key that does not exist, a value that cannot be, or values at odds.
     """
     entries: dict[str, Entry] = {}
-    for defaults in kind.defaults:
-        entries |= layers(defaults, name=kind.name)
-    entries |= layers(kind.shipped, name=kind.name, preset=kind.preset, file=file, settings=settings)
+    for defaults in accelerator.defaults:
+        entries |= layers(defaults, name=accelerator.name)
+    entries |= layers(
+        accelerator.shipped, name=accelerator.name, preset=accelerator.preset, file=file, settings=settings
+    )
     of_problem = {key: entries.pop(key) for key in list(entries) if key.startswith(SECTION)}
-    configured: Configuration = validated(kind.configuration, entries, kind.name)
-    return configured, ProblemMaker(kind, of_problem)
+    configured: Configuration = validate(accelerator.configuration, entries, accelerator.name)
+    return configured, ProblemMaker(accelerator, of_problem)
 
 
 class ProblemMaker:
@@ -150,7 +152,7 @@ def _parameters(kind: type[Problem], entries: Mapping[str, Entry]) -> ProblemPar
         if field.is_required() and SECTION + name not in entries:
             raise ConfigurationError(f"{kind.kind} needs {SECTION}{name}; give it by --set {SECTION}{name}=")
     section: Any = create_model("Section", problem=(kind.Parameters, kind.Parameters.model_construct()))
-    parameters: ProblemParameters = validated(section, entries, kind.kind).problem
+    parameters: ProblemParameters = validate(section, entries, kind.kind).problem
     return parameters
 
 

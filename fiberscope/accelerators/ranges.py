@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel, PlainSerializer
 from pydantic.fields import FieldInfo
 
-from fiberscope.accelerators.configuration import leaf_fields, written
+from fiberscope.accelerators.configuration import format_value, leaf_fields
 
 __all__ = ["Range", "ranges"]
 
@@ -40,7 +40,7 @@ def _range(field: FieldInfo) -> Range:
     if field.annotation is bool:
         return Range(choices=("true", "false"))
     if get_origin(field.annotation) is Literal:
-        return Range(choices=tuple(written(choice) for choice in get_args(field.annotation)))
+        return Range(choices=tuple(format_value(choice) for choice in get_args(field.annotation)))
     return Range(_bound(field, "ge"), _bound(field, "le"))
 
 

@@ -16,7 +16,7 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.workloads.expressions.expression import Expression
 
-__all__ = ["REFERENCE", "Complaint", "KnownValues", "compiled", "resolved", "worked_out"]
+__all__ = ["REFERENCE", "Complaint", "KnownValues", "compile_expression", "evaluate", "resolve_references"]
 
 Complaint: TypeAlias = Callable[[str], Exception]
 KnownValues: TypeAlias = Mapping[str, object]
@@ -29,7 +29,7 @@ APPLIED: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
 REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
-def resolved(text: str, names: KnownValues, complaint: Complaint) -> object:
+def resolve_references(text: str, names: KnownValues, complaint: Complaint) -> object:
     """Return a text with its references replaced by values.
 
     Args:
@@ -50,11 +50,11 @@ def _value(reference: str, names: KnownValues, complaint: Complaint) -> int | fl
     def complain(message: str) -> Exception:
         return complaint(f"${{{reference}}}: {message}")
 
-    number = worked_out(compiled(reference, complain), names, complain)
+    number = evaluate(compile_expression(reference, complain), names, complain)
     return int(number) if number.denominator == 1 else float(number)
 
 
-def compiled(text: str, complaint: Complaint) -> list[str]:
+def compile_expression(text: str, complaint: Complaint) -> list[str]:
     """An expression as words in postfix order: ``2 * pe.count`` as ``2``, ``pe.count``, ``*``.
 
     ``${pe.count}`` complain it is ``(pe.count)``.
@@ -89,12 +89,12 @@ def _words(part: Expression) -> Iterator[str]:
         yield part.name
 
 
-def worked_out(words: Sequence[str], names: KnownValues, complaint: Complaint) -> Fraction:
+def evaluate(words: Sequence[str], names: KnownValues, complaint: Complaint) -> Fraction:
     """Evaluate an expression in postfix order.
 
     Args:
-        words: the expression, as ``compiled`` returns it.
-        names: values by name, as of ``resolved``.
+        words: the expression, as ``compile_expression`` returns it.
+        names: values by name, as of ``resolve_references``.
         complaint: makes the exception that is raised: for a name that is not known or is no number, and for
             a division by zero.
     """

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.accelerators.layout import Layout, Role
-from fiberscope.accelerators.memory import hearing
+from fiberscope.accelerators.memory import observe_requests
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, READ_BURST, TENSOR_SHIFT, WRITE_BURST
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import Composition
 
-__all__ = ["RequestCheck", "checking"]
+__all__ = ["RequestCheck", "checked_requests"]
 
 GIVEN = {Role.OPERAND, Role.STREAM, Role.STATE}
 READ_ONLY = {Role.OPERAND, Role.STREAM}
@@ -163,12 +163,12 @@ class RequestCheck:
 
 
 @contextmanager
-def checking(machine: Any) -> Iterator[RequestCheck]:  # noqa: ANN401 - as of RequestCheck
+def checked_requests(machine: Any) -> Iterator[RequestCheck]:  # noqa: ANN401 - as of RequestCheck
     """Hold the requests that the machine's memory gets meanwhile.
 
     Raises:
         ConfigurationError: as of ``RequestCheck``.
     """
     check = RequestCheck(machine)
-    with hearing(machine.channels, check.note):
+    with observe_requests(machine.channels, check.note):
         yield check

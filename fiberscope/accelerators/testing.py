@@ -20,7 +20,7 @@ from scipy import sparse
 from fiberscope import accelerators
 from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.machine import EVENT, Accelerator, Machine
-from fiberscope.accelerators.request_check import checking
+from fiberscope.accelerators.request_check import checked_requests
 from fiberscope.sim import Kernel
 from fiberscope.sim.testing import check_accounting
 from fiberscope.workloads import from_scipy
@@ -191,6 +191,6 @@ def check_end(case: MachineCase, variant: str) -> None:
 def check_requests(case: MachineCase, variant: str) -> None:
     """Every request to memory is one that the machine's layouts allow, and all are there."""
     machine = case.build(variant, case.operands())
-    with checking(machine) as check:
+    with checked_requests(machine) as check:
         run_to_end(machine)
     assert check.ended(complete=True) == []

@@ -51,7 +51,7 @@ def run_file(path: Path) -> ModuleType:
         expected = f"a machine of your own is a folder with a {MACHINE}, or a Python file"
         raise ConfigurationError(f"{path}: there is no such file; {expected}")
     try:
-        with module_cache.used():
+        with module_cache.use_compiled():
             return importlib.import_module(f"{_package(path.parent)}.{path.stem}")
     except (Exception, SystemExit) as error:
         raise ConfigurationError(f"{_place(path, error)}: {type(error).__name__}: {error}") from error

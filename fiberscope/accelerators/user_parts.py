@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fiberscope.accelerators.module_cache import used
+from fiberscope.accelerators.module_cache import use_compiled
 from fiberscope.base.errors import InputError
 from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
@@ -19,7 +19,7 @@ from fiberscope.workloads.errors import nearest
 if TYPE_CHECKING:
     from fiberscope.accelerators.composition import PartFactory
 
-__all__ = ["checked", "origin", "parse_parts"]
+__all__ = ["check_part", "origin", "parse_parts"]
 
 
 def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
@@ -44,7 +44,7 @@ def parse_parts(texts: Sequence[str]) -> dict[str, PartFactory]:
 
 def _load(text: str, module: str, attribute: str) -> PartFactory:
     try:
-        with _current_folder(), used():
+        with _current_folder(), use_compiled():
             loaded = importlib.import_module(module)
     except (Exception, SystemExit) as error:  # whatever the user's module raises
         raise InputError(f"--part {text}: cannot import {module}: {_fault(error)}") from error
@@ -75,7 +75,7 @@ def _current_folder() -> Iterator[None]:
         sys.path.remove(here)
 
 
-def checked(parts: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
+def check_part(parts: Mapping[str, PartFactory]) -> dict[str, PartFactory]:
     """The same, but that one which does not make a component is the user's to mend, in a line."""
     return {name: _checked(name, make) for name, make in parts.items()}
 

@@ -13,7 +13,7 @@ from fiberscope.hw.fibers.arrays import rounded_to
 from fiberscope.hw.value_type import AUTO, DOUBLE, INTEGER, TYPES, ValueName, ValueType
 from fiberscope.workloads.canonical import CsrArray
 
-__all__ = ["TypedParameters", "typed"]
+__all__ = ["TypedParameters", "convert_values"]
 
 VALUE_BITS = {AUTO: 64, INTEGER: 32} | {name: kind.bits for name, kind in TYPES.items() if kind.floats}
 
@@ -44,7 +44,9 @@ class TypedParameters(CompositionParameters):
         }
 
 
-def typed(values: ValueType, a: CsrArray, b: CsrArray, setting: str = "value") -> tuple[CsrArray, CsrArray]:
+def convert_values(
+    values: ValueType, a: CsrArray, b: CsrArray, setting: str = "value"
+) -> tuple[CsrArray, CsrArray]:
     """A and B with values of a type, themselves where these are doubles as they come.
 
     ``setting`` is the one that names the type.

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import yaml
 
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.accelerators.yaml_layer import compose, construct, read_text, refusing
+from fiberscope.accelerators.yaml_layer import compose, construct, read_text, yaml_errors
 
-__all__ = ["Document", "Path", "overlaid", "read_document"]
+__all__ = ["Document", "Path", "overlay", "read_document"]
 
 Path: TypeAlias = tuple[str | int, ...]  # keys and positions in lists, from the top
 
@@ -85,7 +85,7 @@ def read_document(path: FilePath) -> Document:
         ConfigurationError: it cannot be read, or is no YAML; with its line.
     """
     text = read_text(path, str(path))
-    with refusing(str(path)):
+    with yaml_errors(str(path)):
         return Document.from_nodes(compose(text), str(path), lambda text, _complain: text)
 
 
@@ -133,7 +133,7 @@ def _place(node: yaml.Node) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
-def overlaid(base: yaml.MappingNode, over: yaml.MappingNode) -> yaml.MappingNode:
+def overlay(base: yaml.MappingNode, over: yaml.MappingNode) -> yaml.MappingNode:
     """``base`` with what ``over`` gives in its place: sections by key; ``~`` takes one out."""
     changes = {str(key.value): (key, value) for key, value in over.value}
     merged = []
@@ -149,7 +149,7 @@ def overlaid(base: yaml.MappingNode, over: yaml.MappingNode) -> yaml.MappingNode
 
 def _combined(base: yaml.Node, over: yaml.Node) -> yaml.Node:
     if isinstance(base, yaml.MappingNode) and isinstance(over, yaml.MappingNode):
-        return overlaid(base, over)
+        return overlay(base, over)
     if isinstance(base, yaml.SequenceNode) and isinstance(over, yaml.SequenceNode):
         return _extended(base, over)
     return over

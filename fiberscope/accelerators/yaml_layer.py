@@ -23,7 +23,7 @@ __all__ = [
     "read_scalar",
     "read_text",
     "read_yaml",
-    "refusing",
+    "yaml_errors",
 ]
 
 
@@ -93,7 +93,7 @@ def read_yaml(path: Path, name: str | None = None) -> dict[str, Entry]:
     used = _reported(text)
     if used is not None:
         return {key: Entry(value, f"{name}: config") for key, value in _flat(used)}
-    with refusing(name):
+    with yaml_errors(name):
         node = compose(text)
         comments = _comments(text.splitlines())
         entries: dict[str, Entry] = {}
@@ -135,7 +135,7 @@ def read_document(path: Path, name: str) -> object:
         ConfigurationError: it cannot be read, or is not YAML.
     """
     text = read_text(path, name)
-    with refusing(name):
+    with yaml_errors(name):
         node = compose(text)
         return None if node is None else construct(node)
 
@@ -144,7 +144,7 @@ def compose(text: str) -> yaml.Node | None:
     """The nodes of a YAML text, each with its place; None of an empty one.
 
     Raises:
-        yaml.YAMLError, ValueError, RecursionError: as ``refusing`` makes a line of.
+        yaml.YAMLError, ValueError, RecursionError: as ``yaml_errors`` makes a line of.
     """
     if not _ODD.search(text):
         with suppress(yaml.YAMLError, ValueError):
@@ -158,7 +158,7 @@ def _composed(text: str, loader: type[_Loader | _Quick]) -> yaml.Node | None:
 
 
 @contextmanager
-def refusing(name: str) -> Iterator[None]:
+def yaml_errors(name: str) -> Iterator[None]:
     """Make one line of what is wrong with a YAML file that messages call ``name``.
 
     Raises:

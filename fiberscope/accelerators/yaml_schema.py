@@ -10,12 +10,12 @@ from pydantic import BaseModel, ValidationError
 from fiberscope.accelerators.yaml_document import Document, Path
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["checked"]
+__all__ = ["validate_document"]
 
 AnySchema = TypeVar("AnySchema", bound=BaseModel)
 
 
-def checked(schema: type[AnySchema], document: Document) -> AnySchema:
+def validate_document(schema: type[AnySchema], document: Document) -> AnySchema:
     """The document as its schema has it; a key without a value is as if absent.
 
     Raises:

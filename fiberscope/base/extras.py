@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from fiberscope.base.progress import installing
+from fiberscope.base.progress import install_commands
 
 __all__ = ["advice", "missing"]
 
@@ -35,4 +35,4 @@ def advice(error: ModuleNotFoundError) -> str | None:
 
 def missing(library: str) -> str:
     """Say that a library is not installed, and how to install the extra that has it."""
-    return f"{library} is not installed: {installing(EXTRAS[library])}"
+    return f"{library} is not installed: {install_commands(EXTRAS[library])}"

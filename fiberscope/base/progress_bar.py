@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-__all__ = ["bars"]
+__all__ = ["progress_display"]
 
 
-def bars(console: Console, *, auto_refresh: bool = True) -> Progress:
+def progress_display(console: Console, *, auto_refresh: bool = True) -> Progress:
     """Bars that take what room the words leave, and go when they are done.
 
     Of a task its description and the field ``rest`` are shown beside the bar; without a total it only moves.

@@ -14,13 +14,13 @@ from fiberscope.commands.options import (
     Parts,
     Settings,
 )
-from fiberscope.commands.output import show, tell
+from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, matrices, write_json
 from fiberscope.results.report.surrogates import SURROGATE, footnote, mark
 from fiberscope.results.report.table import Table, percent
 
 if TYPE_CHECKING:
-    from fiberscope.explore.ablate import Outcome
+    from fiberscope.explore.ablate import AblationResult
 
 __all__ = ["ablate", "table"]
 
@@ -51,7 +51,7 @@ def ablate(
     a, b = a_and_b(operands)
     check_outputs({"--json": json}, matrices(a, b))
     values, parts = parse_settings(settings or []), parse_parts(part or [])
-    outcomes = study.ablate(accelerator, a, b, settings=values, parts=parts, tell=tell)
+    outcomes = study.ablate(accelerator, a, b, settings=values, parts=parts, tell=print_progress)
     if json is not None:
         write_json(json, [asdict(outcome) for outcome in outcomes])
     if json != STANDARD_OUTPUT:
@@ -62,7 +62,7 @@ def ablate(
             print(footnote(surrogates))
 
 
-def table(title: str, outcomes: Sequence[Outcome]) -> Table:
+def table(title: str, outcomes: Sequence[AblationResult]) -> Table:
     """A line for each run."""
     ablations = Table(title, ("Changed", "Cycles", "Saved", "Share", "What it tells"), notes=1)
     for ablation in outcomes:

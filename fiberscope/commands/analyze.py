@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from fiberscope.commands.option_groups import taking
-from fiberscope.commands.report_output import delivering
-from fiberscope.commands.run_options import Reported
+from fiberscope.commands.option_groups import expand_groups
+from fiberscope.commands.report_output import report_delivery
+from fiberscope.commands.run_options import ReportOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT
 
 __all__ = ["analyze"]
@@ -29,8 +29,8 @@ _Profile = Annotated[
 ]
 
 
-@taking(product="nothing is computed, so there is no product; fiberscope model has one")
-def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None:
+@expand_groups(product="nothing is computed, so there is no product; fiberscope model has one")
+def analyze(inputs: _Inputs, asked: ReportOptions, profile: _Profile = False) -> None:
     """Estimate cycles and energy of a mapping from tensor statistics.
 
     Models formats, gating and skipping. Reads the files of Timeloop and Sparseloop, version 0.4 or 0.3.
@@ -42,19 +42,19 @@ def analyze(inputs: _Inputs, asked: Reported, profile: _Profile = False) -> None
       fiberscope analyze arch.yaml problem.yaml mapping.yaml --json out.json
       fiberscope analyze dot_product --set mode=timeloop
     """
-    from fiberscope.commands.output import lay
+    from fiberscope.commands.output import print_stacked
     from fiberscope.results.report.analytical import tables
-    from fiberscope.run.request import Analysis
+    from fiberscope.run.request import AnalyticRequest
 
     asked.check({}, {f"the input {path}": path for path in inputs})
     words = shlex.join(map(str, inputs))
-    with delivering(asked.json, asked.quiet) as deliver:
-        run = Analysis(words, settings=asked.entries(), config=asked.config, exact=asked.exact)
+    with report_delivery(asked.json, asked.quiet) as deliver:
+        run = AnalyticRequest(words, settings=asked.entries(), config=asked.config, exact=asked.exact)
         report, analysis = run.analyzed
     deliver(report)
     if asked.quiet or asked.json == STANDARD_OUTPUT or report.analytical is None:
         return
-    lay(*(table.rich() for table in tables(report)))
+    print_stacked(*(table.rich() for table in tables(report)))
     print(report.analytical.loop_nest)
     for note in report.analytical.notes:
         print(f"note: {note}")

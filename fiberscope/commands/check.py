@@ -16,8 +16,8 @@ from fiberscope.results.report.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fiberscope.explore.analytical_comparison import Analytical
-    from fiberscope.explore.check import Check, Row
+    from fiberscope.explore.analytical_comparison import AnalyticalEstimate
+    from fiberscope.explore.check import Check, Comparison
 
 __all__ = ["check"]
 
@@ -58,14 +58,14 @@ def check(
         raise InputError("--sample: a check compares exact counts; use fiberscope sim --sample for cycles")
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.base.operand_arguments import check_factors, operands_of
-    from fiberscope.commands.progress import watched
+    from fiberscope.commands.progress import progress_display
     from fiberscope.explore.check import check as checked
 
     factors, tensors = operands_of(operands)
     check_factors(factors)
     check_outputs({"--json": json}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     parsed = parse_settings(settings or [])
-    with watched(quiet) as tell:
+    with progress_display(quiet) as tell:
         done = checked(
             accelerator,
             *factors,
@@ -105,7 +105,7 @@ def _show_parts(done: Check) -> None:
         print(f"  {cycles:>12,} cycles, {cycles / max(done.event.cycles, 1):4.0%}: {where}")
 
 
-def _table(title: str, rows: Sequence[Row]) -> Table:
+def _table(title: str, rows: Sequence[Comparison]) -> Table:
     table = Table(title, ["", "event", "trace", "reason for the difference"], notes=1)
     for row in rows:
         reason = row.unless if row.event != row.trace else ""
@@ -119,7 +119,7 @@ def _bound(done: Check) -> str:
     return f"{event:,.0f} ns by components, at least {trace:,.0f} ns by the trace{share}"
 
 
-def _analytical(analysis: Analytical, cycles: int) -> list[str]:
+def _analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
     """The analytical model's cycles over the event's, and what no nest of it says."""
     if not analysis.phases:
         return [f"no cycles by the analytical model: {reason}" for reason in analysis.without]

@@ -38,7 +38,7 @@ from fiberscope.base.version import __version__
 from fiberscope.commands.group import commands_at_first_use
 from fiberscope.results.errors import FailedRunError
 
-__all__ = ["app", "execute", "settle"]
+__all__ = ["app", "execute", "reduce_overhead"]
 
 PIPE_BROKEN = 1  # what click ends with where it sees that first
 LEAST_COLUMNS = 40  # which tables are laid out for; a window may have none
@@ -77,7 +77,7 @@ _Version = Annotated[
 ]
 
 
-def settle() -> None:
+def reduce_overhead() -> None:
     """Spare the process of one command some percent of its time; before libraries are imported."""
     gc.set_threshold(YOUNG_OBJECTS)
     for stream in filter(None, (sys.stdout, sys.stderr)):

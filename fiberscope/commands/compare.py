@@ -14,7 +14,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.commands.checkout import is_checkout
 from fiberscope.commands.design_tables import design_tables
 from fiberscope.commands.options import Accelerator, Json, Markdown, Parts, Settings
-from fiberscope.commands.output import show, tell
+from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json, write_text
 from fiberscope.results.report.table import Table, percent, replace_between
 
@@ -80,7 +80,7 @@ def compare(
         "settings": parse_settings(settings or []),
         "parts": parse_parts(part or []),
         "surrogates": surrogates,
-        "tell": tell,
+        "tell": print_progress,
     }
     rows, comparison_tables = _study(accelerator)(matrices or [], options)
     text = "\n" + "\n".join(table.markdown() for table in comparison_tables)
@@ -117,8 +117,8 @@ def _machine(
     from fiberscope import accelerators
     from fiberscope.explore.speedups import has_designs
 
-    kind = accelerators.find(accelerator)
-    return (_designs if has_designs(kind) else _published)(kind, matrices, options)
+    descriptor = accelerators.find(accelerator)
+    return (_designs if has_designs(descriptor) else _published)(descriptor, matrices, options)
 
 
 def _published(
@@ -144,7 +144,7 @@ def _designs(
             "none is compared with them"
         )
     runs = speedups.speedups(kind, workloads, **remaining)
-    return [asdict(run) for run in runs], design_tables(runs, speedups.designs(kind))
+    return [asdict(run) for run in runs], design_tables(runs, speedups.read_designs(kind))
 
 
 def tables(runs: Sequence[Run]) -> list[Table]:

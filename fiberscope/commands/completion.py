@@ -55,13 +55,13 @@ def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
 def _shipped(context: typer.Context) -> dict[str, str]:
     """Parameters and their values as words of a command line; none where nothing that has any is named."""
     from fiberscope import accelerators
-    from fiberscope.accelerators.configuration import parameters, written
+    from fiberscope.accelerators.configuration import format_value, parameters
 
     try:
         shipped = parameters(_file(context))
     except accelerators.ConfigurationError:
         return {}
-    return {parameter.key: written(parameter.value).replace(" ", "") for parameter in shipped}
+    return {parameter.key: format_value(parameter.value).replace(" ", "") for parameter in shipped}
 
 
 def _file(context: typer.Context) -> Path:

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.option_groups import flag, taking
+from fiberscope.commands.option_groups import expand_groups, flag
 from fiberscope.commands.options import Matrix
 from fiberscope.commands.rtl_options import Folder, Simulator
-from fiberscope.commands.run_options import Simulated
+from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.results.report.files import matrices
 
 __all__ = ["convert"]
@@ -36,12 +36,12 @@ _Rtl = Annotated[
 ]
 
 
-@taking(product="a conversion makes an encoding, which is no matrix; its result is told to be right")
+@expand_groups(product="a conversion makes an encoding, which is no matrix; its result is told to be right")
 def convert(
     source: _Source,
     target: _Target,
     matrix: Matrix,
-    asked: Simulated,
+    asked: SimulationOptions,
     bits: _Bits = None,
     rtl: _Rtl = None,
     simulator: Simulator = "auto",
@@ -57,25 +57,30 @@ def convert(
       fiberscope convert csr bsr4 uniform:rows=100,cols=100,nonzeros=500 --bits 16 --json out.json
       fiberscope convert rlc coo uniform:rows=20,cols=20,nonzeros=60 --rtl divider,packer --sim pyrtl
     """
-    from fiberscope.run.request import conversion
+    from fiberscope.run.request import request_conversion
 
     wanted: dict[str, object] = {} if bits is None else {"problem.bits": bits}
     if rtl is not None:
         formats = {"problem.source": source.lower(), "problem.target": target.lower()}
         return _in_the_loop(rtl, matrix, asked, wanted | formats, simulator, output)
-    make = partial(conversion, f"{source} {target}", (matrix,))
+    make = partial(request_conversion, f"{source} {target}", (matrix,))
     return asked.ended(asked.simulate(make, matrices(matrix, None), wanted))
 
 
 def _in_the_loop(
-    blocks: str, matrix: str, asked: Simulated, wanted: Mapping[str, object], simulator: str, output: Path
+    blocks: str,
+    matrix: str,
+    asked: SimulationOptions,
+    wanted: Mapping[str, object],
+    simulator: str,
+    output: Path,
 ) -> int:
     """The conversion with RTL in it, compared with itself."""
-    from fiberscope.commands.rtl import compared, ordered
+    from fiberscope.commands.rtl import make_request, print_comparison
 
     for option in NOT_WITH_RTL:
         if getattr(asked, option):
             raise InputError(f"{flag(option)}: not with --rtl, which compares two runs")
     settings = [*(asked.settings or []), *(f"{key}={value}" for key, value in wanted.items())]
     order = {"blocks": blocks, "accelerator": "mint", "operands": [matrix], "settings": settings}
-    return compared(ordered(order, asked.waveform()), simulator, output)
+    return print_comparison(make_request(order, asked.waveform()), simulator, output)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.option_groups import taking
+from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands
-from fiberscope.commands.run_options import Simulated, exit_code
+from fiberscope.commands.run_options import SimulationOptions, exit_code
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.files import STANDARD_OUTPUT, operand_files, read_text
 
@@ -31,7 +31,7 @@ _WAVES = "the debugger writes a waveform from a cycle on: its command 'wave FILE
 _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timeline FILE [N]'"
 
 
-@taking(
+@expand_groups(
     **dict.fromkeys(("vcd", "vcd_window", "vcd_scope", "vcd_trigger", "vcd_cycles", "vcd_plain"), _WAVES),
     **dict.fromkeys(("timeline", "perfetto", "timeline_window"), _TIMELINES),
     memory_trace="the debugger goes back, and a trace of memory's requests does not",
@@ -40,7 +40,7 @@ _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timel
 def debug(
     accelerator: Accelerator,
     operands: Operands,
-    asked: Simulated,
+    asked: SimulationOptions,
     script: _Script = None,
 ) -> int:
     """Run a simulation in steps: stop it, look at its parts, and go back.
@@ -65,10 +65,10 @@ def debug(
     return _debugged(run, asked, script, lines)
 
 
-def _debugged(run: object, asked: Simulated, script: Path | None, lines: list[str] | None) -> int:
+def _debugged(run: object, asked: SimulationOptions, script: Path | None, lines: list[str] | None) -> int:
     """Run a session to its end, and write the report that is asked for."""
     from fiberscope.accelerators.user_parts import parse_parts
-    from fiberscope.commands.report_output import delivering
+    from fiberscope.commands.report_output import report_delivery
     from fiberscope.run.debug.session import Session
 
     names = ("histograms", "checked", "cycle_limit")
@@ -83,7 +83,7 @@ def _debugged(run: object, asked: Simulated, script: Path | None, lines: list[st
             _follow(session, console, str(script or STANDARD_OUTPUT), sys.stdin if lines is None else lines)
         if asked.json is None:
             return 0
-        with delivering(asked.json, quiet=True) as deliver:
+        with report_delivery(asked.json, quiet=True) as deliver:
             report = session.report()
         deliver(report)
         return exit_code(report)

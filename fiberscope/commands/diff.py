@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.output import lay
+from fiberscope.commands.output import print_stacked
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 from fiberscope.results.report.surrogates import footnote
-from fiberscope.results.report.table import ruled
+from fiberscope.results.report.table import ruled_table
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -59,18 +59,18 @@ def diff(before: _Before, after: _After, json: _Json = None) -> None:
 def show_difference(difference: Difference, before: Report, after: Report) -> None:
     """Print what differs between two reports."""
     if difference.provenance:
-        lay(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
-    lay(_headline(difference, before, after))
+        print_stacked(_settings("What it was made of", difference.provenance, MOST_MADE_OF), "")
+    print_stacked(_headline(difference, before, after))
     if note := footnote([*before.workload.surrogates, *after.workload.surrogates]):
-        lay(note)
+        print_stacked(note)
     if difference.settings:
-        lay("", _settings("Settings", difference.settings, len(difference.settings)))
+        print_stacked("", _settings("Settings", difference.settings, len(difference.settings)))
     if difference.changes:
-        lay("", _changes(difference, before, after))
+        print_stacked("", _changes(difference, before, after))
     if note := _estimated(before, after):
-        lay(note)
+        print_stacked(note)
     if not difference.settings and not difference.changes:
-        lay("Nothing changed.")
+        print_stacked("Nothing changed.")
 
 
 def _headline(difference: Difference, before: Report, after: Report) -> Text:
@@ -100,7 +100,7 @@ def _estimated(before: Report, after: Report) -> str:
 
 
 def _settings(title: str, settings: Sequence[Setting], most: int) -> RichTable:
-    table = ruled(title, "before", "after", numbers=["before", "after"])
+    table = ruled_table(title, "before", "after", numbers=["before", "after"])
     for setting in settings[:most]:
         table.add_row(setting.name, *_setting_texts(setting))
     if len(settings) > most:
@@ -120,7 +120,7 @@ def _changes(difference: Difference, before: Report, after: Report) -> RichTable
 
     spreads = spread(before), spread(after)
     numbers = ("before", "after", "change")
-    table = ruled("What changed, by effect", *numbers, numbers=numbers)
+    table = ruled_table("What changed, by effect", *numbers, numbers=numbers)
     shown = list(_largest_changes(difference.changes))[:MOST_CHANGES]
     for change in shown:
         cells = _numbers(change)

@@ -10,7 +10,7 @@ import typer
 
 from fiberscope.commands.completion import complete_matrix
 from fiberscope.commands.options import Exact, Json, Markdown, ValueBits
-from fiberscope.commands.output import show, tell
+from fiberscope.commands.output import print_progress, show
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 from fiberscope.results.report.table import Table, percent
 
@@ -61,7 +61,7 @@ def formats(
     check_outputs({"--json": json}, {"the tensor": file_of(tensor)})
     loaded = load_tensor(tensor, exact=exact)
     if loaded.notice:
-        tell(f"fiberscope: {loaded.notice}")
+        print_progress(f"fiberscope: {loaded.notice}")
     document = _document(loaded, forms or _all_that_hold(loaded), bits)
     if json is not None:
         write_json(json, document)

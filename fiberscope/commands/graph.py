@@ -21,9 +21,9 @@ from fiberscope.commands.graph_source import (
 )
 from fiberscope.commands.graph_verilog import export, rtl
 from fiberscope.commands.group import Group
-from fiberscope.commands.option_groups import taking
+from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Exact
-from fiberscope.commands.run_options import Simulated
+from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ def _graph() -> None:
 
 
 @graph.command()
-@taking(
+@expand_groups(
     part="a graph has no parts to replace: its blocks are nodes of the graph",
     checked="a graph's memory holds no layouts that its requests could be held to",
 )
 def run(
     source: Source,
-    asked: Simulated,
+    asked: SimulationOptions,
     tensors: Tensors = None,
     formats: Formats = None,
     order: Order = "",
@@ -85,12 +85,12 @@ def run(
       fiberscope graph run examples/graphs/fig11_locate.gv B=a.mtx C=ones:shape=40x10 D=ones --vcd out.vcd
       fiberscope graph run "x(i) = B(i,j) * c(j)" --format "x:s,B:ss,c:d" B=wiki-Vote c=ones
     """
-    from fiberscope.run.request import GraphRun
+    from fiberscope.run.request import GraphRequest
 
     operands = tensors_by_name(tensors)
 
-    def make(**asked_for: Any) -> GraphRun:  # noqa: ANN401  (settings and the like)
-        return GraphRun(graph_of(source, formats, order, operands), tensors=operands, **asked_for)
+    def make(**asked_for: Any) -> GraphRequest:  # noqa: ANN401  (settings and the like)
+        return GraphRequest(graph_of(source, formats, order, operands), tensors=operands, **asked_for)
 
     report = asked.simulate(make, {"the graph": file_of_graph(source), **_files(operands)})
     _show_streams(report if streams and asked.json != STANDARD_OUTPUT else None)
@@ -195,13 +195,13 @@ def cost(
       fiberscope graph cost examples/graphs/fig12_ikj.gv B=wiki-Vote C=wiki-Vote --streams
     """
     from fiberscope.commands.output import show
-    from fiberscope.models.graphs.cost import estimated
+    from fiberscope.models.graphs.cost import estimate_graph
     from fiberscope.models.graphs.cost.estimate import cost_line, cost_table
     from fiberscope.models.graphs.execution import prepare
 
     operands = tensors_by_name(tensors)
     ready = prepare(graph_of(source, formats, order, operands), operands, exact=exact)
-    estimate = estimated(ready)
+    estimate = estimate_graph(ready)
     print(cost_line(ready.graph, estimate))
     show([cost_table(ready.graph, estimate)] if streams else [], markdown=False)
 

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.graph_source import AUTO, Formats, Order, Tensors, chosen, compiled, tensors_by_name
+from fiberscope.commands.graph_source import (
+    AUTO,
+    Formats,
+    Order,
+    Tensors,
+    choose_formats,
+    compile_graph,
+    tensors_by_name,
+)
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.compiler.compile import Compiled
+    from fiberscope.models.graphs.compiler.compile import CompiledExpression
 
 __all__ = ["compile_", "gallery"]
 
@@ -90,8 +98,8 @@ def compile_(
     operands = tensors_by_name(tensors)
     if operands and order != AUTO:
         raise InputError("tensors are of --order auto alone, which goes by their statistics; leave them out")
-    formats, order = chosen(expression, formats, order, operands, split)
-    graph = compiled(
+    formats, order = choose_formats(expression, formats, order, operands, split)
+    graph = compile_graph(
         expression,
         formats,
         order,
@@ -109,7 +117,7 @@ def compile_(
         print("\n".join(_summary(graph, shown or [], output)))
 
 
-def _summary(graph: Compiled, shown: list[_Shown], output: Path | None) -> list[str]:
+def _summary(graph: CompiledExpression, shown: list[_Shown], output: Path | None) -> list[str]:
     from fiberscope.models.graphs.splits import split_lines
 
     lines: list[str] = []

@@ -12,7 +12,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.base.operand_arguments import file_of_graph
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.compiler.compile import Compiled
+    from fiberscope.models.graphs.compiler.compile import CompiledExpression
     from fiberscope.models.graphs.netlist import Graph
 
 __all__ = [
@@ -21,8 +21,8 @@ __all__ = [
     "Order",
     "Source",
     "Tensors",
-    "chosen",
-    "compiled",
+    "choose_formats",
+    "compile_graph",
     "graph_of",
     "named_graph",
     "tensors_by_name",
@@ -73,7 +73,7 @@ def graph_of(
     """
     path = file_of_graph(source)
     if path is None:
-        return compiled(source, *chosen(source, formats, order, operands)).graph
+        return compile_graph(source, *choose_formats(source, formats, order, operands)).graph
     if formats or order:
         raise InputError(f"{path}: --format and --order are of an expression; a graph says its own")
     return path
@@ -92,7 +92,7 @@ def named_graph(source: str, formats: list[str] | None, order: str) -> tuple[str
     return "graph" if file is None else file.stem, graph if isinstance(graph, Graph) else read_gv(graph)
 
 
-def chosen(
+def choose_formats(
     expression: str,
     formats: list[str] | None,
     order: str,
@@ -116,7 +116,7 @@ def chosen(
     return best.format_texts, ",".join(best.order)
 
 
-def compiled(
+def compile_graph(
     expression: str,
     formats: list[str] | None,
     order: str,
@@ -126,7 +126,7 @@ def compiled(
     optimise: str = "",
     split: str = "",
     parallelize: str = "",
-) -> Compiled:
+) -> CompiledExpression:
     """Compile the expression with the options.
 
     Raises:

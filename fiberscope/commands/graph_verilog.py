@@ -41,11 +41,11 @@ def export(
       fiberscope graph export examples/graphs/spmv.gv B=sam-random:shape=12x9,sparsity=0.6 c=ones -o build/
     """
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.models.graphs.execution import configured, prepare
+    from fiberscope.models.graphs.execution import graph_settings, prepare
     from fiberscope.models.graphs.verilog import machine_of, module_name, verilog_of, write_verilog
     from fiberscope.results.report.files import make_folder
 
-    parameters = configured(parse_settings(settings or []), config)
+    parameters = graph_settings(parse_settings(settings or []), config)
     name, graph = named_graph(source, formats, order)
     machine = machine_of(prepare(graph, tensors_by_name(tensors), exact=exact), parameters)
     hardware = verilog_of(machine, module_name(name), value_bits, points)
@@ -78,26 +78,26 @@ def rtl(
     """
     from fiberscope.accelerators.configuration import parse_settings
     from fiberscope.commands.output import show
-    from fiberscope.rtl.select_block import in_one_line, rtl_blocks
+    from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
     name, graph = named_graph(source, formats, order)
     rtl_blocks()
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
-    from fiberscope.models.graphs.cosim import area_table, cosimulated
-    from fiberscope.models.graphs.execution import configured
+    from fiberscope.models.graphs.cosim import area_table, cosimulate
+    from fiberscope.models.graphs.execution import graph_settings
     from fiberscope.models.graphs.random_tensors import drawn
 
     asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     sizes = {"value_bits": value_bits, "points": points}
-    operands = tensors_by_name(tensors) or drawn(graph, whole=not configured(asked).value_type.floats)
+    operands = tensors_by_name(tensors) or drawn(graph, whole=not graph_settings(asked).value_type.floats)
     try:
-        done = cosimulated(name, graph, operands, asked, **sizes, simulator=simulator, folder=output)
+        done = cosimulate(name, graph, operands, asked, **sizes, simulator=simulator, folder=output)
         tables = [area_table(done.verilog)] if area else []
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
-        raise in_one_line(error, output) from error
+        raise condense_error(error, output) from error
     for path in done.files:
         print(f"Written: {path}")
     print(f"{done.tokens:,} tokens in {done.cycles:,} cycles, in {done.simulator} as in the event simulation")

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.output import lay
+from fiberscope.commands.output import print_stacked
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["help_"]
@@ -51,12 +51,12 @@ def help_(topic: _Topic = None) -> None:
 
 def _list(folder: Path) -> None:
     """The pages, as the first one names them."""
-    from fiberscope.results.report.table import ruled
+    from fiberscope.results.report.table import ruled_table
 
-    table = ruled("fiberscope help", "answers")
+    table = ruled_table("fiberscope help", "answers")
     for page in LISTED.finditer((folder / "index.md").read_text(encoding="utf-8")):
         table.add_row(page["name"], page["question"])
-    lay(table)
+    print_stacked(table)
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ def _look_up(folder: Path, words: Sequence[str]) -> None:
 
 
 def _choose(parts: Sequence[_Part]) -> None:
-    from fiberscope.results.report.table import ruled
+    from fiberscope.results.report.table import ruled_table
 
-    table = ruled("fiberscope help", "has a part on")
+    table = ruled_table("fiberscope help", "has a part on")
     for part in parts:
         table.add_row(part.page, part.heading)
-    lay(table)
+    print_stacked(table)
 
 
 def _parts(folder: Path) -> Iterator[_Part]:

@@ -11,9 +11,9 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_name, complete_parameter
 from fiberscope.commands.options import Settings
-from fiberscope.commands.output import lay, nonzeros, shape, width
+from fiberscope.commands.output import nonzeros, print_stacked, shape, width
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json, write_text
-from fiberscope.results.report.table import ruled
+from fiberscope.results.report.table import ruled_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -91,16 +91,16 @@ def info(
 
 def _draw(name: str, output: Path | None, settings: list[str]) -> None:
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.results.drawing.machine import drawn
+    from fiberscope.results.drawing.machine import draw_machine
     from fiberscope.run.find_machine import find
 
-    kind = find(name)
-    output = output or Path(f"{kind.name.replace(':', '-')}.svg")
+    accelerator = find(name)
+    output = output or Path(f"{accelerator.name.replace(':', '-')}.svg")
     if output != STANDARD_OUTPUT and output.suffix.lower() != ".svg":
         raise InputError(f"{output}: drawings are .svg files")
     if output != STANDARD_OUTPUT:
         check_writable(output)
-    write_text(output, drawn(kind, parse_settings(settings)))
+    write_text(output, draw_machine(accelerator, parse_settings(settings)))
     if output != STANDARD_OUTPUT:
         print(f"Drawing: {output}")
 
@@ -175,19 +175,24 @@ class _Machine:
         sources = Text(("\n" if room >= max(map(len, self._header)) else " ").join(self._header))
         rows = [self._row(parameter) for parameter in self._shown]
         if self._single:
-            lay(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
+            print_stacked(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
         elif room < WIDE:
-            lay(sources, *(part for row in rows for part in ("", *_paragraph(row))))
+            print_stacked(sources, *(part for row in rows for part in ("", *_paragraph(row))))
         else:
-            table = ruled(*COLUMNS[:-1], "Meaning, unit and source")
+            table = ruled_table(*COLUMNS[:-1], "Meaning, unit and source")
             for row in rows:
                 table.add_row(*map(Text, row))
-            lay(sources, "", table)
+            print_stacked(sources, "", table)
 
     def _row(self, parameter: Parameter) -> tuple[str, str, str, str]:
-        from fiberscope.accelerators.configuration import written
+        from fiberscope.accelerators.configuration import format_value
 
-        return parameter.key, written(parameter.value), str(self._ranges[parameter.key]), parameter.comment
+        return (
+            parameter.key,
+            format_value(parameter.value),
+            str(self._ranges[parameter.key]),
+            parameter.comment,
+        )
 
 
 def _paragraph(row: tuple[str, str, str, str]) -> tuple[RenderableType, RenderableType]:
@@ -232,7 +237,7 @@ class _Matrix:
 
             lines = picture(self._workload.matrix)
             parts += [_labelled(_counted(self._character)), Text("\n".join(_framed(lines)))]
-        lay(*[each for part in parts for each in ("", part)][1:])
+        print_stacked(*[each for part in parts for each in ("", part)][1:])
 
 
 def _registered(entry: Entry) -> dict[str, str]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fiberscope.commands.output import lay, nonzeros, shape
+from fiberscope.commands.output import nonzeros, print_stacked, shape
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_writable, write_json
-from fiberscope.results.report.table import ruled
+from fiberscope.results.report.table import ruled_table
 
 if TYPE_CHECKING:
     from fiberscope.workloads import Entry
@@ -70,13 +70,13 @@ def _show(machines: dict[str, str], matrices: list[Entry]) -> None:
 
     from fiberscope.workloads.cache import whereabouts
 
-    above = ruled("Accelerator", "What it is")
+    above = ruled_table("Accelerator", "What it is")
     for name, summary in machines.items():
         above.add_row(name, summary)
-    below = ruled("Matrix", "Shape", "Nonzeros", "Here", "Kind", numbers=["Nonzeros"])
+    below = ruled_table("Matrix", "Shape", "Nonzeros", "Here", "Kind", numbers=["Nonzeros"])
     for column in list(below.columns)[:-1]:
         column.no_wrap = True  # so that the last one makes room
     for entry in matrices:
         kind = Text(entry.kind, no_wrap=True, overflow="ellipsis")
         below.add_row(entry.name, shape(entry), nonzeros(entry), whereabouts(entry), kind)
-    lay(above, "", below)
+    print_stacked(above, "", below)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fiberscope.commands.options import Json, Quiet
-from fiberscope.commands.report_output import delivering
+from fiberscope.commands.report_output import report_delivery
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_text
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def map_(
       fiberscope map matmul --search exhaustive --metric energy
     """
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.commands.progress import watched
+    from fiberscope.commands.progress import progress_display
     from fiberscope.models.analytic.mapper.api import find
     from fiberscope.models.analytic.mapper.search import Limits
 
@@ -103,8 +103,8 @@ def map_(
         "workers": workers,
         "settings": {key: entry.value for key, entry in parse_settings(settings or []).items()},
     }
-    with delivering(json, quiet) as deliver:
-        with watched(quiet) as progress:
+    with report_delivery(json, quiet) as deliver:
+        with progress_display(quiet) as progress:
             best = find(inputs, **options, progress=_teller(progress, points))
         report = best.report()
         if output is not None:

@@ -83,17 +83,17 @@ def _specification(
     from fiberscope.accelerators.memory import MemoryParameters
     from fiberscope.accelerators.problem_settings import configure
 
-    kind = accelerators.find(accelerator)
-    configured, _maker = configure(kind, config, parse_settings(settings))
+    descriptor = accelerators.find(accelerator)
+    configured, _maker = configure(descriptor, config, parse_settings(settings))
     parameters = getattr(configured, "memory", None)
     if not isinstance(parameters, MemoryParameters):
-        raise InputError(f"{kind.name} has no parameters memory.*, so there is no memory to replay on")
+        raise InputError(f"{descriptor.name} has no parameters memory.*, so there is no memory to replay on")
     try:
         dram = parameters.model_copy(update={"model": "dram"})
         dram.check(request_bytes)
         return dram.dram(request_bytes)
     except ValueError as error:
-        raise InputError(f"{kind.name}: {error}") from error
+        raise InputError(f"{descriptor.name}: {error}") from error
 
 
 def _requests(trace: Path) -> list[Request]:

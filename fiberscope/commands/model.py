@@ -10,13 +10,13 @@ import typer
 
 from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_matrix
-from fiberscope.commands.option_groups import taking
-from fiberscope.commands.report_output import delivering
-from fiberscope.commands.run_options import Reported, exit_code
+from fiberscope.commands.option_groups import expand_groups
+from fiberscope.commands.report_output import report_delivery
+from fiberscope.commands.run_options import ReportOptions, exit_code
 from fiberscope.results.report.files import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
-    from fiberscope.run.request import Modelling
+    from fiberscope.run.request import TraceRequest
 
 __all__ = ["model"]
 
@@ -45,10 +45,10 @@ _Output = Annotated[
 ]
 
 
-@taking()
+@expand_groups()
 def model(
     specification: _Specification,
-    asked: Reported,
+    asked: ReportOptions,
     operands: _Operands = None,
     show: _Show = None,
     output: _Output = None,
@@ -67,21 +67,21 @@ def model(
     """
     from fiberscope.base.operand_arguments import operands_of
     from fiberscope.commands.output import show as show_tables
-    from fiberscope.commands.progress import watched
+    from fiberscope.commands.progress import progress_display
     from fiberscope.models.trace.show import traffic_table
-    from fiberscope.run.request import Modelling
+    from fiberscope.run.request import TraceRequest
 
     factors, tensors = operands_of(asked.take_symbols(specification, operands or []))
     _check_show(show, asked.json, output)
     asked.check({"--output": output}, _files(specification, factors, tensors))
-    run = Modelling(specification, factors, tensors, asked.entries(), asked.config, asked.exact)
+    run = TraceRequest(specification, factors, tensors, asked.entries(), asked.config, asked.exact)
     if show is not None and _shown(show, specification, run.all_settings):
         return 0
     if show == "spacetime":
         _draw(output or Path(f"{Path(specification).stem}-spacetime.svg"), run)
         return 0
     quiet = asked.quiet or show is not None
-    with delivering(asked.json, quiet) as deliver, watched(asked.quiet) as tell:
+    with report_delivery(asked.json, quiet) as deliver, progress_display(asked.quiet) as tell:
         report = run.run(progress=tell)
     deliver(report)
     asked.write_product(report)
@@ -119,9 +119,9 @@ def _shown(what: str, specification: str, settings: Mapping[str, object]) -> boo
     return True
 
 
-def _draw(path: Path, run: Modelling) -> None:
+def _draw(path: Path, run: TraceRequest) -> None:
     """Draw where and when the bodies of the loops run."""
-    from fiberscope.models.trace.spacetime import drawing
+    from fiberscope.models.trace.spacetime import draw_stamps
     from fiberscope.results.report.pictures import save_figure
 
     ready = run.prepared()
@@ -129,7 +129,7 @@ def _draw(path: Path, run: Modelling) -> None:
     stamps = ready.stamps()
     if not stamps:
         raise InputError(f"{run.machine} places no Einsum in space and time; see mapping: spacetime:")
-    save_figure(lambda: drawing(stamps, f"{run.machine} on {names}"), path)
+    save_figure(lambda: draw_stamps(stamps, f"{run.machine} on {names}"), path)
     print(f"Picture: {path}")
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from fiberscope.base.errors import InputError
 
-__all__ = ["Needs", "Options", "declared", "flag", "taking"]
+__all__ = ["Needs", "Options", "declared_options", "expand_groups", "flag"]
 
 Code = TypeVar("Code")
 
@@ -31,7 +31,7 @@ class Options:
 
 
 @cache
-def declared(group: type[Options]) -> dict[str, Any]:
+def declared_options(group: type[Options]) -> dict[str, Any]:
     """The options of a group by field: their types, with what typer and this module are told of them."""
     return get_type_hints(group, include_extras=True)
 
@@ -41,7 +41,7 @@ def flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def taking(**cannot: str) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
+def expand_groups(**cannot: str) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
     """A command whose parameters that are groups stand for the options in them.
 
     Args:
@@ -59,8 +59,8 @@ def taking(**cannot: str) -> Callable[[Callable[..., Code]], Callable[..., Code]
         @wraps(command)
         def taken(**arguments: Any) -> Code:  # noqa: ANN401  (what typer makes of the words)
             for name, group in groups.items():
-                values = {option: arguments.pop(option) for option in declared(group)}
-                _check(declared(group), values, cannot)
+                values = {option: arguments.pop(option) for option in declared_options(group)}
+                _check(declared_options(group), values, cannot)
                 arguments[name] = group(values)
             return command(**arguments)
 
@@ -82,7 +82,7 @@ def _options(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
     if not _is_group(group):
         yield parameter.replace(kind=keyword)
         return
-    for name, annotation in declared(group).items():
+    for name, annotation in declared_options(group).items():
         yield inspect.Parameter(name, keyword, default=getattr(group, name), annotation=annotation)
 
 

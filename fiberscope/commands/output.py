@@ -6,14 +6,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fiberscope.results.report.table import Table, trimmed
+from fiberscope.results.report.table import Table, print_trimmed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fiberscope.workloads import Entry
 
-__all__ = ["lay", "nonzeros", "shape", "show", "tell", "width"]
+__all__ = ["nonzeros", "print_progress", "print_stacked", "shape", "show", "width"]
 
 PIPE_WIDTH = 10_000
 
@@ -25,15 +25,15 @@ def show(tables: Sequence[Table], *, markdown: bool) -> None:
         return
     for table in tables:
         for block in table.blocks(width()):
-            lay(block.rich(), "")
+            print_stacked(block.rich(), "")
 
 
-def tell(line: str) -> None:
+def print_progress(line: str) -> None:
     """Say on stderr how far a study of several runs is."""
     print(line, file=sys.stderr)
 
 
-def lay(*parts: RenderableType) -> None:
+def print_stacked(*parts: RenderableType) -> None:
     """Print one below the other; in a pipe each row is one line, however long, without blanks at its end."""
     from rich.console import Console
 
@@ -41,7 +41,7 @@ def lay(*parts: RenderableType) -> None:
     if console.is_terminal:
         console.print(*parts, sep="\n")
         return
-    print(trimmed(Console(width=PIPE_WIDTH, highlight=False, markup=False), *parts))
+    print(print_trimmed(Console(width=PIPE_WIDTH, highlight=False, markup=False), *parts))
 
 
 def width() -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fiberscope.run.api import Progress
 
-__all__ = ["Stage", "watched"]
+__all__ = ["Stage", "progress_display"]
 
 LINE_SECONDS = 60
 SIMULATING = "simulating"
@@ -58,7 +58,7 @@ class Stage:
 
 
 @contextmanager
-def watched(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
+def progress_display(quiet: bool, clock: Callable[[], float] = time.monotonic) -> Iterator[Progress | None]:
     """Return the progress callback of a run, or None; all output goes to stderr."""
     if quiet:
         yield None
@@ -110,9 +110,9 @@ class _Lines:
 @contextmanager
 def _bars(console: Console, clock: Callable[[], float]) -> Iterator[Callable[[Stage], None]]:
     """A bar a stage."""
-    from fiberscope.base.progress_bar import bars
+    from fiberscope.base.progress_bar import progress_display
 
-    with bars(console) as shown:
+    with progress_display(console) as shown:
         tasks: dict[str, TaskID] = {}
 
         def show(stage: Stage) -> None:

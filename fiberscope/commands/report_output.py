@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.files import StateFiles
     from fiberscope.results.report.document import Report
 
-__all__ = ["delivering"]
+__all__ = ["report_delivery"]
 
 
 @contextmanager
-def delivering(
+def report_delivery(
     json: Path | None, quiet: bool, vcd: Path | None = None, states: StateFiles | None = None
 ) -> Iterator[Callable[[Report], None]]:
     """Yield the function that delivers a report; deliver that of a machine that goes wrong."""

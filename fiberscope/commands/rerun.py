@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from fiberscope.commands.options import Json, Quiet
-from fiberscope.commands.report_output import delivering
+from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.run_options import exit_code
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
@@ -30,12 +30,12 @@ def rerun(file: _Report, anyway: _Anyway = False, json: Json = None, quiet: Quie
       fiberscope rerun out.json --anyway --json again.json
     """
     from fiberscope.commands.diff import show_difference
-    from fiberscope.commands.progress import watched
+    from fiberscope.commands.progress import progress_display
     from fiberscope.results.report.difference import compare
     from fiberscope.run.rerun import rerun as run_again
 
     check_outputs({"the report": json}, {"the report FILE": file})
-    with delivering(json, quiet) as deliver, watched(quiet) as tell:
+    with report_delivery(json, quiet) as deliver, progress_display(quiet) as tell:
         before, after = run_again(file, tell, anyway=anyway)
     deliver(after)
     if not quiet and json != STANDARD_OUTPUT:

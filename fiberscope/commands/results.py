@@ -189,17 +189,17 @@ def _plain(value: object) -> object:
 def _show(result_table: pa.Table) -> None:
     from rich.text import Text
 
-    from fiberscope.commands.output import lay
-    from fiberscope.results.report.table import ruled
+    from fiberscope.commands.output import print_stacked
+    from fiberscope.results.report.table import ruled_table
 
     result_table = _with_spreads(result_table)
     rows = result_table.slice(0, MOST_ROWS)
     words = ("string", "bool")
     numbers = [each.name for each in result_table.schema if each.type not in words or each.name == CYCLES]
-    table = ruled(*result_table.column_names, numbers=numbers)
+    table = ruled_table(*result_table.column_names, numbers=numbers)
     for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         table.add_row(*(Text(_text(value)) for value in row))
-    lay(table)
+    print_stacked(table)
     rest = result_table.num_rows - rows.num_rows
     if rest > 0:
         print(f"and {rest:,} more; --csv FILE has all of them")

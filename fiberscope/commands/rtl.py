@@ -14,27 +14,27 @@ import typer
 from fiberscope.accelerators import names
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.group import Group
-from fiberscope.commands.option_groups import taking
+from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands, Settings
 from fiberscope.commands.rtl_area import area_of_machine
 from fiberscope.commands.rtl_bench import bench
 from fiberscope.commands.rtl_export import export_block, write_verilog
-from fiberscope.commands.rtl_leaf import export_leaf
+from fiberscope.commands.rtl_instance import export_leaf
 from fiberscope.commands.rtl_machine import export_machine
 from fiberscope.commands.rtl_netlists import netlists
 from fiberscope.commands.rtl_options import Folder, Numbers, Points, Simulator, ValueBits
 from fiberscope.commands.rtl_power import power
-from fiberscope.commands.run_options import Waves
+from fiberscope.commands.run_options import WaveformOptions
 from fiberscope.results.report.files import check_outputs
-from fiberscope.rtl.select_block import in_one_line, named, one_line, rtl_blocks
+from fiberscope.rtl.select_block import condense_error, find_block, input_errors, rtl_blocks
 from fiberscope.run.find_machine import is_machine, specification_of
 
 if TYPE_CHECKING:
     from fiberscope.results.recording.waveform import Waveform
-    from fiberscope.rtl.cosim_request import Loop
-    from fiberscope.rtl.loop import Outcome
+    from fiberscope.rtl.cosim_request import CosimRequest
+    from fiberscope.rtl.cosimulation import CosimulationResult
 
-__all__ = ["compared", "ordered", "rtl"]
+__all__ = ["make_request", "print_comparison", "rtl"]
 
 MOST_SHOWN = 10  # entries of a report that differ
 WAVEFORM = "Waveform"  # of the files of a run with RTL
@@ -187,7 +187,7 @@ def export(
         return export_machine(block, tensors, settings, output)
     if level is not None or tensors:
         raise InputError(f"{block} is a block; --level and tensors are for a specification, as in spec:gamma")
-    export_block(named(block), settings or [], output, ports, status=status, core=core)
+    export_block(find_block(block), settings or [], output, ports, status=status, core=core)
     return 0
 
 
@@ -203,13 +203,13 @@ def shell(
     Example:
       fiberscope rtl shell merger --set radix=4 -o build/
     """
-    chosen = named(block, machine)
+    chosen = find_block(block, machine)
     from fiberscope.hw.rtl.kit.contract import contract
     from fiberscope.hw.rtl.kit.model import shell
     from fiberscope.hw.rtl.kit.parameters import parse
     from fiberscope.hw.rtl.kit.registered import registered
 
-    with one_line():
+    with input_errors():
         parameters = parse(chosen.name, chosen.parameters, settings or [])
         ports = registered(chosen, inputs=True).interface(parameters)
     write_verilog(chosen, contract(ports, registered=True) + "\n" + shell(ports), output)
@@ -245,27 +245,27 @@ def area(
             raise InputError(f"{block}: of a machine all is in osu018; --liberty is for a block")
         area_of_machine(block, matrix, settings or [], parts or [], json)
         return
-    chosen = list(rtl_blocks().values()) if block is None else [named(block)]
+    chosen = list(rtl_blocks().values()) if block is None else [find_block(block)]
     from fiberscope.hw.rtl.kit.parameters import combinations
-    from fiberscope.rtl.area import show
+    from fiberscope.rtl.area import show_area
 
-    with one_line():
+    with input_errors():
         measured = [
             (element, parameters)
             for element in chosen
             for parameters in combinations(element.name, element.parameters, settings or [])
         ]
-    show(measured, json, liberty)
+    show_area(measured, json, liberty)
 
 
 @rtl.command()
-@taking()
+@expand_groups()
 def loop(
     context: typer.Context,
     blocks: _Blocks,
     accelerator: Accelerator,
     operands: Operands,
-    waves: Waves,
+    waves: WaveformOptions,
     settings: Settings = None,
     at: _At = None,
     verilog: _Verilog = None,
@@ -286,44 +286,44 @@ def loop(
       fiberscope rtl loop merger gamma my.mtx --verilog mine.v --module my_merger
       fiberscope rtl loop merger gamma my.mtx --vcd loop.vcd --vcd-scope pe00
     """
-    return compared(ordered(context.params, waves.waveform()), simulator, output)
+    return print_comparison(make_request(context.params, waves.waveform()), simulator, output)
 
 
-def compared(order: Loop, simulator: str, output: Path) -> int:
+def print_comparison(order: CosimRequest, simulator: str, output: Path) -> int:
     """Run a machine with RTL in it and without, and print how the two compare; gives the exit code.
 
     Raises:
         InputError: for what the user can put right.
         FailedRunError: the machine went wrong, by itself or with RTL in it.
     """
-    from fiberscope.rtl.loop import FailedLoopError, compare
+    from fiberscope.rtl.cosimulation import FailedCosimulationError, cosimulate
 
     try:
-        outcome = compare(order, simulator, output)
+        outcome = cosimulate(order, simulator, output)
     except InputError as error:
-        raise in_one_line(error, output) from error
-    except FailedLoopError as failed:
+        raise condense_error(error, output) from error
+    except FailedCosimulationError as failed:
         _show_files(failed.files)
         raise
-    name, at = outcome.component.workload.name, ", ".join(outcome.at)
+    name, at = outcome.component.workload.name, ", ".join(outcome.place_names)
     print(f"{order.accelerator} on {name}, RTL in {outcome.simulator} at {at}")
     return _print_outcome(outcome)
 
 
-def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
+def make_request(options: Mapping[str, Any], waveform: Waveform | None) -> CosimRequest:
     """Build the request of ``loop``, or of a conversion with RTL in it, with its outputs checked."""
     names = tuple(dict.fromkeys(options["blocks"].split(",")))
     from fiberscope.base.operand_arguments import a_and_b
     from fiberscope.results.recording.waveform import files_of
-    from fiberscope.rtl.cosim_request import Loop, verilog_of
+    from fiberscope.rtl.cosim_request import CosimRequest, verilog_files
 
-    asked = Loop(
+    asked = CosimRequest(
         names,
         options["accelerator"],
         *a_and_b(options["operands"]),
         settings=tuple(options["settings"] or ()),
         at=tuple(options.get("at") or ()),
-        sources=tuple(options.get("verilog") or ()) or verilog_of(options["accelerator"], names),
+        sources=tuple(options.get("verilog") or ()) or verilog_files(options["accelerator"], names),
         module=options.get("module"),
         lock_step=options.get("lock_step", False),
         waveform=waveform,
@@ -333,7 +333,7 @@ def ordered(options: Mapping[str, Any], waveform: Waveform | None) -> Loop:
     return asked
 
 
-def _print_outcome(outcome: Outcome) -> int:
+def _print_outcome(outcome: CosimulationResult) -> int:
     """Print how RTL compares with the component; gives the exit code."""
     print(f"cycles with the component  {outcome.component.cycles:>12,}")
     print(f"cycles with RTL            {outcome.rtl.cycles:>12,}")
@@ -342,16 +342,16 @@ def _print_outcome(outcome: Outcome) -> int:
     for at, exercise in outcome.exercised.items():
         for line in exercise_lines(at, exercise, outcome.rtl.components[at]):
             print(line)
-    for key in outcome.untold():
+    for key in outcome.missing_counters():
         print(f"NOT compared: {key}, for which the module has no status output")
     different, entries = outcome.differences(), f"{outcome.entries():,} entries of the report"
     if outcome.violation is not None:
         print(f"PROTOCOL VIOLATION: {outcome.violation}")
-    if outcome.input is not None:
-        print(f"note: inputs are taken in other cycles; {outcome.input}")
-    if outcome.parted is None and not different:
+    if outcome.input_difference is not None:
+        print(f"note: inputs are taken in other cycles; {outcome.input_difference}")
+    if outcome.first_difference is None and not different:
         print(f"identical in all {entries}, and at every output in every cycle")
-    elif outcome.parted is None:
+    elif outcome.first_difference is None:
         print(f"note: as inputs are taken in other cycles, {len(different)} of {entries} differ:")
         _show_differences(different)
         print("identical at every output in every cycle")
@@ -363,7 +363,7 @@ def _print_outcome(outcome: Outcome) -> int:
         )
         print(f"DIFFERENT {where}")
         _show_differences(different)
-        print(f"where that begins: {outcome.parted}")
+        print(f"where that begins: {outcome.first_difference}")
         _show_files(outcome.files)
         return MACHINE_WRONG
     _show_files({what: path for what, path in outcome.files.items() if what == WAVEFORM})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fiberscope.commands.checkout import is_checkout
-from fiberscope.commands.output import lay, tell
+from fiberscope.commands.output import print_progress, print_stacked
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
 __all__ = ["area_of_machine"]
@@ -20,16 +20,16 @@ def area_of_machine(
     Raises:
         InputError: no part of it exists as RTL, a tool is missing, or the file cannot be written.
     """
-    from fiberscope.rtl.machine_area import area_document, area_report, measured, parts_of
+    from fiberscope.rtl.machine_area import area_document, area_report, collect_parts, measure_families
 
     check_outputs({"the areas": output}, {})
-    parts = parts_of(machine, matrix, settings, wanted)
-    rows = measured(parts, tell)
+    parts = collect_parts(machine, matrix, settings, wanted)
+    rows = measure_families(parts, print_progress)
     if output is not None:
         write_json(output, area_document(parts, rows))
     if output == STANDARD_OUTPUT:
         return
-    lay(*area_report(parts, rows), *_published(machine))
+    print_stacked(*area_report(parts, rows), *_published(machine))
 
 
 def _published(machine: str) -> Iterator[str]:

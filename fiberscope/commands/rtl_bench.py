@@ -11,7 +11,7 @@ import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.rtl_options import Folder, HdlSimulator, Numbers
-from fiberscope.rtl.select_block import in_one_line, named, one_line
+from fiberscope.rtl.select_block import condense_error, find_block, input_errors
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -47,20 +47,20 @@ def bench(
       fiberscope rtl bench examples/merger_bench.py --block merger --set radix=4 --dut both
     """
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
-    from fiberscope.rtl.user_bench import try_bench, try_machine
+    from fiberscope.rtl.user_bench import run_block_bench, run_machine_bench
 
     texts = settings or []
     if _is_machine(block, dut, matrix):
-        attempt = partial(try_machine, file, dut, texts, str(matrix))
+        attempt = partial(run_machine_bench, file, dut, texts, str(matrix))
     else:
-        attempt = partial(try_bench, file, *_parsed(block, texts), dut)
+        attempt = partial(run_block_bench, file, *_parsed(block, texts), dut)
     try:
         outcome = attempt(simulator, output)
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
-        raise in_one_line(error, output) from error
+        raise condense_error(error, output) from error
     print(f"{outcome.tests} tests of {file.name} passed on {' and '.join(outcome.transcripts)} of {block}")
     different = list(outcome.differences())
     for line in different:
@@ -96,6 +96,6 @@ def _parsed(name: str, settings: list[str]) -> tuple[RtlBlock, Parameters]:
     """A block, and its parameters."""
     from fiberscope.hw.rtl.kit.parameters import parse
 
-    block = named(name)
-    with one_line():
+    block = find_block(name)
+    with input_errors():
         return block, parse(block.name, block.parameters, settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import make_folder, write_text
-from fiberscope.rtl.select_block import one_line
+from fiberscope.rtl.select_block import input_errors
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
@@ -42,7 +42,7 @@ def export_block(
     kinds = _kinds_of_ports(chosen, status)
     if ports not in kinds:
         raise InputError(f"no ports {ports}; {nearest(ports, kinds)}")
-    with one_line():
+    with input_errors():
         text = kinds[ports](parse(chosen.name, chosen.parameters, settings))
     write_verilog(chosen, text, output)
     if core:

@@ -21,7 +21,7 @@ def export_machine(
         InputError: for what the user can put right.
     """
     from fiberscope.results.report.files import make_folder
-    from fiberscope.rtl.cosim_request import Loop
+    from fiberscope.rtl.cosim_request import CosimRequest
     from fiberscope.rtl.machine_module import export
     from fiberscope.rtl.select_block import rtl_blocks
     from fiberscope.rtl.substitution import MACHINE
@@ -29,7 +29,7 @@ def export_machine(
     rtl_blocks()
     make_folder(folder)
     operands = a_and_b(tensors or [_drawn(folder)])
-    order = Loop((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
+    order = CosimRequest((MACHINE,), accelerator, *operands, settings=tuple(settings or ()))
     for path in export(order, folder):
         print(f"Written: {path}")
     return 0

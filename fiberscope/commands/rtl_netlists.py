@@ -10,7 +10,7 @@ import typer
 from fiberscope.base.errors import InputError
 from fiberscope.commands.completion import complete_accelerator
 from fiberscope.commands.options import Settings
-from fiberscope.commands.output import tell
+from fiberscope.commands.output import print_progress
 
 __all__ = ["netlists"]
 
@@ -36,23 +36,23 @@ def netlists(machines: _Machines, settings: Settings = None, write: _Write = Non
       fiberscope rtl netlists gamma --set pe.radix=32
     """
     from fiberscope.accelerators.configuration import parse_settings, values
-    from fiberscope.results.costs.cost_file import read_book
-    from fiberscope.results.costs.netlists import own_table
-    from fiberscope.results.costs.prices import calls
+    from fiberscope.results.costs.cost_file import read_cost_file
+    from fiberscope.results.costs.netlists import user_table
+    from fiberscope.results.costs.prices import netlist_calls
     from fiberscope.rtl.select_block import rtl_blocks
     from fiberscope.run.configure import resolve_run
     from fiberscope.run.find_machine import find
 
     rtl_blocks()
-    from fiberscope.rtl.netlists import called, remake
+    from fiberscope.rtl.netlists import parse_call, update_table
 
     modules_called: list[str] = []
     for machine in machines:
-        kind = find(machine)
-        if not kind.costs_file.is_file():
-            raise InputError(f"{machine}: it has no {kind.costs_file}, which says what is measured")
-        configured = resolve_run(kind, parse_settings(settings or []), None).configured
-        modules_called += calls(read_book(kind.costs_file), values(configured))
-    modules = [called(call) for call in dict.fromkeys(modules_called)]
-    for row in remake(modules, write or own_table(), tell):
+        accelerator = find(machine)
+        if not accelerator.costs_file.is_file():
+            raise InputError(f"{machine}: it has no {accelerator.costs_file}, which says what is measured")
+        configured = resolve_run(accelerator, parse_settings(settings or []), None).configured
+        modules_called += netlist_calls(read_cost_file(accelerator.costs_file), values(configured))
+    modules = [parse_call(call) for call in dict.fromkeys(modules_called)]
+    for row in update_table(modules, write or user_table(), print_progress):
         print(f"{row.um2:>14,.0f} um2  {row.call}")

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
-from fiberscope.base.progress import nobody
+from fiberscope.base.progress import ignore_progress
 from fiberscope.commands.completion import complete_accelerator, complete_matrix
 from fiberscope.commands.options import Settings
-from fiberscope.commands.output import lay
-from fiberscope.commands.progress import watched
+from fiberscope.commands.output import print_stacked
+from fiberscope.commands.progress import progress_display
 from fiberscope.commands.rtl_options import Folder
 from fiberscope.results.costs.netlists import LIBRARY
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
-from fiberscope.rtl.select_block import in_one_line, named, one_line, rtl_blocks
+from fiberscope.rtl.select_block import condense_error, find_block, input_errors, rtl_blocks
 from fiberscope.run.find_machine import is_machine
 
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
     from fiberscope.hw.rtl.kit.parameters import Parameters
-    from fiberscope.rtl.cosim_request import Loop
+    from fiberscope.rtl.cosim_request import CosimRequest
 
 __all__ = ["power"]
 
@@ -106,14 +106,14 @@ def power(
             _of_machine(block, matrices, settings or (), simulator, json, output)
         else:
             _refuse({"--json": json}, block, "a machine")
-            element = named(block)
+            element = find_block(block)
             order = _order(block, accelerator, operands or (), settings or (), at)
             _of_block(element, order, settings or (), liberty, simulator, table, output)
     except DifferentNetlistError as error:
         print(f"fiberscope: {error}", file=sys.stderr)
         return MACHINE_WRONG
     except InputError as error:
-        raise in_one_line(error, output) from error
+        raise condense_error(error, output) from error
     return 0
 
 
@@ -125,7 +125,7 @@ def _refuse(options: Mapping[str, object], name: str, whose: str) -> None:
 
 def _of_block(
     block: RtlBlock,
-    order: Loop | None,
+    order: CosimRequest | None,
     settings: Sequence[str],
     liberty: str,
     simulator: str,
@@ -133,7 +133,7 @@ def _of_block(
     output: Path,
 ) -> None:
     """Measure a block in a run, or alone, and print a table, or write it as CSV too (- for here alone)."""
-    from fiberscope.rtl.power import measure, measure_alone, print_power, written
+    from fiberscope.rtl.power import measure, measure_alone, print_power, write_rows
 
     inputs = {} if order is None else order.inputs
     check_outputs({"the energies": table}, {**inputs, "the library of cells": Path(liberty)})
@@ -142,7 +142,7 @@ def _of_block(
     else:
         measured = measure_alone(block.name, _parameters(block, settings), liberty)
     if table is not None:
-        written(measured, table)
+        write_rows(measured, table)
     if table != STANDARD_OUTPUT:
         print_power(measured)
 
@@ -157,20 +157,20 @@ def _of_machine(
 ) -> None:
     """Measure a machine by its parts and print a table, or write it as JSON too (- for here alone)."""
     from fiberscope.base.operand_arguments import a_and_b
-    from fiberscope.rtl.cosim_request import Loop
-    from fiberscope.rtl.machine_power import measure_machine, power_document, said_of_machine
+    from fiberscope.rtl.cosim_request import CosimRequest
+    from fiberscope.rtl.machine_power import machine_power_report, measure_machine, power_document
     from fiberscope.rtl.substitution import MACHINE
 
     if not operands:
         raise InputError(f"{machine}: say on which matrix it runs")
-    order = Loop((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
+    order = CosimRequest((MACHINE,), machine, *a_and_b(operands), settings=tuple(settings))
     check_outputs({"the powers": json}, order.inputs)
-    with watched(quiet=False) as tell:
-        measured = measure_machine(order, simulator, output, tell or nobody)
+    with progress_display(quiet=False) as tell:
+        measured = measure_machine(order, simulator, output, tell or ignore_progress)
     if json is not None:
         write_json(json, power_document(measured))
     if json != STANDARD_OUTPUT:
-        lay(*said_of_machine(measured))
+        print_stacked(*machine_power_report(measured))
 
 
 def _order(
@@ -179,17 +179,17 @@ def _order(
     operands: Sequence[str],
     settings: Sequence[str],
     at: str | None,
-) -> Loop | None:
+) -> CosimRequest | None:
     """The run of an accelerator that is asked for, None if the block is to run alone."""
     from fiberscope.base.operand_arguments import a_and_b
-    from fiberscope.rtl.cosim_request import Loop
+    from fiberscope.rtl.cosim_request import CosimRequest
 
     if accelerator is None:
         return None
     if not operands:
         raise InputError(f"{accelerator}: say on which matrix it runs, or leave it out too")
     places = () if at is None else (at,)
-    return Loop(
+    return CosimRequest(
         (block,), accelerator, *a_and_b(operands), settings=tuple(settings), at=places, lock_step=True
     )
 
@@ -198,5 +198,5 @@ def _parameters(block: RtlBlock, settings: Sequence[str]) -> Parameters:
     """The block's own."""
     from fiberscope.hw.rtl.kit.parameters import parse
 
-    with one_line():
+    with input_errors():
         return parse(block.name, block.parameters, settings)

@@ -12,8 +12,8 @@ import typer
 from fiberscope.base.errors import INTERRUPTED, InputError
 from fiberscope.commands.option_groups import Needs, Options
 from fiberscope.commands.options import Config, Exact, Json, Parts, Quiet, Settings
-from fiberscope.commands.report_output import delivering
-from fiberscope.commands.waveform_size import sized
+from fiberscope.commands.report_output import report_delivery
+from fiberscope.commands.waveform_size import with_size_warning
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from fiberscope.results.recording.files import StateFiles
     from fiberscope.results.recording.waveform import Waveform
     from fiberscope.results.report.document import Report
-    from fiberscope.run.request import Run
+    from fiberscope.run.request import RunRequest
 
-__all__ = ["Reported", "Simulated", "Waves", "exit_code"]
+__all__ = ["ReportOptions", "SimulationOptions", "WaveformOptions", "exit_code"]
 
 _Files: TypeAlias = "Mapping[str, Path | None]"
 _of_vcd = Needs("vcd", "--vcd FILE, the waveform to write")
 
 
-class Waves(Options):
+class WaveformOptions(Options):
     """Options of a command that can write a waveform."""
 
     vcd: Annotated[
@@ -81,7 +81,7 @@ class Waves(Options):
         return Waveform(self.vcd, window, scopes, self.vcd_trigger, self.vcd_cycles, not self.vcd_plain)
 
 
-class Reported(Options):
+class ReportOptions(Options):
     """Options of a command that ends in a report."""
 
     settings: Settings = None
@@ -143,7 +143,7 @@ class Reported(Options):
         return parse_settings(self.settings or [])
 
 
-class Simulated(Waves, Reported):
+class SimulationOptions(WaveformOptions, ReportOptions):
     """Options of a command that runs components cycle by cycle: those of a machine, a conversion, a graph."""
 
     timeline: Annotated[
@@ -180,7 +180,7 @@ class Simulated(Waves, Reported):
 
     def simulate(
         self,
-        make: Callable[..., Run],
+        make: Callable[..., RunRequest],
         inputs: _Files,
         wanted: Mapping[str, object] | None = None,
         **others: object,
@@ -194,7 +194,7 @@ class Simulated(Waves, Reported):
             others: further options of the run.
         """
         from fiberscope.accelerators.user_parts import parse_parts
-        from fiberscope.commands.progress import watched
+        from fiberscope.commands.progress import progress_display
 
         waveform = self.waveform()
         self.check(self._outputs(), inputs)
@@ -207,9 +207,12 @@ class Simulated(Waves, Reported):
             **others,
         }
         options |= {name: getattr(self, name) for name in names}
-        with delivering(self.json, self.quiet, self.vcd, states) as deliver, watched(self.quiet) as tell:
+        with (
+            report_delivery(self.json, self.quiet, self.vcd, states) as deliver,
+            progress_display(self.quiet) as tell,
+        ):
             asked = make(settings={**self.entries(), **(wanted or {})}, config=self.config, exact=self.exact)
-            options["progress"] = sized(tell, waveform)
+            options["progress"] = with_size_warning(tell, waveform)
             report = asked.run(**{name: value for name, value in options.items() if value})
         deliver(report)
         self.write_product(report)

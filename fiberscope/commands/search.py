@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.option_groups import taking
+from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator
 from fiberscope.commands.sample_options import Windows
-from fiberscope.commands.sweep import Placed
+from fiberscope.commands.sweep import ExecutorOptions
 
 if TYPE_CHECKING:
     from fiberscope.explore.sweeps.search import Search
@@ -68,12 +68,12 @@ _Store = Annotated[
 ]
 
 
-@taking()
+@expand_groups()
 def search(
     accelerator: Accelerator,
     workloads: _Workloads,
     over: _Over,
-    placed: Placed,
+    placed: ExecutorOptions,
     sampled: Windows,
     minimise: _Least = None,
     maximise: _Most = None,
@@ -96,9 +96,9 @@ def search(
       fiberscope search gamma wiki-Vote --minimise cycles --subject-to "pe_count < 2" --over search.yaml
     """
     from fiberscope.explore.sweeps.point import Point
-    from fiberscope.explore.sweeps.runner import Limits
+    from fiberscope.explore.sweeps.point_process import Limits
     from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
-    from fiberscope.explore.sweeps.search_plot import drawn
+    from fiberscope.explore.sweeps.search_plot import draw_designs
     from fiberscope.results.report.pictures import check_picture, save_figure
     from fiberscope.results.store import Store
 
@@ -115,9 +115,9 @@ def search(
     limits = [Limit.parse(text) for text in subject_to or []]
     space = read_space(over, shared[0])
     study = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
-    study.run(placed.where(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
+    study.run(placed.executors(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
     if plot is not None:
-        save_figure(lambda: drawn(study), plot)
+        save_figure(lambda: draw_designs(study), plot)
     if not placed.quiet:
         _show(study)
         print(f"Results: {store} (look at them: fiberscope results {store})")
@@ -141,15 +141,15 @@ def _show(study: Search) -> None:
     """The front; or that no design keeps the limits."""
     from rich.text import Text
 
-    from fiberscope.commands.output import lay
-    from fiberscope.results.report.table import ruled
+    from fiberscope.commands.output import print_stacked
+    from fiberscope.results.report.table import ruled_table
 
     if not study.best():
         print("No design was done that keeps all limits" if study.limits else "No design was done")
         return
     measures = [goal.measure for goal in study.goals]
-    table = ruled(*study.distributions, *measures, numbers=measures)
+    table = ruled_table(*study.distributions, *measures, numbers=measures)
     for values, measured in study.best():
         cells = [str(values[key]) for key in study.distributions]
         table.add_row(*map(Text, [*cells, *(f"{measure:,.6g}" for measure in measured)]))
-    lay(table)
+    print_stacked(table)

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.option_groups import taking
+from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Accelerator, Operands
-from fiberscope.commands.run_options import Simulated
+from fiberscope.commands.run_options import SimulationOptions
 from fiberscope.commands.sample_options import Sampled
 from fiberscope.results.report.files import operand_files
 
@@ -26,11 +26,11 @@ _ValuesOnly = Annotated[
 ]
 
 
-@taking()
+@expand_groups()
 def sim(
     accelerator: Accelerator,
     operands: Operands,
-    asked: Simulated,
+    asked: SimulationOptions,
     sampled: Sampled,
     chain: _Chain = None,
     values_only: _ValuesOnly = False,
@@ -54,7 +54,7 @@ def sim(
     """
     from fiberscope.base.operand_arguments import check_factors, operands_of
     from fiberscope.run.find_machine import specification_of
-    from fiberscope.run.request import Simulation
+    from fiberscope.run.request import SimulationRequest
 
     factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
     check_factors(factors)
@@ -64,5 +64,5 @@ def sim(
         for name, value in {"--product": asked.product, "--energy": asked.energy}.items():
             if value:
                 raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
-    make = partial(Simulation, accelerator, factors, tensors, chain=chain)
+    make = partial(SimulationRequest, accelerator, factors, tensors, chain=chain)
     return asked.ended(asked.simulate(make, inputs, sample=request, values_only=values_only))

@@ -9,10 +9,10 @@ import typer
 
 from fiberscope.base.errors import POINTS_FAILED
 from fiberscope.commands.completion import complete_accelerator
-from fiberscope.commands.option_groups import taking
+from fiberscope.commands.option_groups import expand_groups
 from fiberscope.commands.options import Markdown
 from fiberscope.commands.sample_options import Sampled
-from fiberscope.commands.sweep import Placed
+from fiberscope.commands.sweep import ExecutorOptions
 from fiberscope.results.report.files import check_outputs, write_text
 
 __all__ = ["suite"]
@@ -45,11 +45,11 @@ _Plot = Annotated[
 _Csv = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a CSV row for each run to this file.")]
 
 
-@taking()
+@expand_groups()
 def suite(
     machines: _Machines,
     workloads: _Workloads,
-    placed: Placed,
+    placed: ExecutorOptions,
     sampled: Sampled,
     against: _Against = None,
     store: _Store = STORE,
@@ -73,7 +73,7 @@ def suite(
     check_outputs({"--plot": plot, "--csv": csv}, {"the list": workloads})
     from fiberscope.commands.output import show
     from fiberscope.explore.sweeps.suite import suite as run_suite
-    from fiberscope.explore.sweeps.suite_views import drawn, failures, table
+    from fiberscope.explore.sweeps.suite_views import draw_suite, failure_lines, suite_table
     from fiberscope.results.report.pictures import check_picture, save_figure
     from fiberscope.results.report.surrogates import footnote
 
@@ -95,8 +95,8 @@ def suite(
     if csv is not None:
         write_text(csv, outcome.frame().to_csv(index=False))
     if plot is not None:
-        save_figure(lambda: drawn(outcome), plot)
-    show([table(outcome)], markdown=markdown)
-    for line in filter(None, [footnote(outcome.surrogates), *failures(outcome)]):
+        save_figure(lambda: draw_suite(outcome), plot)
+    show([suite_table(outcome)], markdown=markdown)
+    for line in filter(None, [footnote(outcome.surrogates), *failure_lines(outcome)]):
         print(line)
     return POINTS_FAILED if any(not run.done for run in outcome.runs.values()) else 0

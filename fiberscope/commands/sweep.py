@@ -9,7 +9,7 @@ import typer
 
 from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
-from fiberscope.commands.option_groups import Options, taking
+from fiberscope.commands.option_groups import Options, expand_groups
 from fiberscope.commands.options import Config, Exact, Quiet, Settings
 from fiberscope.commands.sample_options import Sampled
 from fiberscope.results.report.surrogates import footnote
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fiberscope.accelerators.sampling import Sample
-    from fiberscope.explore.sweeps.api import Swept
-    from fiberscope.explore.sweeps.executors import Where
+    from fiberscope.explore.sweeps.api import SweepResult
+    from fiberscope.explore.sweeps.executors import ExecutorChoice
     from fiberscope.explore.sweeps.study import Study
 
-__all__ = ["Placed", "sweep"]
+__all__ = ["ExecutorOptions", "sweep"]
 
 STORE = "sweep"
 MOST_SHOWN = 10  # failures
@@ -64,7 +64,7 @@ _Store = Annotated[
 _Retry = Annotated[bool, typer.Option("--retry", help="Run failed combinations again.")]
 
 
-class Placed(Options):
+class ExecutorOptions(Options):
     """Options of a command that runs many points, here or elsewhere."""
 
     settings: Settings = None
@@ -94,11 +94,11 @@ class Placed(Options):
     exact: Exact = False
     quiet: Quiet = False
 
-    def where(self) -> Where:
+    def executors(self) -> ExecutorChoice:
         """Return the executor of the points."""
-        from fiberscope.explore.sweeps.executors import Where
+        from fiberscope.explore.sweeps.executors import ExecutorChoice
 
-        return Where(self.scheduler, self.slurm, self.pbs, self.workers)
+        return ExecutorChoice(self.scheduler, self.slurm, self.pbs, self.workers)
 
     def settings_by_key(self) -> dict[str, object]:
         """The settings by dotted key."""
@@ -107,11 +107,11 @@ class Placed(Options):
         return {key: entry.value for key, entry in parse_settings(self.settings or []).items()}
 
 
-@taking()
+@expand_groups()
 def sweep(
     context: typer.Context,
     swept: _Swept,
-    placed: Placed,
+    placed: ExecutorOptions,
     sampled: Sampled,
     workloads: _Workloads = None,
     grid: _Grid = None,
@@ -137,7 +137,7 @@ def sweep(
 
     study = _study(context.params, placed.settings_by_key(), sampled.seeded_request())
     address = study.store or STORE
-    done = run_study(study, address, placed.where(), retry=retry, quiet=placed.quiet)
+    done = run_study(study, address, placed.executors(), retry=retry, quiet=placed.quiet)
     if not placed.quiet:
         _tell(done, address)
     return POINTS_FAILED if done.failed else 0
@@ -145,13 +145,13 @@ def sweep(
 
 def _study(options: Mapping[str, Any], settings: Mapping[str, object], sample: Sample | None) -> Study:
     """The study that the options are, or of the file with the options in the place of its keys."""
-    from fiberscope.explore.sweeps.api import made_study
+    from fiberscope.explore.sweeps.api import merge_study
 
     keys = {name: options[name] for name in ("command", "timeout", "memory")}
     keys["exact"] = options["exact"] or None
     keys |= {"config": options["config"] and str(options["config"]), "store": options["store"]}
     keys |= {"grid": _grid(options["grid"] or []), "settings": settings, "sampling": sample}
-    return made_study(
+    return merge_study(
         options["swept"],
         options["workloads"] or [],
         {key: value for key, value in keys.items() if value not in (None, {})},
@@ -177,7 +177,7 @@ def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
     return read
 
 
-def _tell(done: Swept, address: str) -> None:
+def _tell(done: SweepResult, address: str) -> None:
     """How many points ended how, the first of those that failed, and where the rows are."""
     counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
     had = [f"{done.had:,} in the store before"] if done.had else []

@@ -94,7 +94,7 @@ def tile(
       fiberscope tile wiki-Vote --order ijk --buffer 64KiB --json out.json
       fiberscope tile wiki-Vote --transpose-b --set model=counted --set grow=contracted --plot out.svg
     """
-    from fiberscope.accelerators.configuration import parse_settings, validated
+    from fiberscope.accelerators.configuration import parse_settings, validate
     from fiberscope.models.tiles.kernel import Kernel
     from fiberscope.models.tiles.operands import load_operands
     from fiberscope.models.tiles.options import Options
@@ -103,7 +103,7 @@ def tile(
     asked = Kernel.read(kernel, order)
     operands = in_order(operands, asked.inputs)
     check_outputs({"--json": json, "--plot": plot}, {**_files(operands), "--statistics": statistics})
-    options = validated(Options, parse_settings(settings or []), "tile")
+    options = validate(Options, parse_settings(settings or []), "tile")
     names = [name for name in compare.split(",") if name]
     methods = Methods(names, scan, swiftiles, microtile, panel)
     words = _words(asked, buffer, capacity)

@@ -10,13 +10,13 @@ from fiberscope.commands.progress import CYCLES, SIMULATING, Stage
 if TYPE_CHECKING:
     from fiberscope.run.api import Progress, Waveform
 
-__all__ = ["sized"]
+__all__ = ["with_size_warning"]
 
 LARGE_BYTES = 100 << 20
 KNOWN_SHARE = 0.05  # of the run: before it, header and first values count for much and little is done
 
 
-def sized(tell: Progress | None, waveform: Waveform | None) -> Progress | None:
+def with_size_warning(tell: Progress | None, waveform: Waveform | None) -> Progress | None:
     """The progress, which also says how large the waveform will be if it goes on growing as it did.
 
     It says so again when twice as much is to be expected as it said before.

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from fiberscope.accelerators.module_cache import SUFFIX, digest, library, note, room
+from fiberscope.accelerators.module_cache import SUFFIX, cache_folder, digest, library, note
 from fiberscope.accelerators.user_machines import file_of, package_name
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
@@ -166,7 +166,7 @@ def _room(sources: _Sources, typed: dict[Path, str]) -> Path:
         library(),
         *(f"{sources.place(file)} {digest(file)}" for file in sorted(typed)),
     ]
-    return room() / hashlib.sha256("\n".join([*parts, *typed.values()]).encode()).hexdigest()
+    return cache_folder() / hashlib.sha256("\n".join([*parts, *typed.values()]).encode()).hexdigest()
 
 
 def _place(cache_folder: Path, sources: _Sources, file: Path) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fiberscope.accelerators.configuration import layers, validated
+from fiberscope.accelerators.configuration import layers, validate
 from fiberscope.converters.arrays import MASK_BITS
 from fiberscope.converters.blocks import latency
 from fiberscope.converters.configuration import MintParameters
@@ -50,7 +50,7 @@ class ConversionCost:
 def shipped_parameters() -> MintParameters:
     """MINT as it ships."""
     entries = layers(CONFIGURATION, name="mint", file=None, settings={})
-    return validated(MintParameters, entries, "mint")
+    return validate(MintParameters, entries, "mint")
 
 
 def conversion_cost(

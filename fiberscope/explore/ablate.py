@@ -13,12 +13,12 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
-from fiberscope.explore.tables import read_table, run
+from fiberscope.explore.tables import read_table, simulate_to_end
 from fiberscope.results.report.document import Report
 from fiberscope.run.arguments import check_types
 from fiberscope.run.find_machine import find
 
-__all__ = ["Ablation", "Outcome", "ablate", "ablations"]
+__all__ = ["Ablation", "AblationResult", "ablate", "read_ablations"]
 
 AS_CONFIGURED = "as configured"
 ALL = "all together"
@@ -36,7 +36,7 @@ class Ablation(BaseModel):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AblationResult:
     """Cycles of one run; ``saved`` against the run as configured, ``share`` of its cycles.
 
     ``surrogates`` are the names of the operands that stand in for real matrices.
@@ -50,16 +50,16 @@ class Outcome:
     surrogates: tuple[str, ...] = ()
 
 
-def ablations(kind: Accelerator[Any]) -> list[Ablation]:
+def read_ablations(accelerator: Accelerator[Any]) -> list[Ablation]:
     """The table of a machine.
 
     Raises:
         InputError: it has none, or the file is not as it should be.
     """
-    path = kind.folder / "ablations.yaml"
+    path = accelerator.folder / "ablations.yaml"
     if not path.is_file():
-        raise InputError(f"{kind.name} cannot be taken apart yet; its folder has no ablations.yaml")
-    rows = read_table(path, list[Ablation], kind.name)
+        raise InputError(f"{accelerator.name} cannot be taken apart yet; its folder has no ablations.yaml")
+    rows = read_table(path, list[Ablation], accelerator.name)
     together = {key: value for row in rows if not row.takes_away for key, value in row.settings.items()}
     return [*rows, Ablation(name=ALL, settings=together, tells="what the rest of the machine needs")]
 
@@ -72,7 +72,7 @@ def ablate(
     settings: Mapping[str, object] | None = None,
     parts: Mapping[str, PartFactory] | None = None,
     tell: Callable[[str], None] = lambda _line: None,
-) -> list[Outcome]:
+) -> list[AblationResult]:
     """Run as configured, with each part made ideal or taken away, and with all that are made ideal.
 
     Args:
@@ -86,20 +86,20 @@ def ablate(
         InputError: the machine has no table of ablations.
     """
     check_types({"accelerator": accelerator, "settings": settings, "parts": parts, "tell": tell})
-    kind = find(accelerator) if isinstance(accelerator, str) else accelerator
-    rows = ablations(kind)
-    _check(kind, rows, settings or {})
-    report = _run(kind, matrix, b, settings, parts, None, tell)
+    descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator
+    rows = read_ablations(descriptor)
+    _check(descriptor, rows, settings or {})
+    report = _run(descriptor, matrix, b, settings, parts, None, tell)
     base, surrogates = report.cycles, tuple(report.workload.surrogates)
-    outcomes = [Outcome(AS_CONFIGURED, base, 0, 0.0, "", surrogates)]
+    outcomes = [AblationResult(AS_CONFIGURED, base, 0, 0.0, "", surrogates)]
     for row in rows:
-        cycles = _run(kind, matrix, b, settings, parts, row, tell).cycles
+        cycles = _run(descriptor, matrix, b, settings, parts, row, tell).cycles
         saved, share = base - cycles, (base - cycles) / base if base else 0.0
-        outcomes.append(Outcome(row.name, cycles, saved, share, row.tells, surrogates))
+        outcomes.append(AblationResult(row.name, cycles, saved, share, row.tells, surrogates))
     return outcomes
 
 
-def _check(kind: Accelerator[Any], rows: Sequence[Ablation], settings: Mapping[str, object]) -> None:
+def _check(accelerator: Accelerator[Any], rows: Sequence[Ablation], settings: Mapping[str, object]) -> None:
     """Refuse a row of the table that no run could have, before the first run.
 
     Raises:
@@ -107,13 +107,13 @@ def _check(kind: Accelerator[Any], rows: Sequence[Ablation], settings: Mapping[s
     """
     for row in rows:
         try:
-            configure(kind, None, {**settings, **row.settings})
+            configure(accelerator, None, {**settings, **row.settings})
         except (InputError, ConfigurationError) as error:
-            raise InputError(f"{kind.name}/ablations.yaml: {row.name}: {error}") from error
+            raise InputError(f"{accelerator.name}/ablations.yaml: {row.name}: {error}") from error
 
 
 def _run(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     matrix: object,
     b: object,
     settings: Mapping[str, object] | None,
@@ -123,4 +123,4 @@ def _run(
 ) -> Report:
     tell(row.name if row else AS_CONFIGURED)
     ideal = row.settings if row else {}
-    return run(kind, matrix, b, settings={**(settings or {}), **ideal}, parts=parts)
+    return simulate_to_end(accelerator, matrix, b, settings={**(settings or {}), **ideal}, parts=parts)

@@ -14,9 +14,9 @@ from fiberscope.models.analytic.phases import read_phases
 from fiberscope.models.analytic.read_problem import LARGEST
 from fiberscope.models.analytic.report import limits
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.numbers import flatten_parameters
 
-__all__ = ["FILE", "Analytical", "Phase", "analytical"]
+__all__ = ["FILE", "AnalyticalEstimate", "Phase", "estimate_analytically"]
 
 FILE = "analytic.yaml"
 
@@ -39,7 +39,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Analytical:
+class AnalyticalEstimate:
     """A run by the analytical model.
 
     Args:
@@ -62,7 +62,9 @@ class Analytical:
         return ", ".join(phase.limit if alone else f"{phase.limit} in {phase.name}" for phase in self.phases)
 
 
-def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Analytical | None:
+def estimate_analytically(
+    machine: str, folder: Path, event: Report, trace: Report
+) -> AnalyticalEstimate | None:
     """Estimate a run by the nests of a machine; None if it has none.
 
     Args:
@@ -79,16 +81,18 @@ def analytical(machine: str, folder: Path, event: Report, trace: Report) -> Anal
         return None
     operands = event.workload.operands
     if not all(operand.nonzeros for operand in operands):
-        return Analytical((), ("an operand has no nonzeros",))
+        return AnalyticalEstimate((), ("an operand has no nonzeros",))
     if math.prod(operands[0].shape) * operands[-1].shape[-1] > LARGEST // 2:  # bounds are a little larger
-        return Analytical((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
+        return AnalyticalEstimate((), (f"dense, it would have more than {LARGEST // 2:.0e} products",))
     symbols = trace.config["symbols"]
-    values = {**leaves(trace.config), **symbols, **_problem(event, symbols)}
+    values = {**flatten_parameters(trace.config), **symbols, **_problem(event, symbols)}
     phases = read_phases(path, f"{machine}/{FILE}", values)
     try:
-        return Analytical(tuple(_phase(name, *cases) for name, cases in phases.cases.items()), phases.without)
+        return AnalyticalEstimate(
+            tuple(_phase(name, *cases) for name, cases in phases.cases.items()), phases.without
+        )
     except InputError as fault:
-        return Analytical((), (str(fault),))
+        return AnalyticalEstimate((), (str(fault),))
 
 
 def _phase(name: str, case: Case, *others: Case) -> Phase:

@@ -13,14 +13,14 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
 from fiberscope.explore import tables
-from fiberscope.explore.analytical_comparison import Analytical, analytical
+from fiberscope.explore.analytical_comparison import AnalyticalEstimate, estimate_analytically
 from fiberscope.explore.stall_attribution import Group, attribute_stalls
 from fiberscope.explore.tables import read_table
 from fiberscope.models import from_spec
 from fiberscope.models.from_spec.settings import is_own
-from fiberscope.models.from_spec.units import shared
+from fiberscope.models.from_spec.units import shared_units
 from fiberscope.models.trace.api import model, specified
-from fiberscope.results.errors import finished
+from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.recording.files import KeptStates, StateFiles
 from fiberscope.results.report.document import Report
@@ -28,7 +28,7 @@ from fiberscope.results.report.families import members
 from fiberscope.run.find_machine import find, specification_of
 from fiberscope.sim.names import family_name
 
-__all__ = ["Check", "Row", "check"]
+__all__ = ["Check", "Comparison", "check"]
 
 # A run with some settings, watched if there are files.
 _Runner = Callable[[Mapping[str, object], StateFiles | None], Report]
@@ -73,7 +73,7 @@ class _Rules(BaseModel):
 
 
 @dataclass(frozen=True)
-class Row:
+class Comparison:
     """One comparison: a count, or bytes of a tensor.
 
     Args:
@@ -108,11 +108,11 @@ class Check:
 
     event: Report
     trace: Report
-    counts: tuple[Row, ...]
-    traffic: tuple[Row, ...]
+    counts: tuple[Comparison, ...]
+    traffic: tuple[Comparison, ...]
     bound: float
     beyond: Mapping[str, str]
-    analytical: Analytical | None
+    analytical: AnalyticalEstimate | None
     parts: Mapping[str, int]
 
     @property
@@ -168,16 +168,16 @@ def check(
     rules = _rules((OF_SPECIFICATIONS if built else kind.folder) / FILE, accelerator)
     specification = built or _specification(accelerator, kind, rules, settings or {})
     options: dict[str, Any] = {"tensors": tensors, "settings": settings, "exact": exact, "progress": progress}
-    event = tables.run(accelerator, a, b, **options)
+    event = tables.simulate_to_end(accelerator, a, b, **options)
     factors = [factor for factor in (a, b) if factor is not None]
     of_machine = {key for key in settings or {} if built and is_own(key, kind.configuration)}
     of_trace = {key: value for key, value in (settings or {}).items() if key not in of_machine}
-    trace = finished(model(specification, *factors, **{**options, "settings": of_trace}))
+    trace = refuse_interrupted(model(specification, *factors, **{**options, "settings": of_trace}))
     beyond = {**rules.beyond, **(_in_other_steps(specification, of_trace) if built else {})}
 
     def run(changed: Mapping[str, object], states: StateFiles | None) -> Report:
         of_run = {**options, "settings": {**(settings or {}), **changed}, "timeline": states}
-        return tables.run(accelerator, a, b, **of_run)
+        return tables.simulate_to_end(accelerator, a, b, **of_run)
 
     phases = rules.phases or (kind.worker_families,)
     parts = _explained(event, phases, rules, run) if explain else {}
@@ -189,7 +189,7 @@ def check(
         tuple(_row(rule, _bytes(event), _bytes(trace)) for rule in (traffic if built else rules.traffic)),
         _bound(trace, beyond),
         beyond,
-        None if built else analytical(accelerator, kind.folder, event, trace),
+        None if built else estimate_analytically(accelerator, kind.folder, event, trace),
         parts,
     )
 
@@ -208,7 +208,7 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
         part for configuration in read.configurations.values() for part in configuration.components.values()
     ]
     steps = {part.name: reasons[part.kind] for part in parts if part.kind in reasons}
-    return steps | dict.fromkeys(shared(read), "an instance has one for each of an Einsum's operations")
+    return steps | dict.fromkeys(shared_units(read), "an instance has one for each of an Einsum's operations")
 
 
 def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
@@ -265,16 +265,16 @@ def _named(families: Container[str], components: Iterable[str]) -> list[str]:
 
 
 def _specification(
-    accelerator: str, kind: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]
+    accelerator: str, descriptor: Accelerator[Any], rules: _Rules, settings: Mapping[str, object]
 ) -> str:
     """The specification that is of the machine as it is configured."""
     if not rules.designs:
         return accelerator
-    design = str(getattr(configure(kind, None, settings)[0], "design", ""))
+    design = str(getattr(configure(descriptor, None, settings)[0], "design", ""))
     if design not in rules.designs:
         designs = " and ".join(rules.designs)
         raise InputError(
-            f"{kind.name} has no specification of the design {design}; it has those of {designs}"
+            f"{descriptor.name} has no specification of the design {design}; it has those of {designs}"
         )
     return rules.designs[design]
 
@@ -298,8 +298,8 @@ def _rules(path: Path, accelerator: str) -> _Rules:
     return read_table(path, _Rules, accelerator)
 
 
-def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Row:
-    return Row(rule.name or rule.tensor, _sum(rule.event, event), _sum(rule.trace, trace), rule.unless)
+def _row(rule: _Rule, event: Mapping[str, int], trace: Mapping[str, int]) -> Comparison:
+    return Comparison(rule.name or rule.tensor, _sum(rule.event, event), _sum(rule.trace, trace), rule.unless)
 
 
 def _sum(names: Sequence[str], counts: Mapping[str, int]) -> int:

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
-from fiberscope.explore.tables import found_workload, read_table, run
+from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.results.report.document import Report
 from fiberscope.run.arguments import check_types
 from fiberscope.run.find_machine import find
 from fiberscope.workloads import is_gemm
 
-__all__ = ["Elsewhere", "Figures", "Published", "Run", "TensorTraffic", "compare", "published"]
+__all__ = ["FetchedRun", "Figures", "Published", "Run", "TensorTraffic", "compare", "read_published"]
 
 
 class _Row(BaseModel):
@@ -50,7 +50,7 @@ class Figures(_Row):
         return self.settled if isinstance(self.settled, str) else self.settled.get(model, "")
 
 
-class Elsewhere(_Row):
+class FetchedRun(_Row):
     """A run of ours on a matrix that does not come with Fiberscope, where it could be fetched.
 
     ``commit`` is what ran; ``cycles`` are none where only the ``error`` against the reported was told.
@@ -63,7 +63,7 @@ class Elsewhere(_Row):
     commit: str
 
 
-class Draws(_Row):
+class RandomDraws(_Row):
     """A random matrix: ``workload`` with seeds from 1 to ``count``, as the one that was run is not known."""
 
     workload: str
@@ -87,9 +87,9 @@ class Published(_Row):
 
     settings: dict[str, str | int]
     models: dict[str, dict[str, str | int]] = Field(min_length=1)
-    draws: dict[str, Draws] = Field(default_factory=dict)
+    draws: dict[str, RandomDraws] = Field(default_factory=dict)
     figures: list[Figures]
-    elsewhere: list[Elsewhere] = Field(default_factory=list)
+    elsewhere: list[FetchedRun] = Field(default_factory=list)
     as_published: tuple[str, ...] = ()
 
     @property
@@ -148,16 +148,18 @@ class Run:
     traffic: tuple[TensorTraffic, ...]
 
 
-def published(kind: Accelerator[Any]) -> Published:
+def read_published(accelerator: Accelerator[Any]) -> Published:
     """The figures of a machine.
 
     Raises:
         InputError: it has none, or the file is not as it should be.
     """
-    path = kind.folder / "published.yaml"
+    path = accelerator.folder / "published.yaml"
     if not path.is_file():
-        raise InputError(f"nothing published of {kind.name} is on file; its folder has no published.yaml")
-    return read_table(path, Published, kind.name)
+        raise InputError(
+            f"nothing published of {accelerator.name} is on file; its folder has no published.yaml"
+        )
+    return read_table(path, Published, accelerator.name)
 
 
 def compare(
@@ -186,16 +188,18 @@ def compare(
         WorkloadError: a matrix asked for by name is not at hand.
     """
     check_types(locals())
-    kind = find(accelerator) if isinstance(accelerator, str) else accelerator
-    publication = published(kind)
+    descriptor = find(accelerator) if isinstance(accelerator, str) else accelerator
+    publication = read_published(descriptor)
     for name in matrices:
         if name not in publication.matrices:
-            raise InputError(f"nothing was published of {kind.name} on {name}, but on {publication.listed}")
+            raise InputError(
+                f"nothing was published of {descriptor.name} on {name}, but on {publication.listed}"
+            )
     runs = []
     for name in matrices or publication.matrices:
         texts = publication.draws[name].workloads if name in publication.draws else [name]
         workloads = [
-            text if is_gemm(text) else found_workload(text, surrogates, bool(matrices), tell)
+            text if is_gemm(text) else load_available(text, surrogates, bool(matrices), tell)
             for text in texts
         ]
         for model, chosen in publication.runs(name).items() if all(workloads) else ():
@@ -203,7 +207,7 @@ def compare(
                 continue
             tell(f"{name}, {model} memory")
             options = {"settings": {**chosen, **(settings or {})}, "parts": parts}
-            reports = [run(kind, workload, **options) for workload in workloads]
+            reports = [simulate_to_end(descriptor, workload, **options) for workload in workloads]
             runs.append(_compare_run(publication, name, model, reports))
     return runs
 

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.explore.tables import found_workload, read_table, run
+from fiberscope.explore.tables import load_available, read_table, simulate_to_end
 from fiberscope.results.report.document import Report
 
-__all__ = ["Designs", "Ratio", "SpeedupRow", "designs", "has_designs", "speedups"]
+__all__ = ["Designs", "Ratio", "SpeedupRow", "has_designs", "read_designs", "speedups"]
 
 FILE = "designs.yaml"
 
@@ -64,26 +64,26 @@ class SpeedupRow:
         return {name: first / cycles for name, cycles in self.cycles.items()}
 
 
-def has_designs(kind: Accelerator[Any]) -> bool:
+def has_designs(accelerator: Accelerator[Any]) -> bool:
     """Whether a machine has designs to be laid side by side."""
-    return _path(kind).is_file()
+    return _path(accelerator).is_file()
 
 
-def _path(kind: Accelerator[Any]) -> Path:
-    return kind.folder / FILE
+def _path(accelerator: Accelerator[Any]) -> Path:
+    return accelerator.folder / FILE
 
 
-def designs(kind: Accelerator[Any]) -> Designs:
+def read_designs(accelerator: Accelerator[Any]) -> Designs:
     """The table of a machine.
 
     Raises:
         InputError: the file is not as it should be.
     """
-    return read_table(_path(kind), Designs, kind.name)
+    return read_table(_path(accelerator), Designs, accelerator.name)
 
 
 def speedups(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     workloads: Sequence[str] = (),
     *,
     settings: Mapping[str, object] | None = None,
@@ -93,7 +93,7 @@ def speedups(
     """Run every problem on every workload with all designs.
 
     Args:
-        kind: the machine.
+        accelerator: the machine.
         workloads: some of those in its table, or any other, which is run with all problems; by default all of
             the table that are at hand.
         settings: parameters over those of the designs.
@@ -104,15 +104,15 @@ def speedups(
         WorkloadError: a workload asked for by name is not at hand; no surrogate stands in for it, as the
             tails of those of graphs were chosen to bring published means about.
     """
-    table, runs = designs(kind), []
+    table, runs = read_designs(accelerator), []
     for name in workloads or table.workloads:
-        workload = found_workload(name, surrogates=False, demanded=bool(workloads), tell=tell)
+        workload = load_available(name, surrogates=False, demanded=bool(workloads), tell=tell)
         for problem in table.workloads.get(name, tuple(table.problems)) if workload else ():
             reports = {}
             for design, chosen in table.designs.items():
                 tell(f"{name}, {problem}, {design}")
                 entries = {**chosen, **table.problems[problem], **(settings or {})}
-                reports[design] = run(kind, workload, settings=entries, parts=parts)
+                reports[design] = simulate_to_end(accelerator, workload, settings=entries, parts=parts)
             runs.append(_compare_speedup(name, problem, reports))
     return runs
 

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from fiberscope.accelerators.yaml_layer import read_text, refusing
+from fiberscope.accelerators.yaml_layer import read_text, yaml_errors
 from fiberscope.base.errors import InputError
-from fiberscope.results.errors import finished
+from fiberscope.results.errors import refuse_interrupted
 from fiberscope.results.report.document import Report
 from fiberscope.run.api import simulate
 from fiberscope.workloads import Workload, WorkloadError, load
 
-__all__ = ["found_workload", "read_table", "run"]
+__all__ = ["load_available", "read_table", "simulate_to_end"]
 
 Schema = TypeVar("Schema")
 
@@ -34,7 +34,7 @@ def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
     """
     name = f"{machine}/{path.name}"
     text = read_text(path, name)
-    with refusing(name):
+    with yaml_errors(name):
         document = yaml.safe_load(text)  # with anchors: many figures are of one source
     if document is None:
         raise InputError(f"{name}: is empty; docs/how_to_add_a_machine.md says what it should hold")
@@ -46,16 +46,16 @@ def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
         raise InputError(": ".join([*filter(None, place), fault["msg"]])) from error
 
 
-def run(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
+def simulate_to_end(*operands: Any, **options: Any) -> Report:  # noqa: ANN401  (those of ``simulate``)
     """Simulate, to the end.
 
     Raises:
         KeyboardInterrupt: the run was interrupted.
     """
-    return finished(simulate(*operands, **options))
+    return refuse_interrupted(simulate(*operands, **options))
 
 
-def found_workload(
+def load_available(
     name: str, surrogates: bool, demanded: bool, tell: Callable[[str], None]
 ) -> Workload | None:
     """A workload of a study; None if it cannot be had, which is told.

@@ -13,13 +13,13 @@ from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
 from fiberscope.results.drawing.graph import Graph, box_names
-from fiberscope.results.drawing.layout import HEIGHT, WIDTH, Layout, arranged
+from fiberscope.results.drawing.layout import HEIGHT, WIDTH, Layout, arrange
 from fiberscope.results.drawing.machine import families_of
 from fiberscope.results.drawing.svg import svg
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.numbers import flatten_parameters
 from fiberscope.results.report.parts import Component
-from fiberscope.run.find_machine import find, ships
+from fiberscope.run.find_machine import find, is_shipped
 from fiberscope.sim.names import family_name
 
 __all__ = ["STATES", "drawing", "settings"]
@@ -42,14 +42,14 @@ def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
         graph, boxes = _graph(report) if _kind(report) == "graph" else _machine(report, run_sources)
     except (InputError, ConfigurationError) as error:
         return "", f"It cannot be built here to be drawn: {error}"
-    layout = arranged(graph)
+    layout = arrange(graph)
     title = f"{report.accelerator}: its components and where their cycles went"
     return svg(graph, layout, title, list(_bars(layout, _shares(boxes, report.components)))), ""
 
 
 def settings(report: Report) -> dict[str, Any]:
     """The run's settings by dotted key, those that are not given left out."""
-    return {key: value for key, value in leaves(report.config).items() if value is not None}
+    return {key: value for key, value in flatten_parameters(report.config).items() if value is not None}
 
 
 def _kind(report: Report) -> str:
@@ -79,7 +79,7 @@ def _described(report: Report, run_sources: bool) -> Accelerator[Any]:
     path = report.source and report.source.path
     if run_sources:
         return find(path or report.accelerator)
-    if path or not ships(report.accelerator):
+    if path or not is_shipped(report.accelerator):
         raise InputError(
             f"{path or report.accelerator} is no machine that ships; "
             "--run-sources runs the code that the report names, to draw it"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Measure", "carried", "measures", "with_rates"]
+__all__ = ["Measure", "measures", "select_rows", "with_rates"]
 
 Better = Literal["less", "more"]
 USEFUL: Final = "useful_multiply"
@@ -102,7 +102,7 @@ def _useful(frame: pd.DataFrame, done: pd.Series[float]) -> pd.Series[float]:
     return frame[name].astype("float64").fillna(done) if name in frame else done
 
 
-def carried(frame: pd.DataFrame, most: int) -> pd.DataFrame:
+def select_rows(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     """At most so many rows, in their order: all, or the best, some failed, an even sample of the rest.
 
     The best are those that no other of their accelerator and workload beats in both cycles and traffic.

@@ -12,11 +12,11 @@ from typing import Any
 from fiberscope.page.costs import costs
 from fiberscope.page.study import DIGEST_LETTERS, study_data
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.numbers import flatten_parameters
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import DONE, encoded
+from fiberscope.results.store.columns import DONE, encode_row
 from fiberscope.results.store.measures import measures
-from fiberscope.run.find_machine import find, ships
+from fiberscope.run.find_machine import find, is_shipped
 
 __all__ = ["side_by_side"]
 
@@ -50,13 +50,13 @@ def _digest(report: Report) -> str:
 
 def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
     """A store of reports by digest; the settings that are not the same in all of them are its parameters."""
-    configs = [leaves(report.config) for report in reports.values()]
+    configs = [flatten_parameters(report.config) for report in reports.values()]
     named = {key for config in configs for key in config}
     differing = {key for key in named if len({json.dumps(config.get(key)) for config in configs}) > 1}
     store = Store(folder, make=True)
     for (digest, report), config in zip(reports.items(), configs, strict=True):
         machine = report.accelerator
-        measured = measures(report, find(machine).worker_families if ships(machine) else ())
+        measured = measures(report, find(machine).worker_families if is_shipped(machine) else ())
         row = {
             "digest": digest,
             "status": DONE if report.complete else report.ending,
@@ -65,6 +65,6 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
             "config": json.dumps(config),
             **measured,
         }
-        store.add(digest, encoded(row, {key: config[key] for key in config if key in differing}))
+        store.add(digest, encode_row(row, {key: config[key] for key in config if key in differing}))
     store.gather()
     return store

@@ -13,7 +13,7 @@ from fiberscope.page.starved import with_starved, with_starved_totals
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
-from fiberscope.results.report.summary import engineering_time, unmoved_in_words, verified
+from fiberscope.results.report.summary import engineering_time, unmoved_in_words, verification_line
 from fiberscope.results.report.surrogates import footnote
 
 __all__ = ["run_data"]
@@ -92,7 +92,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "problem", report.problem.title
     yield "cycles", f"{report.cycles:,}, {engineering_time(report.seconds)}"
     yield "ended", "done" if report.complete else f"INCOMPLETE: {report.ending}"
-    yield "verified", verified(report)
+    yield "verified", verification_line(report)
     yield "operations", ", ".join(f"{count:,} {name}" for name, count in report.operations.items())
     yield "fidelity", report.fidelity
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from fiberscope import __version__
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
 from fiberscope.base.errors import InputError
-from fiberscope.page.measures import carried, measures, with_rates
+from fiberscope.page.measures import measures, select_rows, with_rates
 from fiberscope.results.report.short_names import short_names
 from fiberscope.results.report.surrogates import DAGGER, SURROGATE, footnote
 
@@ -41,7 +41,7 @@ def study_data(
     Args:
         store: has at least one run.
         title: of the page; the folder's name if empty.
-        most: runs that are carried; of more, those are chosen that ``chosen.carried`` says.
+        most: runs that are carried; of more, those are chosen that ``chosen.select_rows`` says.
         all_sources: whether runs of sources that have changed since are shown too.
 
     Raises:
@@ -56,7 +56,7 @@ def study_data(
         raise InputError(f"{store.address}: holds no runs yet")
     parameters = sorted(store.parameters())
     frame = with_rates(_ordered(_marked(everything), parameters))
-    runs = carried(frame, most)
+    runs = select_rows(frame, most)
     large = _large(store, runs["digest"])
     keys, units = _keys(large, parameters), _units(large)
     columns = [column for column in _columns(runs, parameters, keys, units) if column is not None]

@@ -15,7 +15,7 @@ __all__ = [
     "MisplacedRequestsError",
     "UnwrittenFileError",
     "VerificationError",
-    "finished",
+    "refuse_interrupted",
 ]
 
 
@@ -53,7 +53,7 @@ class DeadlockedRunError(FailedRunError):
     """The machine came to a standstill before it was done; the message names who waits for what."""
 
 
-def finished(report: Report) -> Report:
+def refuse_interrupted(report: Report) -> Report:
     """The report of a run that was not interrupted: half a run has no place beside whole ones.
 
     Raises:

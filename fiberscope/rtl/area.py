@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress_bar import bars
+from fiberscope.base.progress_bar import progress_display
 from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.parameters import Parameters
 from fiberscope.hw.rtl.kit.sram import Macro, srams
@@ -21,7 +21,7 @@ from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs, write_json
 
-__all__ = ["show"]
+__all__ = ["show_area"]
 
 SCHEMA = "fiberscope-area-1"
 
@@ -29,7 +29,7 @@ _Measured = tuple[RtlBlock, Parameters, Area | Cells]
 _NO_SRAM = {"SRAM\num2": "", "SRAM\nns": ""}
 
 
-def show(
+def show_area(
     chosen: Sequence[tuple[RtlBlock, Parameters]], output: Path | None, liberty: str | None = None
 ) -> None:
     """Measure blocks and print a table of them, or write it as JSON into a file too (- for here alone).
@@ -79,7 +79,7 @@ def _watched(
     if not console.is_terminal:
         yield from chosen
         return
-    with bars(console) as shown:
+    with progress_display(console) as shown:
         bar = shown.add_task("synthesizing", total=len(chosen), rest="")
         for block, parameters in chosen:
             shown.update(bar, rest=block.name)

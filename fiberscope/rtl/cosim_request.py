@@ -17,10 +17,10 @@ from fiberscope.results.report.files import matrices
 from fiberscope.run.find_machine import find
 from fiberscope.sim import Kernel
 
-__all__ = ["Loop", "machine", "verilog_of"]
+__all__ = ["CosimRequest", "find_cosim_machine", "verilog_files"]
 
 
-def machine(name: str) -> Accelerator[Any]:
+def find_cosim_machine(name: str) -> Accelerator[Any]:
     """The accelerator of this name, or MINT, which converts formats.
 
     Raises:
@@ -29,17 +29,17 @@ def machine(name: str) -> Accelerator[Any]:
     return MINT if name == MINT.name else find(name)
 
 
-def verilog_of(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
+def verilog_files(name: str, blocks: Sequence[str]) -> tuple[str, ...]:
     """The files of Verilog that a machine's specification names for parts."""
     from fiberscope.models.from_spec.units import VerilogPart  # noqa: PLC0415  (most machines have no specification)
 
-    own = machine(name).own.values()
+    own = find_cosim_machine(name).own.values()
     named = (str(source.path) for source in own if isinstance(source, VerilogPart) and source.part in blocks)
     return tuple(dict.fromkeys(named))
 
 
 @dataclass(frozen=True)
-class Loop:
+class CosimRequest:
     """Run with RTL in the loop.
 
     Args:
@@ -84,11 +84,13 @@ class Loop:
     @property
     def model(self) -> Accelerator[Any]:
         """The accelerator, in lock-step if it is to be: in a kernel in which no component ever sleeps."""
-        kind = machine(self.accelerator)
+        accelerator = find_cosim_machine(self.accelerator)
         if not self.is_in_lock_step:
-            return kind
-        model = kind.models[EVENT]
+            return accelerator
+        model = accelerator.models[EVENT]
         if "kernel" not in inspect.signature(model).parameters:
-            raise InputError(f"{kind.name} takes no kernel, which lock-step and waveforms with RTL need")
+            raise InputError(
+                f"{accelerator.name} takes no kernel, which lock-step and waveforms with RTL need"
+            )
         awake = partial(model, kernel=Kernel(sleep=False))
-        return replace(kind, models={**kind.models, EVENT: awake})
+        return replace(accelerator, models={**accelerator.models, EVENT: awake})

@@ -10,14 +10,14 @@ from cocotb.task import bridge
 
 from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.hdl import read_order
-from fiberscope.rtl.element_export import LeafOrder
+from fiberscope.rtl.element_export import ElementRequest
 
 
 @cocotb.test()
 async def the_module_is_the_instance(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
     """Fails where a stream of the module is not that of the machine, token by token."""
     bench_order = read_order()
-    order = LeafOrder(**bench_order["order"])
+    order = ElementRequest(**bench_order["order"])
     with chdir(bench_order["here"]):  # tensors are named from there
         leaf = order.leaf
     ports = leaf.verilog.composition.without_status().interface()

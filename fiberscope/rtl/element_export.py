@@ -12,14 +12,14 @@ from typing import cast
 import numpy as np
 
 from fiberscope.accelerators.machine import EVENT
-from fiberscope.base.progress import nobody
+from fiberscope.base.progress import ignore_progress
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.hdl import Bench, run
 from fiberscope.hw.rtl.tools.simulator import FailedBenchError
 from fiberscope.models.from_spec.machine import MappedMachine
-from fiberscope.models.from_spec.verilog import LeafVerilog, leaf_verilog
+from fiberscope.models.from_spec.verilog import InstanceVerilog, instance_verilog
 from fiberscope.models.graphs.transcript import of_module
 from fiberscope.models.graphs.verilog import module_name, write_verilog
 from fiberscope.models.trace.load import draft
@@ -27,7 +27,7 @@ from fiberscope.results.report.files import make_folder, write_text
 from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find, specification_of
 
-__all__ = ["PYRTL", "Exported", "LeafOrder", "check", "export"]
+__all__ = ["PYRTL", "ElementRequest", "ExportedElement", "check_element", "export_element"]
 
 PYRTL = "pyrtl"
 SIZES = (12, 10, 11, 9, 8)  # of the ranks of tensors that are drawn,
@@ -37,7 +37,7 @@ SEED = 1
 
 
 @dataclass(frozen=True)
-class LeafOrder:
+class ElementRequest:
     """Request for an export.
 
     Args:
@@ -62,19 +62,19 @@ class LeafOrder:
         return module_name(f"{Path(self.specification.rpartition(':')[2]).stem}_{self.level.lower()}", "leaf")
 
     @cached_property
-    def leaf(self) -> LeafVerilog:
+    def leaf(self) -> InstanceVerilog:
         """The module, and what moves at it in a run of the machine; its memory is ideal.
 
         Raises:
             InputError, ConfigurationError, WorkloadError: there is no machine, or no Verilog of it.
         """
-        kind = find(self.specification)
-        ready = resolve_run(kind, {**self.settings, "timing.memory": "ideal"})
-        problem = ready.maker.load(None, None, False, nobody, self.tensors)
-        machine = cast(MappedMachine, kind.models[EVENT](ready.configured, *problem.machine_inputs()))
-        return leaf_verilog(machine, self.level, self.module, self.value_bits, self.points)
+        accelerator = find(self.specification)
+        ready = resolve_run(accelerator, {**self.settings, "timing.memory": "ideal"})
+        problem = ready.maker.load(None, None, False, ignore_progress, self.tensors)
+        machine = cast(MappedMachine, accelerator.models[EVENT](ready.configured, *problem.machine_inputs()))
+        return instance_verilog(machine, self.level, self.module, self.value_bits, self.points)
 
-    def differences(self, backend: Callable[[LeafVerilog], Backend]) -> list[str]:
+    def differences(self, backend: Callable[[InstanceVerilog], Backend]) -> list[str]:
         """The first token of each stream in which the module and the machine differ."""
         leaf = self.leaf
         tokens, _stored = of_module(leaf.verilog, backend(leaf), leaf.cycles + MORE, leaf.offers)
@@ -87,7 +87,7 @@ class LeafOrder:
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedElement:
     """An instance that was written.
 
     Args:
@@ -95,11 +95,11 @@ class Exported:
         files: that were written.
     """
 
-    order: LeafOrder
+    order: ElementRequest
     files: tuple[Path, ...]
 
 
-def drawn(specification: str, folder: Path, *, whole: bool = True) -> dict[str, str]:
+def draw_operands(specification: str, folder: Path, *, whole: bool = True) -> dict[str, str]:
     """Small tensors of ``whole`` numbers, or real ones, of both signs, written as files; vectors are full."""
     drafted = draft(specification_of(specification))
     outline = drafted.complete(dict.fromkeys(drafted.missing, max(SIZES)))
@@ -118,11 +118,11 @@ def drawn(specification: str, folder: Path, *, whole: bool = True) -> dict[str, 
     return files
 
 
-def export(order: LeafOrder, folder: Path) -> Exported:
+def export_element(order: ElementRequest, folder: Path) -> ExportedElement:
     """Write an instance: the module, what fills its memories, what comes to its ports, and a list of files.
 
     Raises:
-        InputError, ConfigurationError, WorkloadError: as of ``LeafOrder.leaf``.
+        InputError, ConfigurationError, WorkloadError: as of ``ElementRequest.leaf``.
     """
     make_folder(folder)
     leaf, name = order.leaf, order.module
@@ -135,10 +135,10 @@ def export(order: LeafOrder, folder: Path) -> Exported:
     ]
     write_text(streams, "".join(["port,cycle,control,payload,value\n", *lines]))
     write_text(listed, f"{name}.v\n")
-    return Exported(order, (*files, streams, listed))
+    return ExportedElement(order, (*files, streams, listed))
 
 
-def check(exported: Exported, simulator: str, folder: Path) -> int:
+def check_element(exported: ExportedElement, simulator: str, folder: Path) -> int:
     """Run a module beside its machine; gives the tokens that moved.
 
     Args:
@@ -165,7 +165,7 @@ def check(exported: Exported, simulator: str, folder: Path) -> int:
     return sum(map(len, order.leaf.expected.values()))
 
 
-def _in_pyrtl(leaf: LeafVerilog) -> Backend:
+def _in_pyrtl(leaf: InstanceVerilog) -> Backend:
     composition = leaf.verilog.composition
     twin = build(composition.interface(), lambda between: flat(composition, between))
     return PyrtlBackend(twin, SEED, watched=True)

@@ -23,30 +23,30 @@ from fiberscope.hw.rtl.kit.sram import srams
 from fiberscope.hw.rtl.kit.wrapper import ComposedBlock
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.sram_table import ESTIMATED, estimate
-from fiberscope.results.costs.cost_file import read_book
-from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, own_table
+from fiberscope.results.costs.cost_file import read_cost_file
+from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, Netlist, user_table
 from fiberscope.results.costs.prices import TABLES_NM, Prices
 from fiberscope.results.costs.scaling import area_factor
 from fiberscope.results.report.costs import prices_of
-from fiberscope.rtl.cosim_request import machine as find_machine
-from fiberscope.rtl.netlists import Module, module_of, remake
-from fiberscope.rtl.select_block import one_line
-from fiberscope.rtl.substitution import ALL, Maker, Place, choose, makers, outermost
+from fiberscope.rtl.cosim_request import find_cosim_machine as find_machine
+from fiberscope.rtl.netlists import Module, describe_module, update_table
+from fiberscope.rtl.select_block import input_errors
+from fiberscope.rtl.substitution import ALL, Maker, Place, choose_places, makers, outermost_places
 from fiberscope.run.configure import resolve_run
 from fiberscope.sim.names import family_name
 from fiberscope.workloads.errors import nearest
 
 __all__ = [
     "CHANNELS",
+    "MachineParts",
     "Part",
-    "Parts",
     "Row",
     "area_document",
     "area_report",
-    "clock_said",
-    "measured",
-    "modules",
-    "parts_of",
+    "clock_lines",
+    "collect_parts",
+    "list_modules",
+    "measure_families",
 ]
 
 SCHEMA = "fiberscope-machine-area-1"
@@ -72,7 +72,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Parts:
+class MachineParts:
     """Those of a machine.
 
     Args:
@@ -122,7 +122,9 @@ class Row:
 SUMS = ("count", "cells", "flip_flops", "array_bits", "sram_bits", "um2", "sram_um2")
 
 
-def parts_of(machine: str, matrix: str, settings: Sequence[str], wanted: Sequence[str] = ()) -> Parts:
+def collect_parts(
+    machine: str, matrix: str, settings: Sequence[str], wanted: Sequence[str] = ()
+) -> MachineParts:
     """The modules of a machine.
 
     Args:
@@ -143,12 +145,16 @@ def parts_of(machine: str, matrix: str, settings: Sequence[str], wanted: Sequenc
         said = "; ".join(without.values()) or "none of its parts is a component that exists as RTL"
         raise InputError(f"{machine}: nothing to measure; {said}")
     parts = _wanted(machine, parts, wanted)
-    kind, configured = ready.kind, ready.configured
+    accelerator, configured = ready.accelerator, ready.configured
     technology = (
-        read_book(kind.costs_file).document["technology"] if kind.costs_file.is_file() else LIBRARY_NM
+        read_cost_file(accelerator.costs_file).document["technology"]
+        if accelerator.costs_file.is_file()
+        else LIBRARY_NM
     )
-    by_costs = _by_costs(prices_of(kind, configured), {part.family: part.count for part in parts})
-    return Parts(machine, parts, without, technology, float(str(values(configured)["clock"])), by_costs)
+    by_costs = _by_costs(prices_of(accelerator, configured), {part.family: part.count for part in parts})
+    return MachineParts(
+        machine, parts, without, technology, float(str(values(configured)["clock"])), by_costs
+    )
 
 
 def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
@@ -171,11 +177,11 @@ def _places(
     machine: str, noted: Mapping[str, Maker], refused: Mapping[str, str]
 ) -> tuple[list[Place], Mapping[str, str]]:
     """Every outermost part that has a module, and of the others why not; then what is within them counts."""
-    chosen, _ = outermost({block: maker for block, maker in noted.items() if block not in refused})
+    chosen, _ = outermost_places({block: maker for block, maker in noted.items() if block not in refused})
     places: list[Place] = []
     for block, maker in chosen.items():
         try:
-            places += choose(machine, {block: maker}, [ALL], None)
+            places += choose_places(machine, {block: maker}, [ALL], None)
         except InputError as error:
             return _places(machine, noted, {**refused, block: str(error)})
     return places, refused
@@ -190,48 +196,49 @@ def _parts(places: Iterable[Place]) -> list[Part]:
     counts: Counter[tuple[str, RtlBlock, Parameters]] = Counter()
     for family, alike in families.items():
         whole = InWhole(alike[0].unit, _whole(alike[0].parameters, line_bytes))
-        for inner, _name, part in modules(family, "", whole):
+        for inner, _name, part in list_modules(family, "", whole):
             counts[inner, part.block, part.parameters] += len(alike)
     return [
-        Part(name, count, module_of(block, parameters)) for (name, block, parameters), count in counts.items()
+        Part(name, count, describe_module(block, parameters))
+        for (name, block, parameters), count in counts.items()
     ]
 
 
-def modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, InWhole]]:
+def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, str, InWhole]]:
     """A module, or those that it is composed of: the family of each, its instance name, and what it is."""
     if not isinstance(part.block, ComposedBlock):
         yield family, name, part
         return
     for instance in part.block.compose(part.parameters).instances():
         inner = CHANNELS if instance.part.block is OF_STREAM else family_name(f".{instance.name}")
-        yield from modules(f"{family}.{inner}", f"{name}.{instance.name}", instance.part)
+        yield from list_modules(f"{family}.{inner}", f"{name}.{instance.name}", instance.part)
 
 
 def _whole(parameters: Parameters, line_bytes: int) -> Parameters:
     """With the lines of memory, which go from stand-in to stand-in beside the modules of a loop."""
     lines = {"data": ARRAY, "line_bits": 8 * line_bytes}
-    with one_line():
+    with input_errors():
         return replace(
             parameters,
             **{field.name: lines[field.name] for field in fields(parameters) if field.name in lines},
         )
 
 
-def measured(parts: Parts, tell: Tell) -> list[Row]:
+def measure_families(parts: MachineParts, tell: Tell) -> list[Row]:
     """A row for each family; what was measured before stays, in the user's table of netlists.
 
     Raises:
         InputError: a tool or the library is missing.
     """
     rows: dict[str, Row] = {}
-    netlists = remake([part.module for part in parts.parts], own_table(), tell)
+    netlists = update_table([part.module for part in parts.parts], user_table(), tell)
     for part, netlist in zip(parts.parts, netlists, strict=True):
         row = _row(part, netlist, parts)
         rows[part.family] = rows[part.family] + row if part.family in rows else row
     return list(rows.values())
 
 
-def _row(part: Part, netlist: Netlist, parts: Parts) -> Row:
+def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
     macros = srams(part.module.block.twin(part.module.parameters))
     sram_bits = sum(macro.size for macro in macros)
     scale, sram_scale = (area_factor(nm, parts.technology) for nm in (LIBRARY_NM, TABLES_NM))
@@ -248,7 +255,7 @@ def _row(part: Part, netlist: Netlist, parts: Parts) -> Row:
     )
 
 
-def area_document(parts: Parts, rows: Sequence[Row]) -> dict[str, Any]:
+def area_document(parts: MachineParts, rows: Sequence[Row]) -> dict[str, Any]:
     """All of it, for JSON."""
     return {
         "schema": SCHEMA,
@@ -260,7 +267,7 @@ def area_document(parts: Parts, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def area_report(parts: Parts, rows: Sequence[Row]) -> Iterator[str | Table]:
+def area_report(parts: MachineParts, rows: Sequence[Row]) -> Iterator[str | Table]:
     """Return the area report as text."""
     yield _table(rows)
     nm = f"{parts.technology:g} nm"
@@ -270,7 +277,7 @@ def area_report(parts: Parts, rows: Sequence[Row]) -> Iterator[str | Table]:
         ours = sum(row.um2 + row.sram_um2 for row in rows if row.family in parts.by_costs)
         theirs = sum(parts.by_costs.values())
         yield f"By costs.yaml {theirs:,.0f} um2 of the parts of which it knows all, here {ours:,.0f}."
-    yield from clock_said(parts.hertz / 1e9, rows)
+    yield from clock_lines(parts.hertz / 1e9, rows)
     for block, why in parts.without.items():
         yield f"without {block}: {why}"
 
@@ -302,7 +309,7 @@ def _numbers(row: Row) -> dict[str, str]:
     }
 
 
-def clock_said(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
+def clock_lines(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
     """Which parts miss the machine's clock, the slowest first, and what that means for a run."""
     slowest, *_ = slowest_first = sorted(rows, key=lambda row: -row.path_ns)
     missing = [row.family for row in slowest_first if row.path_ns / SPEEDUPS[0] > 1 / gigahertz]

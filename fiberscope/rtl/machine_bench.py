@@ -12,7 +12,7 @@ from fiberscope.rtl.machine_model import MachineModel, machine_interface
 ORDER = read_order()
 
 
-class Judged(MachineModel):
+class CheckedMachine(MachineModel):
     """The machine, which says at its end whether its answer is right."""
 
     def __init__(self) -> None:
@@ -31,5 +31,5 @@ class Judged(MachineModel):
 
 # where cocotb looks for them
 globals().update(
-    Accompanied(ORDER, machine_interface(ORDER["accelerator"], ORDER["settings"]), Judged).tests()
+    Accompanied(ORDER, machine_interface(ORDER["accelerator"], ORDER["settings"]), CheckedMachine).tests()
 )

@@ -10,7 +10,7 @@ from typing import Any, cast
 from fiberscope.accelerators.configuration import Configuration, parse_settings
 from fiberscope.accelerators.machine import EVENT, Machine
 from fiberscope.accelerators.problem_settings import configure
-from fiberscope.base.progress import nobody
+from fiberscope.base.progress import ignore_progress
 from fiberscope.hw.rtl.kit.interface import Interface
 from fiberscope.hw.rtl.kit.memory_pins import DONE, MemoryPins, memory_interface
 from fiberscope.run.find_machine import find
@@ -37,7 +37,7 @@ def check_operand(accelerator: str, settings: Sequence[str], a: str) -> None:
     Raises:
         ConfigurationError, WorkloadError: a setting or a matrix that cannot be.
     """
-    _configured(accelerator, settings)[1].load(a, None, exact=False, progress=nobody)
+    _configured(accelerator, settings)[1].load(a, None, exact=False, progress=ignore_progress)
 
 
 def _interface(accelerator: str, configured: Configuration) -> Interface:
@@ -61,9 +61,9 @@ class MachineModel:
     """
 
     def __init__(self, accelerator: str, settings: Sequence[str], a: str) -> None:
-        kind = find(accelerator)
+        descriptor = find(accelerator)
         configured, maker = _configured(accelerator, settings)
-        self.problem: Problem = maker.load(a, None, exact=False, progress=nobody)
+        self.problem: Problem = maker.load(a, None, exact=False, progress=ignore_progress)
         interface = _interface(accelerator, configured)
         channels = len(interface.streams) // 2
         asked, replies = interface.streams[:channels], interface.streams[channels:]
@@ -73,7 +73,7 @@ class MachineModel:
             i = next(numbers)
             return MemoryPins(name, asked[i], replies[i])
 
-        make = partial(kind.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
+        make = partial(descriptor.models[EVENT], parts={"memory": pins}, kernel=Kernel(sleep=False))
         self._machine = cast(Machine, make(configured, *self.problem.machine_inputs()))
         self.problem.precision = getattr(self._machine, "value_type", None)
         self._kernel = self._machine.kernel

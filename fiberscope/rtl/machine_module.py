@@ -16,7 +16,7 @@ from fiberscope.accelerators.configuration import parse_settings
 from fiberscope.accelerators.machine import EVENT, Machine
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import Progress, nobody
+from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.hw.memory.axi_rtl import AxiParameters, axi_module, with_axi
 from fiberscope.hw.rtl.kit.adapter import Adapter
 from fiberscope.hw.rtl.kit.backend import Backend, PyrtlBackend
@@ -34,17 +34,17 @@ from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import write_text
-from fiberscope.rtl.cosim_request import Loop, machine
-from fiberscope.rtl.runs import (
+from fiberscope.rtl.cosim_request import CosimRequest, find_cosim_machine
+from fiberscope.rtl.cosim_runs import (
     TOP,
     Recorder,
     Run,
-    benched,
-    made_folder,
-    recorded,
-    simulated,
+    run_bench,
+    simulate_request,
     with_exercises,
-    written,
+    wrap_backend,
+    writable_folder,
+    write_sources,
 )
 from fiberscope.rtl.substitution import ALL, makers
 from fiberscope.sim import Kernel
@@ -65,7 +65,7 @@ class _CompositionCaught(Exception):  # noqa: N818  (no error: it ends the makin
         self.kernel, self.composition = kernel, composition
 
 
-def whole_of(accelerator: str) -> Whole:
+def build_module(accelerator: str) -> Whole:
     """The accelerator as one module.
 
     Raises:
@@ -82,40 +82,40 @@ def _file(accelerator: str) -> str:
     return f"fiberscope.accelerators.{accelerator}.machine_rtl"
 
 
-def composed(loop: Loop) -> tuple[SeatKernel, Composition]:
+def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
     """All parts of the accelerator, and how it is composed, for its operands.
 
     Raises:
         InputError: of such a machine there is no module.
     """
-    whole = whole_of(loop.accelerator)
+    whole = build_module(request.accelerator)
 
     def stop_composing(_name: str, kernel: SeatKernel) -> Adapter:
         raise _CompositionCaught(kernel, _composed(whole, kernel))
 
     try:
-        _make(loop, SeatKernel(MODULE, stop_composing), parts=_seats(loop))
+        _make(request, SeatKernel(MODULE, stop_composing), parts=_seats(request))
     except _CompositionCaught as found_there:
         return found_there.kernel, found_there.composition
     raise AssertionError("a machine was made without its kernel")
 
 
-def _make(loop: Loop, kernel: Kernel, **options: object) -> tuple[Machine, Problem]:
+def _make(request: CosimRequest, kernel: Kernel, **options: object) -> tuple[Machine, Problem]:
     """The machine in a kernel, and what it is to solve."""
-    kind = machine(loop.accelerator)
-    configured, maker = configure(kind, None, parse_settings(loop.settings))
-    problem = maker.load(loop.a, loop.b, exact=False, progress=nobody)
+    accelerator = find_cosim_machine(request.accelerator)
+    configured, maker = configure(accelerator, None, parse_settings(request.settings))
+    problem = maker.load(request.a, request.b, exact=False, progress=ignore_progress)
     built_machine = cast(
-        Machine, kind.models[EVENT](configured, *problem.machine_inputs(), kernel=kernel, **options)
+        Machine, accelerator.models[EVENT](configured, *problem.machine_inputs(), kernel=kernel, **options)
     )
     problem.precision = getattr(built_machine, "value_type", None)
     return built_machine, problem
 
 
-def _parts(loop: Loop, name: str) -> Parts:
+def _parts(request: CosimRequest, name: str) -> Parts:
     """The machine's own parts, to run beside its module."""
     noted = PartsKernel()
-    _make(loop, noted)
+    _make(request, noted)
     return Parts(name, noted)
 
 
@@ -131,15 +131,15 @@ def verilog(composition: Composition) -> str:
     return hierarchical(composition, composition.module)
 
 
-def export(loop: Loop, folder: Path) -> tuple[Path, ...]:
+def export(request: CosimRequest, folder: Path) -> tuple[Path, ...]:
     """Write the module with memory in AXI4, a list of files, what a bench has to know, and a bench.
 
     Raises:
-        InputError: as of ``composed``, or the folder cannot be written to.
+        InputError: as of ``compose_parts``, or the folder cannot be written to.
     """
-    kernel, composition = composed(loop)
+    kernel, composition = compose_parts(request)
     try:
-        facts = whole_of(loop.accelerator).bench_data(kernel, _product(loop))
+        facts = build_module(request.accelerator).bench_data(kernel, _product(request))
     except ValueError as error:
         raise InputError(str(error)) from error
     module = with_axi(composition, AxiParameters(facts["bytes"]["line"]))
@@ -150,100 +150,107 @@ def export(loop: Loop, folder: Path) -> tuple[Path, ...]:
         f"{name}_told.json": json.dumps(facts),
         f"test_{name}.py": BENCH.read_text(encoding="utf-8"),
     }
-    with made_folder(folder):
+    with writable_folder(folder):
         for file, text in texts.items():
             write_text(folder / file, text)
     return tuple(folder / file for file in texts)
 
 
-def _product(loop: Loop) -> CsrArray:
+def _product(request: CosimRequest) -> CsrArray:
     """What the event model makes of the operands, a sum that is 0 among it.
 
     Raises:
         InputError: it does not come to the end, or is wrong.
     """
-    reference_machine, problem = _make(loop, Kernel())
+    reference_machine, problem = _make(request, Kernel())
     reference_machine.kernel.run()
     product = cast(CsrArray, reference_machine.result())
     if not problem.check(product).passed:
-        raise InputError(f"{loop.accelerator} itself gets this product wrong; see fiberscope sim")
+        raise InputError(f"{request.accelerator} itself gets this product wrong; see fiberscope sim")
     return product
 
 
-def in_pyrtl(recorder: Recorder | None, loop: Loop, progress: Progress | None = None) -> Run:
+def run_in_pyrtl(recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None) -> Run:
     """The run with the module in PyRTL's simulation."""
 
     def backend(composition: Composition) -> Backend:
         interface = composition.interface()
         twin = build(interface, lambda between: flat(composition, between))
-        return recorded(composition, PyrtlBackend(twin, watched=recorder is not None), recorder)
+        return wrap_backend(composition, PyrtlBackend(twin, watched=recorder is not None), recorder)
 
-    return run_with(loop, backend, progress)
+    return run_with(request, backend, progress)
 
 
-def verilated(folder: Path, recorder: Recorder | None, loop: Loop, progress: Progress | None = None) -> Run:
+def run_verilated(
+    folder: Path, recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None
+) -> Run:
     """With the module compiled into this process."""
 
     def backend(composition: Composition) -> Backend:
-        sources, interface = _sources(loop, composition, folder, Verilator.name)
+        sources, interface = _sources(request, composition, folder, Verilator.name)
         module = VerilatedModule(sources, interface, folder, watched=recorder is not None)
-        return recorded(composition, VerilatedBackend(module), recorder)
+        return wrap_backend(composition, VerilatedBackend(module), recorder)
 
-    run = run_with(loop, backend, progress)
+    run = run_with(request, backend, progress)
     run[0].write(folder / "report.json")
     return run
 
 
-def in_hdl(loop: Loop, simulator: str, folder: Path) -> Run:
+def run_in_hdl(request: CosimRequest, simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
-    folder, (_kernel, composition) = folder.resolve(), composed(loop)
-    sources, interface = _sources(loop, composition, folder, simulator)
+    folder, (_kernel, composition) = folder.resolve(), compose_parts(request)
+    sources, interface = _sources(request, composition, folder, simulator)
     bench = Bench(sources, TOP, (interface,), "fiberscope.rtl.machine_module_bench", {}, folder)
-    return benched(loop, bench, simulator)
+    return run_bench(request, bench, simulator)
 
 
 def _sources(
-    loop: Loop, composition: Composition, folder: Path, simulator: str
+    request: CosimRequest, composition: Composition, folder: Path, simulator: str
 ) -> tuple[tuple[Path, ...], Interface]:
     """The files of the module, or the user's, and of the harness around it; and its ports."""
-    interface = replace(composition.interface(), module=loop.module or composition.module)
+    interface = replace(composition.interface(), module=request.module or composition.module)
     top = {f"{TOP}.v": harness(TOP, {composition.module: interface})}
-    if not loop.sources:
-        return written(top | {f"{composition.module}.v": verilog(composition)}, folder), interface
-    own, written_files = tuple(map(Path, loop.sources)), written(top, folder)
+    if not request.sources:
+        return write_sources(top | {f"{composition.module}.v": verilog(composition)}, folder), interface
+    own, written_files = tuple(map(Path, request.sources)), write_sources(top, folder)
     check_ports(interface, find_simulator(simulator).ports(own, interface.module, folder))
     return (*own, *written_files), interface
 
 
-def run_with(loop: Loop, backend: Backends, progress: Progress | None = None) -> Run:
+def run_with(request: CosimRequest, backend: Backends, progress: Progress | None = None) -> Run:
     """The accelerator with the module in its place."""
-    whole, adapters = whole_of(loop.accelerator), dict[str, Adapter]()
+    whole, adapters = build_module(request.accelerator), dict[str, Adapter]()
 
     def make(name: str, kernel: SeatKernel) -> Adapter:
         composition = _composed(whole, kernel)
         adapter = whole.adapter(name, composition.interface(), backend(composition))
         adapter.configure(kernel)
-        adapter.shadow = partial(_parts, loop, name)
+        adapter.shadow = partial(_parts, request, name)
         adapters[name] = adapter
         return adapter
 
-    return with_exercises(lambda: _simulated(loop, make, progress), adapters)
+    return with_exercises(lambda: _simulated(request, make, progress), adapters)
 
 
-def _simulated(loop: Loop, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None) -> Report:
+def _simulated(
+    request: CosimRequest, make: Callable[[str, SeatKernel], Adapter], progress: Progress | None
+) -> Report:
     """The run in a kernel of seats."""
-    kind = machine(loop.accelerator)
+    accelerator = find_cosim_machine(request.accelerator)
 
     def model(*arguments: object, **options: object) -> Machine:
-        kernel = SeatKernel(f"{kind.name}.{MODULE}", make, sleep=not loop.is_in_lock_step)
-        return cast(Machine, kind.models[EVENT](*arguments, kernel=kernel, **options))
+        kernel = SeatKernel(f"{accelerator.name}.{MODULE}", make, sleep=not request.is_in_lock_step)
+        return cast(Machine, accelerator.models[EVENT](*arguments, kernel=kernel, **options))
 
-    as_module = replace(kind, models={**kind.models, EVENT: model}, workers=MODULE, stages=(), limits=())
-    return simulated(loop, _seats(loop), progress, as_module)
+    as_module = replace(
+        accelerator, models={**accelerator.models, EVENT: model}, workers=MODULE, stages=(), limits=()
+    )
+    return simulate_request(request, _seats(request), progress, as_module)
 
 
-def _seats(loop: Loop) -> dict[str, Callable[..., Seat]]:
+def _seats(request: CosimRequest) -> dict[str, Callable[..., Seat]]:
     """What makes a seat of each part that exists as RTL."""
     return {
-        name: partial(Seat, block=maker.block) for name, maker in makers(loop.accelerator, (ALL,), {}).items()
+        name: partial(Seat, block=maker.block)
+        for name, maker in makers(request.accelerator, (ALL,), {}).items()
     }

@@ -11,9 +11,9 @@ from cocotb.task import bridge
 from fiberscope.hw.rtl.kit.composition import Composition
 from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.harness import prefix
-from fiberscope.rtl.bench import heed
+from fiberscope.rtl.cosim_bench import heed
+from fiberscope.rtl.cosim_runs import run_in_bench
 from fiberscope.rtl.machine_module import run_with
-from fiberscope.rtl.runs import in_bench
 
 
 @cocotb.test()
@@ -24,4 +24,4 @@ async def the_machine_runs_as_a_module(dut: Any) -> None:  # noqa: ANN401  (coco
         return CocotbBackend(dut, composition.interface(), prefix(composition.module))
 
     cocotb.start_soon(heed())
-    await bridge(in_bench)(partial(run_with, backend=backend))
+    await bridge(run_in_bench)(partial(run_with, backend=backend))

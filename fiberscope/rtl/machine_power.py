@@ -16,7 +16,7 @@ from rich import box
 from rich.table import Table
 
 from fiberscope.accelerators.configuration import parse_settings, values
-from fiberscope.base.progress import Progress, nobody
+from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.hw.rtl.kit.backend import Backend
 from fiberscope.hw.rtl.kit.channel import OF_STREAM
 from fiberscope.hw.rtl.kit.composition import Composition, Part
@@ -27,31 +27,31 @@ from fiberscope.hw.rtl.tools.activity import Activity, RecordingBackend
 from fiberscope.hw.rtl.tools.area import version
 from fiberscope.hw.rtl.tools.netlist import Netlist, mapped
 from fiberscope.hw.rtl.tools.sram_table import access_pj
-from fiberscope.results.costs.cost_file import read_book
+from fiberscope.results.costs.cost_file import read_cost_file
 from fiberscope.results.costs.netlists import LIBRARY, LIBRARY_NM, LIBRARY_VOLTS
 from fiberscope.results.costs.prices import TABLES_NM, TABLES_VOLTS
 from fiberscope.results.costs.run_costs import CHANNELS as MEMORY
 from fiberscope.results.costs.scaling import energy_factor
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.report.document import Report
-from fiberscope.rtl.cosim_request import Loop
-from fiberscope.rtl.loop import compare
-from fiberscope.rtl.machine_area import CHANNELS, modules
-from fiberscope.rtl.machine_module import composed
-from fiberscope.rtl.power import accesses, check_simulator, tools
+from fiberscope.rtl.cosim_request import CosimRequest
+from fiberscope.rtl.cosimulation import cosimulate
+from fiberscope.rtl.machine_area import CHANNELS, list_modules
+from fiberscope.rtl.machine_module import compose_parts
+from fiberscope.rtl.power import check_simulator, memory_accesses, tools
 from fiberscope.run.configure import resolve_run
 from fiberscope.run.find_machine import find
 from fiberscope.sim.names import family_name
 
 __all__ = [
-    "Alike",
+    "EqualParts",
     "MachinePower",
     "Node",
     "Row",
+    "machine_power_report",
     "measure_machine",
+    "measure_row",
     "power_document",
-    "row_of",
-    "said_of_machine",
 ]
 
 SCHEMA = "fiberscope-machine-power-1"
@@ -124,7 +124,7 @@ class MachinePower:
 
 
 @dataclass(frozen=True)
-class Alike:
+class EqualParts:
     """Instances of a part in a family, and what it is in cells."""
 
     family: str
@@ -133,7 +133,9 @@ class Alike:
     instances: Sequence[str]
 
 
-def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = nobody) -> MachinePower:
+def measure_machine(
+    order: CosimRequest, simulator: str, folder: Path, tell: Progress = ignore_progress
+) -> MachinePower:
     """Run a machine as one module, and work out what the cells of each of its parts take.
 
     Args:
@@ -143,15 +145,15 @@ def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = 
         tell: called with what is being done.
 
     Raises:
-        InputError: a tool or the library is missing, there is no such module, or as ``compare`` does.
+        InputError: a tool or the library is missing, there is no such module, or as ``cosimulate`` does.
         FailedRunError: the module is not what the event model is.
         DifferentNetlistError: the cells do not do what the RTL does.
     """
-    kind = find(order.accelerator)
-    book = read_book(kind.costs_file).document
+    accelerator = find(order.accelerator)
+    book = read_cost_file(accelerator.costs_file).document
     recordings: list[RecordingBackend] = []
     simulator = check_simulator(simulator)
-    kernel, composition = composed(order)
+    kernel, composition = compose_parts(order)
     with tools(LIBRARY) as cells:
         parts = _alike(kernel, composition, cells, tell)
         powered = [part for part in parts if part.netlist.registers]
@@ -162,15 +164,15 @@ def measure_machine(order: Loop, simulator: str, folder: Path, tell: Progress = 
             return recordings[-1]
 
         tell(RUNNING, 0, 0)
-        outcome = compare(order, simulator, folder, recorder)
+        outcome = cosimulate(order, simulator, folder, recorder)
         if differences := outcome.differences():
             raise FailedRunError(f"{order.accelerator} as one module: {differences[0]}", outcome.rtl)
         node = Node(book["technology"], book["voltage"])
         rows: list[Row] = []
         for part in powered:
             tell(ADDING, len(rows), len(powered))
-            rows.append(row_of(part, recordings[-1], cells, node))
-    configured = resolve_run(kind, parse_settings(list(order.settings)), None).configured
+            rows.append(measure_row(part, recordings[-1], cells, node))
+    configured = resolve_run(accelerator, parse_settings(list(order.settings)), None).configured
     hertz = float(str(values(configured)["clock"]))
     without = sorted({part.family for part in parts if not part.netlist.registers})
     cycles = recordings[-1].activity(powered[0].instances[0]).cycles
@@ -185,16 +187,16 @@ def _by_family(rows: Iterable[Row]) -> list[Row]:
     return list(rows_by_family.values())
 
 
-def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress) -> list[Alike]:
+def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Progress) -> list[EqualParts]:
     """The parts that the module consists of, each mapped once; channels between them are a family."""
     instances: dict[tuple[str, Part], list[str]] = {}
     for instance in composition.instances():
         channel = instance.part.block is OF_STREAM
         family = CHANNELS if channel else family_name(kernel.seats[instance.name].name)
-        for inner, name, part in modules(family, instance.name, instance.part):
+        for inner, name, part in list_modules(family, instance.name, instance.part):
             instances.setdefault((inner, part), []).append(name)
     netlists = _mapped({part for _family, part in instances}, cells, tell)
-    return [Alike(family, netlists[part], part, names) for (family, part), names in instances.items()]
+    return [EqualParts(family, netlists[part], part, names) for (family, part), names in instances.items()]
 
 
 def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part, Netlist]:
@@ -215,7 +217,7 @@ def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part,
     return netlists
 
 
-def row_of(alike: Alike, recording: RecordingBackend, cells: Path, node: Node) -> Row:
+def measure_row(alike: EqualParts, recording: RecordingBackend, cells: Path, node: Node) -> Row:
     """Return the row of the instances of a part in the run."""
     activity = _together(map(recording.activity, alike.instances))
     power, count = sta.power_of(alike.netlist, activity, cells), len(alike.instances)
@@ -223,7 +225,7 @@ def row_of(alike: Alike, recording: RecordingBackend, cells: Path, node: Node) -
     of_memories = count * energy_factor(TABLES_NM, TABLES_VOLTS, node.technology, node.voltage)
     synchronous = {macro.name for macro in srams(alike.part.block.twin(alike.part.parameters))}
     spent = {True: 0.0, False: 0.0}
-    for (name, entries, bits, _event), number in accesses(alike.netlist, activity).items():
+    for (name, entries, bits, _event), number in memory_accesses(alike.netlist, activity).items():
         each = access_pj(entries * bits / 8, bits)
         spent[name in synchronous] += of_memories * number * each / activity.cycles
     toggling = power.run_pj - power.idle_pj
@@ -254,7 +256,7 @@ def power_document(power: MachinePower) -> dict[str, Any]:
     }
 
 
-def said_of_machine(power: MachinePower) -> Iterator[str | Table]:
+def machine_power_report(power: MachinePower) -> Iterator[str | Table]:
     """Return the power report as text."""
     total, gigahertz = reduce(add, power.rows).picojoules, power.hertz / 1e9
     run = f"{power.report.accelerator} on {power.report.workload.name}: {power.cycles:,} cycles"

@@ -17,9 +17,9 @@ from fiberscope.hw.rtl.tools.area import cells_of, library, require, version
 from fiberscope.hw.rtl.tools.simulator import HdlError
 from fiberscope.results.costs.netlists import LIBRARY, SHIPPED, Netlist, call_of, read_netlists
 from fiberscope.results.report.files import make_folder, write_text
-from fiberscope.rtl.select_block import named, one_line
+from fiberscope.rtl.select_block import find_block, input_errors
 
-__all__ = ["Module", "called", "module_of", "remake"]
+__all__ = ["Module", "describe_module", "parse_call", "update_table"]
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,20 @@ class Module:
     parameters: Parameters
 
 
-def called(call: str) -> Module:
+def parse_call(call: str) -> Module:
     """The module of a call, as ``fiberscope.results.costs.netlists.call_of`` writes it.
 
     Raises:
         InputError: there is no such block.
     """
     name, _, rest = call.removesuffix(")").partition("(")
-    block = named(name)
-    with one_line():
+    block = find_block(name)
+    with input_errors():
         (parameters,) = combinations(name, block.parameters, rest.split(", ") if rest else [])
     return Module(call, block, parameters)
 
 
-def module_of(block: RtlBlock, parameters: Parameters) -> Module:
+def describe_module(block: RtlBlock, parameters: Parameters) -> Module:
     """A block with parameters, of which the call says those that are not the default."""
     arguments = {
         field.name: _parameter_text(value)
@@ -61,7 +61,7 @@ def _parameter_text(value: object) -> object:
     return value
 
 
-def remake(modules: Iterable[Module], table: Path, tell: Callable[[str], None]) -> list[Netlist]:
+def update_table(modules: Iterable[Module], table: Path, tell: Callable[[str], None]) -> list[Netlist]:
     """Bring a table up to date with some netlists.
 
     Those that it or the table that ships has as their Verilog is now are not measured again.

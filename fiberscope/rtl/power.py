@@ -31,8 +31,8 @@ from fiberscope.hw.rtl.tools.sram_table import access_pj
 from fiberscope.hw.rtl.tools.stimulus import STIMULI, stimulus
 from fiberscope.hw.rtl.tools.verilator import Verilator
 from fiberscope.results.report.files import write_text
-from fiberscope.rtl.cosim_request import Loop
-from fiberscope.rtl.loop import PYRTL, compare, locate
+from fiberscope.rtl.cosim_request import CosimRequest
+from fiberscope.rtl.cosimulation import PYRTL, cosimulate, locate_rtl
 from fiberscope.rtl.substitution import Place
 from fiberscope.sim.testing import run_block
 
@@ -40,13 +40,13 @@ __all__ = [
     "BlockRun",
     "Energy",
     "MeasuredPower",
-    "accesses",
     "measure",
     "measure_alone",
+    "memory_accesses",
     "output_ports",
     "print_power",
     "tools",
-    "written",
+    "write_rows",
 ]
 
 SIMULATORS = (AUTO, "verilator", PYRTL)
@@ -112,7 +112,7 @@ class MeasuredPower:
     energies: Sequence[Energy]
 
 
-def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> MeasuredPower:
+def measure(order: CosimRequest, simulator: str, liberty: str, folder: Path) -> MeasuredPower:
     """Run an accelerator with RTL in one place, and work out what its cells take.
 
     Args:
@@ -122,12 +122,12 @@ def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured
         folder: where Verilog, logs and the report are put.
 
     Raises:
-        InputError: a tool or the library is missing, or as ``fiberscope.rtl.loop.compare`` does.
+        InputError: a tool or the library is missing, or as ``fiberscope.rtl.cosimulation.cosimulate`` does.
         DifferentNetlistError: the cells do not do what the RTL does.
     """
     places_of_run: list[tuple[Place, Netlist, RecordingBackend]] = []
     simulator = check_simulator(simulator)
-    locate(order)
+    locate_rtl(order)
     with tools(liberty) as cells:
 
         def recorder(place: Place, backend: Backend) -> Backend:
@@ -135,7 +135,7 @@ def measure(order: Loop, simulator: str, liberty: str, folder: Path) -> Measured
             places_of_run.append((place, netlist, RecordingBackend(backend, {"": netlist})))
             return places_of_run[-1][-1]
 
-        outcome = compare(order, simulator, folder, recorder)
+        outcome = cosimulate(order, simulator, folder, recorder)
         ((place, netlist, recording),) = places_of_run
         counters = outcome.rtl.components[place.at].counters
         of = f"{outcome.component.accelerator} on {outcome.component.workload.name}"
@@ -233,7 +233,7 @@ def _of_cells(ran: BlockRun, power: sta.Power, cycles: int, cells: str) -> Itera
     yield from (row(event, count, each, shared) for event, count in counts.items() if count)
 
 
-def accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, int, str]]:
+def memory_accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, int, str]]:
     """Reads that are enabled and writes, by memory, its entries, the bits of each, and what it was."""
     counts: Counter[tuple[str, int, int, str]] = Counter()
     for memory in netlist.memories:
@@ -246,7 +246,7 @@ def accesses(netlist: Netlist, activity: Activity) -> Counter[tuple[str, int, in
 
 def _of_memories(ran: BlockRun, netlist: Netlist, activity: Activity) -> Iterator[Energy]:
     """An estimate for each access to a memory, or to one of its lanes."""
-    for (name, entries, bits, event), count in accesses(netlist, activity).items():
+    for (name, entries, bits, event), count in memory_accesses(netlist, activity).items():
         yield Energy(
             ran.component,
             ran.block,
@@ -260,7 +260,7 @@ def _of_memories(ran: BlockRun, netlist: Netlist, activity: Activity) -> Iterato
         )
 
 
-def written(measured: MeasuredPower, path: Path) -> None:
+def write_rows(measured: MeasuredPower, path: Path) -> None:
     """Write the rows as CSV, a column for each field of ``Energy``."""
     text = io.StringIO()
     rows = csv.DictWriter(text, list(Energy.__dataclass_fields__), lineterminator="\n")

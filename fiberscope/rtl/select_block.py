@@ -18,13 +18,13 @@ from fiberscope.results.report.files import make_folder, write_text
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.block import RtlBlock
 
-__all__ = ["in_one_line", "named", "one_line", "rtl_blocks"]
+__all__ = ["condense_error", "find_block", "input_errors", "rtl_blocks"]
 
 
 LOG = "fault.log"
 
 
-def in_one_line(error: Exception, folder: Path) -> InputError:
+def condense_error(error: Exception, folder: Path) -> InputError:
     """Return the same error with its most telling line (a port, a tool's own); the folder has all lines.
 
     A full disk makes tools fail in many words; the error then names the folder without room.
@@ -50,7 +50,7 @@ def _telling(lines: Sequence[str]) -> str:
 
 
 @contextmanager
-def one_line() -> Iterator[None]:
+def input_errors() -> Iterator[None]:
     """Parameters that a block refuses are the user's to mend."""
     try:
         yield
@@ -58,7 +58,7 @@ def one_line() -> Iterator[None]:
         raise InputError(str(error)) from error
 
 
-def named(name: str, machine: str = "") -> RtlBlock:
+def find_block(name: str, machine: str = "") -> RtlBlock:
     """The block of this name, of the catalogue or of a machine's folder.
 
     Raises:

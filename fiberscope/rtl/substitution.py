@@ -14,12 +14,12 @@ from fiberscope.hw.rtl.kit.block import RtlBlock
 from fiberscope.hw.rtl.kit.interface import Interface, Wire
 from fiberscope.hw.rtl.kit.parameters import Parameters, Refusals
 from fiberscope.hw.rtl.tools.ports import check_ports
-from fiberscope.rtl.cosim_request import machine
+from fiberscope.rtl.cosim_request import find_cosim_machine
 from fiberscope.rtl.units import units
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["ALL", "MACHINE", "Maker", "Place", "choose", "makers", "outermost"]
+__all__ = ["ALL", "MACHINE", "Maker", "Place", "choose_places", "makers", "outermost_places"]
 
 MACHINE = "machine"  # of blocks: all of them, in one module
 ALL = "all"  # of blocks: those that exist as RTL, at all places; of instance names: every one
@@ -106,7 +106,7 @@ def makers(
     Raises:
         InputError: it lacks some of the blocks; the message names each of them.
     """
-    kind, there = machine(accelerator), units(accelerator)
+    kind, there = find_cosim_machine(accelerator), units(accelerator)
     block_names = {
         name for name, part in kind.parts.items() if name in there and _stands_in(there[name], part)
     }
@@ -117,14 +117,14 @@ def makers(
     return {block: Maker(there[block], kind.parts[block], rtl) for block in blocks}
 
 
-def _refusal(kind: Accelerator[Any], block: str, block_names: Set[str]) -> str:
+def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -> str:
     """Say why a block cannot be replaced, and which blocks can."""
     if not block_names:
-        return f"{kind.name} has no part {block} to replace; none of its parts exists as RTL"
-    if block in kind.parts:
+        return f"{accelerator.name} has no part {block} to replace; none of its parts exists as RTL"
+    if block in accelerator.parts:
         others = ", ".join(sorted(block_names))
-        return f"{kind.name}: {block} has no module of its own; those that have: {others}"
-    return f"{kind.name} has no part {block} to replace; {nearest(block, block_names)}"
+        return f"{accelerator.name}: {block} has no module of its own; those that have: {others}"
+    return f"{accelerator.name} has no part {block} to replace; {nearest(block, block_names)}"
 
 
 def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
@@ -135,7 +135,7 @@ def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
     return all(port in ports for port in theirs) and all(port.optional for port in alone)
 
 
-def outermost(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
+def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
     """Every instance that is not within another, and the makers of these."""
     names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
     outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
@@ -146,7 +146,7 @@ def outermost(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], t
     }, outer
 
 
-def choose(
+def choose_places(
     accelerator: str, makers_by_block: Mapping[str, Maker], at: Sequence[str], own_module: str | None
 ) -> tuple[Place, ...]:
     """Return the places of RTL: the named instances of each block, or its first one if none is named.

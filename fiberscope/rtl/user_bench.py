@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.registered import registered
 from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
 from fiberscope.rtl.machine_model import check_operand, machine_interface
 
-__all__ = ["DEVICES", "Outcome", "try_bench", "try_machine"]
+__all__ = ["DEVICES", "BenchResult", "run_block_bench", "run_machine_bench"]
 
 MODEL, RTL, BOTH = "model", "rtl", "both"
 DEVICES = (MODEL, RTL, BOTH)
@@ -27,7 +27,7 @@ Transcript: TypeAlias = "Mapping[str, list[list[Any]]]"  # by test: cycle, port 
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BenchResult:
     """The transcripts of what was under test, by device, and how many tests ran on each."""
 
     tests: int
@@ -69,9 +69,9 @@ def _fields(lane: Mapping[str, int] | None) -> str:
     return "empty" if lane is None else " ".join(f"{name}={bits}" for name, bits in lane.items())
 
 
-def try_bench(
+def run_block_bench(
     bench: Path, block: RtlBlock, parameters: Parameters, device: str, simulator: str, folder: Path
-) -> Outcome:
+) -> BenchResult:
     """Run all cocotb tests of a file.
 
     Args:
@@ -108,7 +108,7 @@ def try_bench(
             simulator,
             folder.resolve() / under_test,
         )
-    return Outcome(tests, transcripts)
+    return BenchResult(tests, transcripts)
 
 
 def _run(
@@ -144,9 +144,9 @@ def _run(
     return tests, json.loads(transcript.read_text(encoding="utf-8"))
 
 
-def try_machine(
+def run_machine_bench(
     bench: Path, accelerator: str, settings: Sequence[str], matrix: str, simulator: str, folder: Path
-) -> Outcome:
+) -> BenchResult:
     """Run all cocotb tests of a file on the event model of a whole machine, whose memory they serve.
 
     Args:
@@ -182,7 +182,7 @@ def try_machine(
     fault = (
         verdict.read_text(encoding="utf-8") if verdict.is_file() else "the machine did not come to its end"
     )
-    return Outcome(tests, {accelerator: transcript}, fault or None)
+    return BenchResult(tests, {accelerator: transcript}, fault or None)
 
 
 def _require(bench: Path) -> None:

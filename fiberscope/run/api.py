@@ -11,16 +11,16 @@ from typing import Any
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import Progress, nobody
+from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.results.provenance.source_digest import given_settings, named_parts, operand_name
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.simulation import Recorders
 from fiberscope.results.recording.waveform import Waveform, files_of
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
-from fiberscope.results.report.parts import Asked
+from fiberscope.results.report.parts import RecordedRequest
 from fiberscope.results.report.timeline import Drive
-from fiberscope.run.arguments import check_options, check_types, merged_settings
+from fiberscope.run.arguments import check_options, check_types, merge_settings
 from fiberscope.run.chains.chain import Chain
 from fiberscope.run.configure import ResolvedRun, execute_converted, resolve_run
 from fiberscope.run.execute import RunOptions
@@ -76,19 +76,21 @@ def simulate(
         ConfigurationError, WorkloadError, InputError, FailedRunError: bad input; a run that went wrong.
     """
     check_types({name: value for name, value in locals().items() if name not in _UNCHECKED})
-    kind, named = _machine(accelerator, a, tensors or {}, parameters, chain)
-    entries = merged_settings(kind, settings or {}, parameters, inspect.signature(simulate).parameters)
-    ready = resolve_run(kind, entries, config, None if chain is None else Chain.parse(chain))
-    recorders, replaced = _recorders(waveform, memory_trace, timeline, drive), kind.taking(parts)
-    options = RunOptions(fidelity, cycle_limit, histograms, checked, replaced, progress or nobody, recorders)
-    options = _sampled(kind, replace(options, values_only=values_only), sample, chain, ready.formats)
-    operands = _checked(kind, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
+    descriptor, named = _machine(accelerator, a, tensors or {}, parameters, chain)
+    entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
+    ready = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
+    recorders, replaced = _recorders(waveform, memory_trace, timeline, drive), descriptor.taking(parts)
+    options = RunOptions(
+        fidelity, cycle_limit, histograms, checked, replaced, progress or ignore_progress, recorders
+    )
+    options = _sampled(descriptor, replace(options, values_only=values_only), sample, chain, ready.formats)
+    operands = _checked(descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)
     return _solved(ready, a, b, named, replace(options, asked=asked))
 
 
 def _sampled(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     options: RunOptions,
     sample: Sample | float | str | bool | None,
     chain: str | None,
@@ -100,7 +102,9 @@ def _sampled(
         return options
     options = replace(options, sample=request)
     drive = options.recorders.drive
-    check_sampled(kind, options, {"a chain": chain, "a debugger": drive, "a format of memory": formats})
+    check_sampled(
+        accelerator, options, {"a chain": chain, "a debugger": drive, "a format of memory": formats}
+    )
     return options
 
 
@@ -131,17 +135,17 @@ def _machine(
     Raises:
         InputError: operands are given both ways, or in neither.
     """
-    kind = find(machine) if isinstance(machine, str) else machine
-    operand_names = {name for problem in kind.solves for name in problem.tensors}
+    accelerator = find(machine) if isinstance(machine, str) else machine
+    operand_names = {name for problem in accelerator.solves for name in problem.tensors}
     if chain is not None:
         operand_names = set(Chain.parse(chain).operands)
     named = {**tensors, **{name: keywords.pop(name) for name in operand_names & keywords.keys()}}
     if (a is None) == (not named):
         how = "give operands in order or by name, not both" if named else "it needs operands, as in A=a"
-        raise InputError(f"{kind.name}: {how}")
+        raise InputError(f"{accelerator.name}: {how}")
     if chain is not None and a is not None:
-        raise InputError(f"{kind.name}: a chain has operands by name, as in A=a")
-    return kind, dict(sorted(named.items()))
+        raise InputError(f"{accelerator.name}: a chain has operands by name, as in A=a")
+    return accelerator, dict(sorted(named.items()))
 
 
 def _asked(
@@ -154,10 +158,10 @@ def _asked(
     options: RunOptions,
     parts: Mapping[str, Callable[..., Component]] | None,
     chain: str | None,
-) -> Asked:
+) -> RecordedRequest:
     """What is asked for, for the report."""
     named = {name: operand_name(operand) for name, operand in operands.items()}
-    return Asked(
+    return RecordedRequest(
         command="sim",
         machine=machine if isinstance(machine, str) else machine.name,
         factors=() if by_name else tuple(named.values()),
@@ -190,10 +194,13 @@ def _recorders(
 
 
 def _checked(
-    kind: Accelerator[Any], options: RunOptions, operands: Mapping[str, object], config: str | Path | None
+    accelerator: Accelerator[Any],
+    options: RunOptions,
+    operands: Mapping[str, object],
+    config: str | Path | None,
 ) -> Mapping[str, object]:
     """The operands; refuses what the accelerator has not, and outputs that cannot be or overwrite one."""
-    check_options(kind, options)
+    check_options(accelerator, options)
     inputs = {
         f"the matrix {name}": file_of(operand) if isinstance(operand, str | Path) else None
         for name, operand in operands.items()

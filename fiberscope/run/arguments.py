@@ -15,7 +15,7 @@ from fiberscope.results.recording.waveform import Waveform
 from fiberscope.run.execute import RunOptions
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["check_options", "check_types", "merged_settings"]
+__all__ = ["check_options", "check_types", "merge_settings"]
 
 
 def check_types(arguments: Mapping[str, object], of: str = "") -> None:
@@ -102,8 +102,8 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def merged_settings(
-    kind: Accelerator[Any],
+def merge_settings(
+    accelerator: Accelerator[Any],
     settings: Mapping[str, object],
     keywords: Mapping[str, object],
     arguments: Iterable[str],
@@ -111,7 +111,7 @@ def merged_settings(
     """Settings by dotted key, those given as keywords (``pe__count=64``) among them.
 
     Args:
-        kind: whose they are.
+        accelerator: whose they are.
         settings: by dotted key.
         keywords: their dots as double underscores.
         arguments: the names of the other arguments, for advice.
@@ -119,14 +119,14 @@ def merged_settings(
     Raises:
         InputError: a keyword that is neither a setting nor an argument, or a setting that is given twice.
     """
-    keys = {*(key.replace(".", "__") for key in leaf_keys(kind.configuration)), *arguments}
+    keys = {*(key.replace(".", "__") for key in leaf_keys(accelerator.configuration)), *arguments}
     merged = dict(settings)
     for keyword, value in keywords.items():
         key = keyword.replace("__", ".")
         if "__" not in keyword and keyword not in keys:
             advice = nearest(keyword, keys)
             raise InputError(
-                f"{keyword} is no argument of simulate and no parameter of {kind.name}; {advice}"
+                f"{keyword} is no argument of simulate and no parameter of {accelerator.name}; {advice}"
             )
         if key in merged:
             raise InputError(f"{key} is given twice, in settings and as {keyword}; leave one out")
@@ -134,7 +134,7 @@ def merged_settings(
     return merged
 
 
-def check_options(kind: Accelerator[Any], options: RunOptions) -> None:
+def check_options(accelerator: Accelerator[Any], options: RunOptions) -> None:
     """Refuse what the accelerator has not, or a model of its fidelity.
 
     Raises:
@@ -142,11 +142,13 @@ def check_options(kind: Accelerator[Any], options: RunOptions) -> None:
     """
     fidelity = options.fidelity
     for name in options.parts:
-        if name not in kind.parts:
-            advice = nearest(name, kind.parts) if kind.parts else "it has none"
-            raise InputError(f"{kind.name} has no part {name} to replace; {advice}")
-    if fidelity not in kind.models:
-        raise InputError(f"{kind.name} has no {fidelity} model; {nearest(fidelity, kind.models)}")
+        if name not in accelerator.parts:
+            advice = nearest(name, accelerator.parts) if accelerator.parts else "it has none"
+            raise InputError(f"{accelerator.name} has no part {name} to replace; {advice}")
+    if fidelity not in accelerator.models:
+        raise InputError(
+            f"{accelerator.name} has no {fidelity} model; {nearest(fidelity, accelerator.models)}"
+        )
     of_components = {
         "cycle_limit": options.cycle_limit,
         "waveform": options.recorders.waveform,

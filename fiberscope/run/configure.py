@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fiberscope.accelerators.configuration import Configuration
-from fiberscope.accelerators.full_operands import compressed, lies_dense
+from fiberscope.accelerators.full_operands import compress_operands, lies_dense
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.problem_settings import ProblemMaker, configure
 from fiberscope.accelerators.user_machines import file_of, is_path
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import nobody
+from fiberscope.base.progress import ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
-from fiberscope.results.errors import finished
-from fiberscope.results.provenance.source_digest import Roots, of_machine, source
+from fiberscope.results.errors import refuse_interrupted
+from fiberscope.results.provenance.source_digest import Roots, machine_modules, source_entry
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import Conversion, Conversions
 from fiberscope.run.chains.chain import Chain
@@ -29,7 +29,7 @@ from fiberscope.run.sampled import execute_sampled
 from fiberscope.sim import Component
 from fiberscope.workloads import Operand, Problem
 
-__all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "converted", "execute_converted", "resolve_run"]
+__all__ = ["BETWEEN", "DENSE", "PREFIX", "ResolvedRun", "convert_operand", "execute_converted", "resolve_run"]
 
 PREFIX = "memory.format."
 BETWEEN = "between"  # of a chain: the format of all products that a later one uses
@@ -39,7 +39,7 @@ CONVERTING = "fiberscope.converters.mint"
 
 
 def _formats_of(
-    kind: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
+    accelerator: Accelerator[Any], settings: Mapping[str, object], chain: Chain | None
 ) -> tuple[dict[str, str], dict[str, object]]:
     """Separate the formats of operands that must be converted from the other settings.
 
@@ -47,14 +47,14 @@ def _formats_of(
         InputError: the machine takes no converter in front of it, or has no such operand.
         WorkloadError: no recipe converts the format to the one that the machine reads.
     """
-    rest, formats, own = dict(settings), dict[str, str](), kind.reads
+    rest, formats, own = dict(settings), dict[str, str](), accelerator.reads
     if chain is not None:
         own = dict.fromkeys(chain.names, own["A"]) if own else own
         if BETWEEN in rest:
             formats = dict.fromkeys(chain.between, _text(rest.pop(BETWEEN)))
     formats |= {key.removeprefix(PREFIX): _text(rest.pop(key)) for key in settings if key.startswith(PREFIX)}
     for operand, name in formats.items():
-        _check(own, kind.name, operand, name)
+        _check(own, accelerator.name, operand, name)
     foreign = {operand: name for operand, name in formats.items() if name.lower() != own[operand]}
     return foreign, rest
 
@@ -76,14 +76,14 @@ class ResolvedRun(NamedTuple):
     """A machine with its parameters, before any operand is loaded.
 
     Args:
-        kind: the accelerator.
+        accelerator: the accelerator.
         configured: parameters of the machine.
         maker: loads the problem of the machine.
         formats: formats of the operands that must be converted, by operand or by name in the chain.
         chain: the chain of products to run; None for a single problem.
     """
 
-    kind: Accelerator[Any]
+    accelerator: Accelerator[Any]
     configured: Configuration
     maker: ProblemMaker
     formats: Mapping[str, str]
@@ -96,8 +96,8 @@ class ResolvedRun(NamedTuple):
             machine: name or path of the machine, as the user wrote it.
             parts: the user's components, which replace the machine's.
         """
-        modules = of_machine(self.kind, parts)
-        if self.kind.tile_room(self.configured) is not None:
+        modules = machine_modules(self.accelerator, parts)
+        if self.accelerator.tile_room(self.configured) is not None:
             modules |= {TILING}
         if self.formats:
             modules |= {CONVERTING}
@@ -111,14 +111,14 @@ class ResolvedRun(NamedTuple):
         Raises:
             InputError, ConfigurationError, WorkloadError: as of ``execute``.
         """
-        problem = self.maker.load(a, b, exact=False, progress=nobody)
+        problem = self.maker.load(a, b, exact=False, progress=ignore_progress)
         _formats, configured = _to_convert(self, problem)
-        options = RunOptions(EVENT, None, False, False, self.kind.taking(parts), nobody)
-        build_model(self.kind, configured, problem, options)
+        options = RunOptions(EVENT, None, False, False, self.accelerator.taking(parts), ignore_progress)
+        build_model(self.accelerator, configured, problem, options)
 
 
 def resolve_run(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     settings: Mapping[str, object],
     config: str | Path | None = None,
     chain: Chain | None = None,
@@ -126,7 +126,7 @@ def resolve_run(
     """Resolve the parameters of a machine, and the formats to convert, before operands are loaded.
 
     Args:
-        kind: the accelerator.
+        accelerator: the accelerator.
         settings: parameters, and formats below ``memory.format``, by dotted name.
         config: YAML file of parameters, below which ``settings`` takes precedence; None for defaults.
         chain: the chain of products to run; None for a single problem.
@@ -135,8 +135,8 @@ def resolve_run(
         ConfigurationError, InputError, WorkloadError: a parameter is wrong as of ``configure``, or a format
             cannot be converted.
     """
-    formats, own = _formats_of(kind, settings, chain)
-    return ResolvedRun(kind, *configure(kind, config, own), formats, chain)
+    formats, own = _formats_of(accelerator, settings, chain)
+    return ResolvedRun(accelerator, *configure(accelerator, config, own), formats, chain)
 
 
 def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions) -> Report:
@@ -148,19 +148,19 @@ def execute_converted(ready: ResolvedRun, problem: Problem, options: RunOptions)
     Raises:
         InputError, ConfigurationError, VerificationError, DeadlockedRunError: as of ``execute``.
     """
-    kind, (formats, configured) = ready.kind, _to_convert(ready, problem)
+    accelerator, (formats, configured) = ready.accelerator, _to_convert(ready, problem)
     asked, provenance = options.asked, None
     if asked is not None:
-        provenance = source(ready.roots(asked.machine, options.parts.values()), asked)
+        provenance = source_entry(ready.roots(asked.machine, options.parts.values()), asked)
     run = execute if options.sample is None else execute_sampled
-    report = run(kind, configured, problem, options, provenance)
+    report = run(accelerator, configured, problem, options, provenance)
     if not formats or not report.complete:
         return report
     operands = problem.operands
     try:
         operand_conversions = {
-            operand: converted(
-                configured, operands.get(operand, operands["A"]), (name, kind.reads[operand]), options
+            operand: convert_operand(
+                configured, operands.get(operand, operands["A"]), (name, accelerator.reads[operand]), options
             )
             for operand, name in formats.items()
         }
@@ -192,10 +192,10 @@ def _to_convert(ready: ResolvedRun, problem: Problem) -> tuple[Mapping[str, str]
         for operand, name in ready.formats.items()
         if not (name.lower() == DENSE and lies_dense(ready.configured, operand, operands[operand]))
     }
-    return formats, compressed(ready.configured, {operand: operands[operand] for operand in formats})
+    return formats, compress_operands(ready.configured, {operand: operands[operand] for operand in formats})
 
 
-def converted(
+def convert_operand(
     configured: Any,  # noqa: ANN401 - the parameters of any machine with a memory
     operand: Operand,
     formats: tuple[str, str],
@@ -221,7 +221,7 @@ def converted(
     at_machine = parameters.model_copy(update={"memory": configured.memory})
     asked = maker.load(operand, None, exact=False, progress=options.tell)
     alone = RunOptions(options.fidelity, None, False, options.checked, {}, options.tell)
-    done = finished(execute(MINT, at_machine, asked, alone))
+    done = refuse_interrupted(execute(MINT, at_machine, asked, alone))
     return Conversion(
         source=source,
         target=target,

@@ -10,7 +10,7 @@ from typing import Any, cast
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError
 from fiberscope.accelerators.machine import EVENT, Accelerator, Estimate, Machine, Model
 from fiberscope.accelerators.sampling import Sample
-from fiberscope.accelerators.user_parts import checked
+from fiberscope.accelerators.user_parts import check_part
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.models.tiles.machines import with_tiles
@@ -26,7 +26,7 @@ from fiberscope.results.report.collect import CheckedAnswer
 from fiberscope.results.report.costs import prices_of
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
-from fiberscope.results.report.parts import Asked, Source
+from fiberscope.results.report.parts import RecordedRequest, Source
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import BuildError, Component, Run, SimulationError
 from fiberscope.sim.lookahead import remove_lookahead
@@ -60,13 +60,13 @@ class RunOptions:
     parts: Mapping[str, Callable[..., Component]]
     tell: Progress
     recorders: Recorders = NO_RECORDERS
-    asked: Asked | None = None
+    asked: RecordedRequest | None = None
     sample: Sample | None = None
     values_only: bool = False
 
 
 def execute(
-    kind: Accelerator[Any],
+    accelerator: Accelerator[Any],
     configured: Configuration,
     problem: Problem,
     options: RunOptions,
@@ -77,7 +77,7 @@ def execute(
     A run that the cycle limit or Ctrl-C ends has a report too, whose ``complete`` is false.
 
     Args:
-        kind, configured: the accelerator, and the parameters of the machine.
+        accelerator, configured: the accelerator, and the parameters of the machine.
         problem: the problem with its loaded operands; ``build_model`` sets two of its fields.
         options: options of the run.
         source: provenance of the sources, for the report.
@@ -89,8 +89,8 @@ def execute(
         UnwrittenFileError: the machine was right, but a recorded file could not be written.
     """
     start = time.perf_counter()
-    prices = prices_of(kind, configured)  # finds a fault before the run, not after
-    model = build_model(kind, configured, problem, options)
+    prices = prices_of(accelerator, configured)  # finds a fault before the run, not after
+    model = build_model(accelerator, configured, problem, options)
     watch, ended, simulation_start = None, None, time.perf_counter()
     if options.fidelity == EVENT:
         machine = cast(Machine, model)
@@ -110,9 +110,9 @@ def execute(
     run, answer = _check(problem, model, run, options.tell)
     timing = Timing(time.perf_counter() - start, simulation_seconds)
     if model.parameters != configured:
-        prices = prices_of(kind, model.parameters)
+        prices = prices_of(accelerator, model.parameters)
     inputs = collect.RunInputs(options.fidelity, options.parts, source, prices)
-    report = collect.report(kind, problem, model, run, answer, timing, watch, inputs)
+    report = collect.report(accelerator, problem, model, run, answer, timing, watch, inputs)
     _raise(ended, answer, report, problem)
     return report
 
@@ -131,7 +131,7 @@ def _raise(ended: RecordedRun | None, answer: CheckedAnswer | None, report: Repo
 
 
 def build_model(
-    kind: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions
+    accelerator: Accelerator[Any], configured: Configuration, problem: Problem, options: RunOptions
 ) -> Model:
     """Build the model of a machine for a problem.
 
@@ -139,7 +139,7 @@ def build_model(
     ``values_only`` of the problem, by which the answer is verified.
 
     Args:
-        kind: the accelerator.
+        accelerator: the accelerator.
         configured: parameters of the machine, before its tiles are chosen.
         problem: the problem with its loaded operands.
         options: options of the run, of which ``fidelity``, ``parts`` and ``values_only`` count here.
@@ -150,16 +150,16 @@ def build_model(
     """
     if options.values_only and not problem.counts_entries:
         raise InputError(
-            f"--values-only: the {problem.answer} of {kind.name} has no entries to count; leave it out"
+            f"--values-only: the {problem.answer} of {accelerator.name} has no entries to count; leave it out"
         )
-    parts = {"parts": checked(options.parts)} if options.parts else {}
+    parts = {"parts": check_part(options.parts)} if options.parts else {}
     try:
-        tiled = with_tiles(kind, configured, problem.machine_inputs())
-        model = kind.models[options.fidelity](tiled, *problem.machine_inputs(), **parts)
+        tiled = with_tiles(accelerator, configured, problem.machine_inputs())
+        model = accelerator.models[options.fidelity](tiled, *problem.machine_inputs(), **parts)
         problem.precision = getattr(model, "value_type", None)
         problem.values_only = options.values_only
         if options.fidelity == EVENT:
-            _complete(kind, cast(Machine, model))
+            _complete(accelerator, cast(Machine, model))
     except BuildError:
         raise
     except ConfigurationError as error:
@@ -169,14 +169,14 @@ def build_model(
         names = " and ".join(surrogates)
         raise ConfigurationError(f"{error} ({names}: a surrogate, the real matrix may do)") from error
     except SimulationError as error:
-        raise InputError(f"{kind.name}: {error}") from error
+        raise InputError(f"{accelerator.name}: {error}") from error
     return model
 
 
-def _complete(kind: Accelerator[Any], machine: Machine) -> None:
+def _complete(accelerator: Accelerator[Any], machine: Machine) -> None:
     if not machine.kernel.built:
         machine.kernel.build()
-    kind.check_families(machine)
+    accelerator.check_families(machine)
 
 
 def _estimated(estimate: Estimate) -> Run:

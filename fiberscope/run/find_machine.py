@@ -12,7 +12,7 @@ from fiberscope.models.from_spec import PREFIX
 if TYPE_CHECKING:
     from fiberscope.accelerators.machine import Accelerator
 
-__all__ = ["find", "is_machine", "ships", "specification_of"]
+__all__ = ["find", "is_machine", "is_shipped", "specification_of"]
 
 FILES = (".yaml", ".yml")
 
@@ -34,7 +34,7 @@ def find(name: str) -> Accelerator[Any]:
     return accelerators.find(name)
 
 
-def ships(name: str) -> bool:
+def is_shipped(name: str) -> bool:
     """Return whether a machine ships with Fiberscope: its descriptor loads no other code."""
     return name.removeprefix(PREFIX) in accelerators.names()
 

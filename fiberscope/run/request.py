@@ -22,13 +22,22 @@ if TYPE_CHECKING:
     from fiberscope.models.trace.api import Prepared
     from fiberscope.run.configure import ResolvedRun
 
-__all__ = ["RUNS", "Analysis", "Conversion", "GraphRun", "Modelling", "Run", "Simulation", "conversion"]
+__all__ = [
+    "RUNS",
+    "AnalyticRequest",
+    "ConversionRequest",
+    "GraphRequest",
+    "RunRequest",
+    "SimulationRequest",
+    "TraceRequest",
+    "request_conversion",
+]
 
 WORDS = ("source", "target")  # of a conversion
 
 
 @dataclass(frozen=True)
-class Run:
+class RunRequest:
     """Request for a run.
 
     Args:
@@ -75,7 +84,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Simulation(Run):
+class SimulationRequest(RunRequest):
     """Simulation of a machine: ``machine`` is its name, the path of a file, or its descriptor.
 
     Args:
@@ -85,7 +94,7 @@ class Simulation(Run):
     chain: str | None = None
 
     @cached_property
-    def kind(self) -> Accelerator[Any]:
+    def accelerator(self) -> Accelerator[Any]:
         """The machine's descriptor."""
         from fiberscope.run.find_machine import find  # noqa: PLC0415  (each kind of run loads what it runs alone)
 
@@ -95,15 +104,15 @@ class Simulation(Run):
     @property
     def called(self) -> str:
         """Return the name of the run in a message."""
-        return self.kind.name
+        return self.accelerator.name
 
     @property
     def worker_families(self) -> tuple[str, ...]:
-        """As of ``Run``."""
-        return self.kind.worker_families
+        """As of ``RunRequest``."""
+        return self.accelerator.worker_families
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``Run``; quantities are in base units."""
+        """As of ``RunRequest``; quantities are in base units."""
         from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
         from fiberscope.run.configure import BETWEEN, PREFIX  # noqa: PLC0415
 
@@ -114,11 +123,13 @@ class Simulation(Run):
         return values(self._ready.configured) | beside
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``Run``."""
-        return self._ready.roots(self.machine if isinstance(self.machine, str) else self.kind.name, parts)
+        """As of ``RunRequest``."""
+        return self._ready.roots(
+            self.machine if isinstance(self.machine, str) else self.accelerator.name, parts
+        )
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         if self._ready.chain is not None:
             from fiberscope.run.chains.run import load_operands  # noqa: PLC0415
 
@@ -128,7 +139,7 @@ class Simulation(Run):
         return [operand.digest for operand in problem.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
-        """As of ``Run``; the options are those of ``fiberscope.simulate``."""
+        """As of ``RunRequest``; the options are those of ``fiberscope.simulate``."""
         from fiberscope.run.api import simulate  # noqa: PLC0415
 
         a, b = self._operands
@@ -142,7 +153,7 @@ class Simulation(Run):
         from fiberscope.run.configure import resolve_run  # noqa: PLC0415
 
         chain = None if self.chain is None else Chain.parse(self.chain)
-        return resolve_run(self.kind, self.settings, self.config, chain)
+        return resolve_run(self.accelerator, self.settings, self.config, chain)
 
     @property
     def _operands(self) -> tuple[str | None, str | None]:
@@ -150,24 +161,24 @@ class Simulation(Run):
         return a, b
 
 
-class Conversion(Simulation):
+class ConversionRequest(SimulationRequest):
     """Conversion by a machine, which the caller names by the command."""
 
     called = "convert"
 
 
-class Modelling(Run):
+class TraceRequest(RunRequest):
     """By a specification: ``machine`` is that of an accelerator, or the path of one."""
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         from fiberscope.models.trace.api import specified  # noqa: PLC0415
 
         specified(self.machine, self.all_settings)
         return super().resolved_parameters()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         from fiberscope.models.trace.api import roots_of  # noqa: PLC0415
         from fiberscope.models.trace.source import find  # noqa: PLC0415
 
@@ -175,12 +186,12 @@ class Modelling(Run):
         return roots_of(find(self.machine), str(energies) if energies else None)
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         ready = self.prepared(progress=progress)
         return [ready.operands[name].workload.digest for name in ready.specification.inputs]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
-        """As of ``Run``; the options are those of ``fiberscope.model``."""
+        """As of ``RunRequest``; the options are those of ``fiberscope.model``."""
         from fiberscope.models.trace.api import model  # noqa: PLC0415
 
         return model(self.machine, *self.factors, **self._asked, **options)
@@ -196,28 +207,28 @@ class Modelling(Run):
         return {"tensors": self.tensors, "settings": self.all_settings, "exact": self.exact}
 
 
-class Analysis(Run):
+class AnalyticRequest(RunRequest):
     """By statistics: ``machine`` is all files, quoted as in a shell, or a specification's name."""
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         from fiberscope.models.analytic.api import check  # noqa: PLC0415
 
         check(self._paths, self.all_settings)
         return super().resolved_parameters()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         from fiberscope.models.analytic.api import roots_of  # noqa: PLC0415
 
         return roots_of(self._paths)
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         return [operand.digest for operand in self.analyzed[0].workload.operands]
 
     def run(self, **_options: Any) -> Report:  # noqa: ANN401
-        """As of ``Run``; it is done before there could be any progress."""
+        """As of ``RunRequest``; it is done before there could be any progress."""
         return self.analyzed[0]
 
     @cached_property
@@ -232,46 +243,46 @@ class Analysis(Run):
         return [*shlex.split(self.machine), *filter(None, self.factors)]
 
 
-class GraphRun(Run):
+class GraphRequest(RunRequest):
     """Run of a graph: ``machine`` is the path of its file, or the graph itself."""
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``Run``; quantities are in base units."""
-        from fiberscope.models.graphs.execution import configured  # noqa: PLC0415
+        """As of ``RunRequest``; quantities are in base units."""
+        from fiberscope.models.graphs.execution import graph_settings  # noqa: PLC0415
 
-        settings = values(configured(self.settings, self.config))
+        settings = values(graph_settings(self.settings, self.config))
         if not Path(self.machine).is_file():
             raise InputError(f"{self.machine}: there is no such file; name that of a graph, as in spmv.gv")
         return settings
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         from fiberscope.models.graphs.execution import roots_of  # noqa: PLC0415
 
         return roots_of(str(self.machine) if isinstance(self.machine, str | Path) else None)
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``Run``."""
+        """As of ``RunRequest``."""
         from fiberscope.models.graphs.execution import prepare  # noqa: PLC0415
 
         ready = prepare(self.machine, self.tensors, exact=self.exact, progress=progress)
         return [operand.digest for operand in ready.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
-        """As of ``Run``; the options are those of ``fiberscope.models.graphs.run``."""
+        """As of ``RunRequest``; the options are those of ``fiberscope.models.graphs.run``."""
         from fiberscope.models.graphs.execution import run  # noqa: PLC0415
 
         return run(self.machine, self.tensors, self.settings, self.config, exact=self.exact, **options)
 
 
-def conversion(
+def request_conversion(
     machine: str,
     factors: Sequence[Any],  # in words, or as ``simulate`` takes A
     tensors: Mapping[str, str] | None = None,
     settings: Mapping[str, object] | None = None,
-    *asked: Any,  # noqa: ANN401  (what else a ``Run`` has)
+    *asked: Any,  # noqa: ANN401  (what else a ``RunRequest`` has)
     **options: Any,  # noqa: ANN401
-) -> Conversion:
+) -> ConversionRequest:
     """A run between formats: ``machine`` is both, as in ``csr csc``.
 
     Raises:
@@ -289,17 +300,17 @@ def conversion(
     of_problem = {key: value for key, value in (settings or {}).items() if key.startswith(SECTION)}
     others = {key: value for key, value in (settings or {}).items() if key not in of_problem}
     merged = {**others, **formats, **of_problem, **formats}  # the formats first, and nothing in their place
-    return Conversion(MINT, factors, tensors or {}, merged, *asked, **options)
+    return ConversionRequest(MINT, factors, tensors or {}, merged, *asked, **options)
 
 
 def _value(value: object) -> object:
     return value.value if isinstance(value, Entry) else value
 
 
-RUNS: Mapping[str, Callable[..., Run]] = {
-    "sim": Simulation,
-    "model": Modelling,
-    "analyze": Analysis,
-    "convert": conversion,
-    "graph": GraphRun,
+RUNS: Mapping[str, Callable[..., RunRequest]] = {
+    "sim": SimulationRequest,
+    "model": TraceRequest,
+    "analyze": AnalyticRequest,
+    "convert": request_conversion,
+    "graph": GraphRequest,
 }  # by command

@@ -9,12 +9,12 @@ from typing import Any
 from fiberscope.accelerators.machine import EVENT
 from fiberscope.accelerators.user_parts import parse_parts
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import Progress, nobody
+from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.converters.mint import MINT
 from fiberscope.results.provenance.sources import Sources
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.parts import Asked
-from fiberscope.run.request import RUNS, Run, Simulation
+from fiberscope.results.report.parts import RecordedRequest
+from fiberscope.run.request import RUNS, RunRequest, SimulationRequest
 
 __all__ = ["rerun"]
 
@@ -42,7 +42,7 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
     asked = before.source.asked
     if None in (*asked.factors, *asked.tensors.values()):
         raise InputError(f"{path}: an operand was in memory; only what has a name or a file can be had again")
-    tell = progress or nobody
+    tell = progress or ignore_progress
     again, options = _asked_again(before, asked)
     if not anyway:
         parts = options.get("parts", {}).values()
@@ -76,7 +76,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _asked_again(before: Report, asked: Asked) -> tuple[Run, dict[str, Any]]:
+def _asked_again(before: Report, asked: RecordedRequest) -> tuple[RunRequest, dict[str, Any]]:
     """The run that a report is of, and its options."""
     names = ("cycle_limit", "histograms", "checked", "sample", "values_only")
     options: dict[str, Any] = {name: getattr(asked, name) for name in names}
@@ -91,6 +91,6 @@ def _asked_again(before: Report, asked: Asked) -> tuple[Run, dict[str, Any]]:
     chain = {} if asked.chain is None else {"chain": asked.chain}
     request = machine, asked.factors, asked.tensors, asked.settings
     run = RUNS[asked.command](*request, exact=asked.exact, **chain)
-    if isinstance(run, Simulation):
-        options["fidelity"] = before.fidelity if before.fidelity in run.kind.models else EVENT
+    if isinstance(run, SimulationRequest):
+        options["fidelity"] = before.fidelity if before.fidelity in run.accelerator.models else EVENT
     return run, {name: value for name, value in options.items() if value}

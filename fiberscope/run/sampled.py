@@ -17,7 +17,7 @@ from fiberscope.results.errors import VerificationError
 from fiberscope.results.report import parts
 from fiberscope.results.report.collect import memory_of
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
@@ -208,7 +208,7 @@ def _report(
         estimated=result.estimated,
         unavailable=UNAVAILABLE,
     )
-    return framed(
+    return build_report(
         timing,
         result.operations.get("multiply"),
         accelerator=kind.name,

@@ -39,9 +39,9 @@ def convert(
     Raises:
         InputError, WorkloadError, VerificationError: as of ``simulate``; or no recipe for the two formats.
     """
-    from fiberscope.run.request import conversion  # noqa: PLC0415  (each function loads what it needs alone)
+    from fiberscope.run.request import request_conversion  # noqa: PLC0415  (each function loads what it needs alone)
 
-    return conversion(f"{source} {target}", (matrix,), None, settings, exact=exact).run(**options)
+    return request_conversion(f"{source} {target}", (matrix,), None, settings, exact=exact).run(**options)
 
 
 def graph(

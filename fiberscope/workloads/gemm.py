@@ -21,7 +21,7 @@ from fiberscope.workloads.canonical import CsrArray, Integers, Values, canonical
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.named_tensor import NamedTensor
 from fiberscope.workloads.sparse import sparse
-from fiberscope.workloads.spec import Size, Spec, full_text, parsed
+from fiberscope.workloads.spec import Size, Spec, full_text, parse_parameters
 from fiberscope.workloads.workload import Workload
 
 __all__ = ["DrawnOperand", "HeldMatrix", "Operand", "Sliced", "draw", "is_gemm", "sliced"]
@@ -215,7 +215,7 @@ def draw(text: str) -> tuple[DrawnOperand, DrawnOperand]:
     Raises:
         WorkloadError: a key that does not exist, a value out of range, or an operand of too many places.
     """
-    spec = parsed(text, _Gemm)
+    spec = parse_parameters(text, _Gemm)
     full = full_text(KIND, spec)
     sides = (("A", (spec.m, spec.k), spec.a, 1), ("B", (spec.k, spec.n), spec.b, 0))
     drawn = []

@@ -19,7 +19,7 @@ from fiberscope.workloads.canonical import (
 )
 from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.graphs import ORDER, words
-from fiberscope.workloads.spec import Spec, full_text, parsed, split_view
+from fiberscope.workloads.spec import Spec, full_text, parse_parameters, split_view
 
 __all__ = ["GRAPH", "GraphView", "full_view", "graph_view", "seen"]
 
@@ -47,7 +47,7 @@ def graph_view(text: str) -> tuple[GraphView, str]:
         WorkloadError: no workload, an unknown key (naming the nearest), or a value that is none.
     """
     head, of = split_view(text)
-    return parsed(head, GraphView), of
+    return parse_parameters(head, GraphView), of
 
 
 def full_view(view: GraphView, of: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.profile import Profile, measured
-from fiberscope.workloads.surrogate import drawn
+from fiberscope.workloads.profile import Profile, measure_profile
+from fiberscope.workloads.surrogate import draw_matrix
 
 __all__ = ["product_nonzeros", "profile_of", "with_locality"]
 
@@ -20,7 +20,7 @@ _MOST_MULTIPLIES = 1_000_000_000
 
 def profile_of(matrix: CsrArray, name: str, source: str) -> Profile:
     """The profile of a matrix in canonical CSR; with its locality up to 10^9 multiplies of A times A."""
-    profile = measured(matrix, name, source)
+    profile = measure_profile(matrix, name, source)
     return (
         profile
         if _multiplies(matrix) > _MOST_MULTIPLIES
@@ -37,7 +37,7 @@ def with_locality(profile: Profile, wanted: int) -> Profile:
     surplus: dict[float, int] = {}
 
     def excess(locality: float) -> int:
-        matrix = drawn(profile.model_copy(update={"locality": locality}), _SEED)
+        matrix = draw_matrix(profile.model_copy(update={"locality": locality}), _SEED)
         surplus[locality] = product_nonzeros(matrix) - wanted
         return surplus[locality]
 

@@ -15,11 +15,11 @@ from fiberscope.workloads.market_header import read_banner
 from fiberscope.workloads.matrixmarket import read_market_tensor
 from fiberscope.workloads.suffixes import suffix_of
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.text import opened
+from fiberscope.workloads.text import open_text
 from fiberscope.workloads.tns import read_tns
-from fiberscope.workloads.windows import WINDOWS, unrolled, windows
+from fiberscope.workloads.windows import WINDOWS, unroll_windows, windows
 
-__all__ = ["NamedTensor", "Source", "generated", "tensor_in"]
+__all__ = ["NamedTensor", "Source", "generate_tensor", "tensor_in"]
 
 Source = Literal["real", "surrogate", "generated", "memory"]
 
@@ -30,7 +30,7 @@ class NamedTensor:
 
     Args:
         name: what it is called.
-        source: ``real``, ``surrogate``, ``generated`` or from ``memory``.
+        source: ``real``, ``surrogate``, ``generate_tensor`` or from ``memory``.
         tensor: its entries.
         origin: the file's name, the address, or the generator in full.
         digest: sha256 over its shape and entries; of a matrix or a vector that of the ``Workload``.
@@ -97,7 +97,7 @@ class NamedTensor:
         return replace(self, tensor=tensor, notice=notice)
 
 
-def generated(full: str, tensor: SparseTensor) -> NamedTensor:
+def generate_tensor(full: str, tensor: SparseTensor) -> NamedTensor:
     """A tensor that was drawn, by the generator in full."""
     return _named(full, "generated", tensor, full)
 
@@ -120,7 +120,7 @@ def tensor_in(text: str) -> NamedTensor | None:
     if spec.is_spec(text) and not Path(text).exists():
         drawn, full = spec.generate(text)
         tensor = drawn if isinstance(drawn, SparseTensor) else SparseTensor.from_matrix(drawn)
-        return generated(full, tensor)
+        return generate_tensor(full, tensor)
     file = _tensor_file(text)
     if file is not None and suffix_of(file) == ".tns":
         return _named(file.name.partition(".")[0], "real", read_tns(file), file.name, sized=False)
@@ -135,7 +135,7 @@ def _in_market(file: Path) -> SparseTensor | None:
     """Return the tensor or vector of a MatrixMarket file; None of any other file."""
     if suffix_of(file) not in (".mtx", ".ttx"):
         return None
-    with opened(file, str(file)) as stream:
+    with open_text(file, str(file)) as stream:
         if read_banner(stream, str(file))[0] == "matrix":
             return None
         stream.seek(0)
@@ -149,7 +149,7 @@ def _in_windows(text: str) -> NamedTensor:
         if suffix_of(Path(of)) and not Path(of).exists():
             raise WorkloadError("no such file", where=of)
         raise WorkloadError("no array", where=of, fix="an image is one, as image.npy or net.npz:NAME")
-    tensor = unrolled(image.tensor, view, text)
+    tensor = unroll_windows(image.tensor, view, text)
     return _named(text, image.source, tensor, view.full(image.origin), rows=image.tensor.order)
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["LEAST_DEGREES", "NodeClass", "Profile", "measured", "profiles", "read_profile"]
+__all__ = ["LEAST_DEGREES", "NodeClass", "Profile", "measure_profile", "profiles", "read_profile"]
 
 _Count = Annotated[int, Field(ge=0)]
 _Size = Annotated[int, Field(ge=1, le=2**28)]
@@ -124,7 +124,7 @@ def _require(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def measured(matrix: CsrArray, name: str, source: str) -> Profile:
+def measure_profile(matrix: CsrArray, name: str, source: str) -> Profile:
     """The profile of a matrix in canonical CSR, without its locality."""
     rows, columns = matrix.shape
     row = np.repeat(np.arange(rows, dtype=np.int64), np.diff(matrix.indptr))

@@ -16,7 +16,7 @@ from fiberscope.workloads.market_header import is_market
 from fiberscope.workloads.matrixmarket import read_matrix_market
 from fiberscope.workloads.smtx import read_smtx
 from fiberscope.workloads.suffixes import EDGE_SUFFIXES, MAGIC, SUFFIXES, suffix_of
-from fiberscope.workloads.text import Grammar, first_entry, opened, read_line, scan
+from fiberscope.workloads.text import Grammar, first_entry, open_text, read_line, scan
 from fiberscope.workloads.tns_header import read_header
 
 __all__ = ["read_matrix"]
@@ -52,7 +52,7 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
     """
     where = os.fspath(path)
     file = Path(path)
-    with opened(file, where) as stream:
+    with open_text(file, where) as stream:
         start = stream.read(16)
         stream.seek(0)
         if not start:

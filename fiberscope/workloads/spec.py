@@ -19,11 +19,11 @@ __all__ = [
     "Size",
     "Sizes",
     "Spec",
-    "described",
+    "describe_spec",
     "full_text",
     "generate",
     "is_spec",
-    "parsed",
+    "parse_parameters",
     "sizes_in",
     "split_view",
     "view_in",
@@ -123,9 +123,9 @@ def _drawn(shape: str, nonzeros: int, seed: int) -> SparseTensor:
 
 
 def _like(profile: str, seed: int) -> CsrArray:
-    from fiberscope.workloads.surrogate import like  # noqa: PLC0415  (few are drawn by a profile)
+    from fiberscope.workloads.surrogate import draw_like  # noqa: PLC0415  (few are drawn by a profile)
 
-    return like(profile, seed)
+    return draw_like(profile, seed)
 
 
 class _Generator(NamedTuple):
@@ -189,7 +189,7 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
     """The matrix or tensor that a specification describes, and that in full, defaults included.
 
     Raises:
-        WorkloadError: as ``described``.
+        WorkloadError: as ``describe_spec``.
     """
     name, spec = _read(text)
     if isinstance(spec, _Uniform):
@@ -199,7 +199,7 @@ def generate(text: str) -> tuple[CsrArray | SparseTensor, str]:
     return _GENERATORS[name].build(**spec.model_dump()), full_text(name, spec)
 
 
-def described(text: str) -> str:
+def describe_spec(text: str) -> str:
     """A specification in full, defaults included; the matrix follows from it and is not drawn.
 
     Raises:
@@ -216,10 +216,10 @@ def _read(text: str) -> tuple[str, Spec]:
         raise WorkloadError("gemm draws both operands; it stands alone", where=text)
     if name not in _GENERATORS:
         raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
-    return name, parsed(text, _GENERATORS[name].model)
+    return name, parse_parameters(text, _GENERATORS[name].model)
 
 
-def parsed(text: str, model: type[AnySpec]) -> AnySpec:
+def parse_parameters(text: str, model: type[AnySpec]) -> AnySpec:
     """Parse the text behind the name of a generator.
 
     Raises:

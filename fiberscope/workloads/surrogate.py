@@ -12,9 +12,9 @@ from fiberscope.workloads.generators import banded, chung_lu, uniform, values_fo
 from fiberscope.workloads.graphs import rmat_graph
 from fiberscope.workloads.profile import Profile, profiles, read_profile
 from fiberscope.workloads.registry import Entry, RmatGraph
-from fiberscope.workloads.wiring import Nodes, directed, undirected
+from fiberscope.workloads.wiring import Nodes, draw_directed_edges, draw_undirected_edges
 
-__all__ = ["drawn", "like", "surrogate"]
+__all__ = ["draw_like", "draw_matrix", "surrogate"]
 
 _EXPONENT = 2.1
 _DENSE = 0.05  # from this density on, no power law has room
@@ -36,7 +36,7 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
     seed = zlib.crc32(entry.name.encode())
     profile = profiles().get(entry.name)
     if profile is not None:
-        return drawn(
+        return draw_matrix(
             profile, seed
         ), "same shape, nonzeros, degrees and nonzeros between classes of like degree"
     if entry.rmat is not None:
@@ -46,16 +46,16 @@ def surrogate(entry: Entry) -> tuple[CsrArray, str]:
     return matrix, f"{form}; only shape and nonzeros{rounded} match"
 
 
-def like(profile: str, seed: int = 0) -> CsrArray:
+def draw_like(profile: str, seed: int = 0) -> CsrArray:
     """A matrix drawn from a profile: the name of one that comes with Fiberscope, or a file.
 
     Raises:
         WorkloadError: no such profile.
     """
-    return drawn(profiles().get(profile) or read_profile(profile), seed)
+    return draw_matrix(profiles().get(profile) or read_profile(profile), seed)
 
 
-def drawn(profile: Profile, seed: int) -> CsrArray:
+def draw_matrix(profile: Profile, seed: int) -> CsrArray:
     """A matrix with this profile: places drawn from ``seed``, nodes in random order, values in (0.5, 1.5)."""
     rng = np.random.default_rng(seed)
     kinds, rows, columns = profile.degrees()
@@ -65,7 +65,11 @@ def drawn(profile: Profile, seed: int) -> CsrArray:
     columns[on] -= 1
     np.subtract.at(between, (kinds[on], kinds[on]), 1)
     nodes = Nodes(kinds, between, profile.locality)
-    row, column = undirected(nodes, rows, rng) if profile.symmetric else directed(nodes, rows, columns, rng)
+    row, column = (
+        draw_undirected_edges(nodes, rows, rng)
+        if profile.symmetric
+        else draw_directed_edges(nodes, rows, columns, rng)
+    )
     row, column = _shuffled(profile, np.concatenate([row, on]), np.concatenate([column, on]), rng)
     matrix = from_coordinates(row, column, np.ones(len(row)), profile.shape, profile.name)
     matrix.data = values_for(rng, matrix.nnz)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import CsrArray, Integers, Values
 from fiberscope.workloads.vertex_program import APPLY, PROCESS, REDUCE, VertexProgram
 
-__all__ = ["BLOCK", "GraphTask", "Iteration", "Outcome", "run", "weights_of"]
+__all__ = ["BLOCK", "GraphTask", "Iteration", "ProgramResult", "run", "weights_of"]
 
 AnyIntegers: TypeAlias = npt.NDArray[np.integer[Any]]
 
@@ -55,7 +55,7 @@ class Iteration:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramResult:
     """Properties at the end, and the counts of every iteration; ``ended`` is false at the most iterations."""
 
     properties: Values
@@ -78,7 +78,7 @@ def weights_of(graph: CsrArray, task: GraphTask, sources: Integers, places: Inte
     return np.asarray(1.0 + sums % RULE_LARGEST)
 
 
-def run(graph: CsrArray, task: GraphTask) -> Outcome:
+def run(graph: CsrArray, task: GraphTask) -> ProgramResult:
     """The program's outcome on a graph whose rows are sources."""
     program, degrees = task.program, np.diff(graph.indptr)
     properties = program.start(degrees, task.root)
@@ -99,7 +99,7 @@ def run(graph: CsrArray, task: GraphTask) -> Outcome:
         )
         properties = new
         active = active if program.all_active else changed
-    return Outcome(properties, tuple(counts), program.all_active or len(active) == 0)
+    return ProgramResult(properties, tuple(counts), program.all_active or len(active) == 0)
 
 
 def _process(

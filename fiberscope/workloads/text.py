@@ -29,7 +29,7 @@ from fiberscope.workloads.errors import WorkloadError
 from fiberscope.workloads.foreign_content import BEGINNING, check_content
 from fiberscope.workloads.number_lines import COMPILED, NumberLines
 
-__all__ = ["Block", "Grammar", "first_entry", "opened", "read_line", "scan", "too_long"]
+__all__ = ["Block", "Grammar", "first_entry", "open_text", "read_line", "scan", "too_long"]
 
 CHUNK_BYTES = 2 * 2**20
 LONGEST_LINE = 64 * 2**10
@@ -106,7 +106,7 @@ class Block:
 
 
 @contextmanager
-def opened(path: Path, where: str) -> Iterator[BinaryIO]:
+def open_text(path: Path, where: str) -> Iterator[BinaryIO]:
     """The bytes of a file, decompressed if it is gzip (told by content, not by name).
 
     A byte order mark at its start is left out, and lines may end in carriage returns alone.

@@ -16,7 +16,7 @@ import numpy as np
 from fiberscope.workloads.canonical import MOST_ROWS, Coordinates, Values
 from fiberscope.workloads.gathering import check_entries
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.text import Block, Grammar, opened, scan
+from fiberscope.workloads.text import Block, Grammar, open_text, scan
 from fiberscope.workloads.tns_header import COMMENTS, TensorHeader, read_header
 
 __all__ = ["read_tns"]
@@ -32,7 +32,7 @@ def read_tns(path: str | os.PathLike[str]) -> SparseTensor:
             another number of indices than in the first line, a value that is not finite.
     """
     where = os.fspath(path)
-    with opened(Path(path), where) as stream:
+    with open_text(Path(path), where) as stream:
         header = read_header(stream, where)
         columns, values = _entries(stream, header, where)
     sizes = [1 + int(column.max(initial=-1)) for column in columns]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree, Rank
 
-__all__ = ["NONZEROS_A_BLOCK", "Reordered", "blocks", "put_together", "swizzled"]
+__all__ = ["NONZEROS_A_BLOCK", "Reordered", "blocks", "join_blocks", "swizzle_blocks"]
 
 NONZEROS_A_BLOCK = 1 << 19  # arrays of 4 MB: most of what is done to a block happens in the host's cache
 
@@ -51,7 +51,7 @@ def _part(tree: FiberTree, begin: int, end: int) -> FiberTree:
     return FiberTree(tree.ranks, tuple(segments), tuple(coordinates), tree.values[begin:end])
 
 
-def put_together(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
+def join_blocks(parts: Iterable[FiberTree], nonzeros: int) -> FiberTree:
     """The tree of parts whose roots follow one another, with so many nonzeros in all.
 
     A part is copied and let go before the next one is asked for. Every element has a nonzero below it.
@@ -104,11 +104,11 @@ class _Whole:
         return FiberTree(self.ranks, segments, coordinates, self.values.array())
 
 
-def swizzled(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A_BLOCK) -> FiberTree:
+def swizzle_blocks(tree: FiberTree, names: Sequence[str], most: int = NONZEROS_A_BLOCK) -> FiberTree:
     """``FiberTree.swizzle``, block by block where the root stays."""
     if tuple(names) == tree.names or tree.nonzeros <= most or names[0] != tree.names[0]:
         return tree.swizzle(names)
-    return put_together((block.swizzle(names) for block in blocks(tree, most)), tree.nonzeros)
+    return join_blocks((block.swizzle(names) for block in blocks(tree, most)), tree.nonzeros)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Reordered:
     @cached_property
     def whole(self) -> FiberTree:
         """All of it."""
-        return swizzled(self.tree, self.names, self.most)
+        return swizzle_blocks(self.tree, self.names, self.most)
 
     @property
     def root(self) -> FiberTree:

@@ -27,8 +27,8 @@ __all__ = [
     "Precision",
     "Rounding",
     "compare",
+    "compare_entries",
     "compare_values",
-    "entries_compared",
     "ones_of",
     "overflow",
     "overflows_in_words",
@@ -228,7 +228,7 @@ def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
     return None
 
 
-def entries_compared(entries: CsrArray, values: CsrArray, sizes: CsrArray, product: CsrArray) -> Comparison:
+def compare_entries(entries: CsrArray, values: CsrArray, sizes: CsrArray, product: CsrArray) -> Comparison:
     """Compare a product with what is expected of it.
 
     Args:

@@ -16,10 +16,10 @@ from pydantic import BaseModel, Field
 
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.errors import WorkloadError
-from fiberscope.workloads.spec import Size, Sizes, Spec, parsed, sizes_in, split_view
+from fiberscope.workloads.spec import Size, Sizes, Spec, parse_parameters, sizes_in, split_view
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["WINDOWS", "Windows", "unrolled", "windows"]
+__all__ = ["WINDOWS", "Windows", "unroll_windows", "windows"]
 
 WINDOWS = "windows"  # how the text of such a view begins
 
@@ -47,10 +47,10 @@ def windows(text: str) -> tuple[Windows, str]:
         WorkloadError: no image, an unknown key (naming the nearest), or a value that is none.
     """
     head, of = split_view(text)
-    return parsed(head, Windows), of
+    return parse_parameters(head, Windows), of
 
 
-def unrolled(image: SparseTensor, view: Windows, where: str) -> SparseTensor:
+def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTensor:
     """Return the contents of each window of an image.
 
     Args:

@@ -16,7 +16,7 @@ import numpy as np
 from fiberscope.workloads.canonical import Integers, Values
 from fiberscope.workloads.edge_swaps import Joins
 
-__all__ = ["Nodes", "directed", "undirected"]
+__all__ = ["Nodes", "draw_directed_edges", "draw_undirected_edges"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Nodes:
     locality: float
 
 
-def directed(
+def draw_directed_edges(
     nodes: Nodes, rows: Integers, columns: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
     """Distinct (row, column) joins, none of a node with itself, with these counts a row and a column."""
@@ -46,7 +46,9 @@ def directed(
     return Joins(nodes.kinds, (row, column), rng, both_ways=False).repaired()
 
 
-def undirected(nodes: Nodes, degrees: Integers, rng: np.random.Generator) -> tuple[Integers, Integers]:
+def draw_undirected_edges(
+    nodes: Nodes, degrees: Integers, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
     """Both directions of distinct joins of different nodes, with these degrees."""
     stubs, partners = _dealt(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
     kinds = nodes.kinds[stubs]

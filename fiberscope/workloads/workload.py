@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fiberscope.workloads import cache, parsed, registry, spec
+from fiberscope.workloads import cache, parse_cache, registry, spec
 from fiberscope.workloads.array_file import named_array
 from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, digest
 from fiberscope.workloads.download import DownloadError
@@ -16,7 +16,7 @@ from fiberscope.workloads.errors import WorkloadError, nearest
 from fiberscope.workloads.files import is_path
 from fiberscope.workloads.graph_view import GRAPH, full_view, graph_view, seen
 from fiberscope.workloads.memory_arrays import decode_object
-from fiberscope.workloads.named_tensor import Source, generated, tensor_in
+from fiberscope.workloads.named_tensor import Source, generate_tensor, tensor_in
 from fiberscope.workloads.suffixes import SUFFIXES
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -29,7 +29,7 @@ class Workload:
 
     Args:
         name: what it is called.
-        source: ``real``, ``surrogate``, ``generated`` or from ``memory``.
+        source: ``real``, ``surrogate``, ``generate_tensor`` or from ``memory``.
         matrix: canonical CSR (float64, int64, sorted).
         digest: sha256 over shape, indptr, indices, values.
         notice: what the user must be told, loudly, in one line; a surrogate always has one.
@@ -86,7 +86,7 @@ def load(
     if spec.is_spec(text) and not Path(text).exists():
         drawn, full = spec.generate(text)
         if isinstance(drawn, SparseTensor):
-            drawn = generated(full, drawn).of_order(2, text).matrix
+            drawn = generate_tensor(full, drawn).of_order(2, text).matrix
         return _workload(full, "generated", drawn, full)
     if is_path(text):
         return _read(_bare(text), text, Path(text).name, duplicates)
@@ -166,7 +166,7 @@ def _registered(
 
 
 def _read(name: str, file: str | Path, origin: str, duplicates: Duplicates) -> Workload:
-    parsed_file = parsed.read(file, duplicates)
+    parsed_file = parse_cache.read_parsed(file, duplicates)
     return Workload(name, "real", parsed_file.matrix, parsed_file.digest, parsed_file.note, origin)
 
 

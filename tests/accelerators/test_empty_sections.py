@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_document import read_document
-from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.accelerators.yaml_schema import validate_document
 
 
 class _Inner(BaseModel):
@@ -36,11 +36,11 @@ def test_a_key_without_a_value_is_as_if_absent(nothing: str, tmp_path: Path) -> 
         f"inner: {{orders:{nothing} }}\nname: x\n",
     ):
         path.write_text(text)
-        assert checked(_File, read_document(path)) == _File(name="x"), text
+        assert validate_document(_File, read_document(path)) == _File(name="x"), text
 
 
 def test_a_needed_key_without_a_value_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text("name:\n")
     with pytest.raises(ConfigurationError, match=r"name is missing"):
-        checked(_File, read_document(path))
+        validate_document(_File, read_document(path))

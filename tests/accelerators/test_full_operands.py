@@ -8,7 +8,7 @@ from scipy import sparse
 
 import fiberscope
 from fiberscope.accelerators import find
-from fiberscope.accelerators.full_operands import compressed, full_operand_notes, lies_dense
+from fiberscope.accelerators.full_operands import compress_operands, full_operand_notes, lies_dense
 from fiberscope.accelerators.problem_settings import configure
 
 SMALL = {
@@ -109,13 +109,13 @@ def test_parameters_without_an_operand_and_of_machines_without_the_choice():
     configured, _maker = configure(find("gamma"), None, {})
     full = sparse.csr_array(FULL)
     for operands, left in (("", "both"), ("A", "B"), ("B", "A"), ("AB", "none")):
-        found = compressed(configured, dict.fromkeys(operands, full))
+        found = compress_operands(configured, dict.fromkeys(operands, full))
         assert found.format.dense == left
         assert [name for name in "AB" if lies_dense(found, name, full)] == [
             c for c in "AB" if c not in operands
         ]
     sigma, _maker = configure(find("sigma"), None, {})
-    assert compressed(sigma, {"A": full}) is sigma
+    assert compress_operands(sigma, {"A": full}) is sigma
     assert not lies_dense(sigma, "A", full)
 
 
@@ -124,13 +124,13 @@ def test_an_operand_without_an_entry_is_not_full(shape):
     configured, _maker = configure(find("gamma"), None, {})
     empty = sparse.csr_array(shape)
     assert not lies_dense(configured, "A", empty)
-    assert compressed(configured, {"A": empty}) is configured
+    assert compress_operands(configured, {"A": empty}) is configured
 
 
 @pytest.mark.parametrize("dense", ["A", "B"])
 def test_an_operand_that_is_to_lie_compressed_stays_so(dense):
     configured, _maker = configure(find("gamma"), None, {"format.dense": dense})
-    assert compressed(configured, {dense: sparse.csr_array(FULL)}).format.dense == "none"
+    assert compress_operands(configured, {dense: sparse.csr_array(FULL)}).format.dense == "none"
 
 
 def test_notes_name_the_full_operands_alone():

@@ -16,7 +16,7 @@ from fiberscope.accelerators.extensor import ExTensor
 from fiberscope.accelerators.layout import Layout, Role
 from fiberscope.accelerators.outerspace import layout, machine
 from fiberscope.accelerators.outerspace.layout import OperandLayout
-from fiberscope.accelerators.request_check import RequestCheck, checking
+from fiberscope.accelerators.request_check import RequestCheck, checked_requests
 from fiberscope.accelerators.testing import run_to_end
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.memory.protocol import PORT_SHIFT, READ, READ_BURST, TENSOR_SHIFT, WRITE, WRITE_BURST
@@ -35,7 +35,7 @@ every_make = pytest.mark.parametrize(
 
 
 def faults_of(machine):
-    with checking(machine) as check:
+    with checked_requests(machine) as check:
         run_to_end(machine)
         check.finish()
     return check.faults

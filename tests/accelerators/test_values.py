@@ -16,7 +16,7 @@ from fiberscope.accelerators.configuration import ConfigurationError
 from fiberscope.hw.fibers.arrays import rounded_to
 from fiberscope.hw.value_type import TYPES
 from fiberscope.results.errors import VerificationError
-from fiberscope.results.report.summary import verified
+from fiberscope.results.report.summary import verification_line
 
 FLOATS = {"float32": 1e-4, "float64": 1e-11, "bfloat16": 2.0}  # and errors that are above what each allows
 TYPED = ("extensor", "gamma", "outerspace", "sigma")
@@ -52,7 +52,7 @@ def test_an_overflow_is_counted_and_no_fault(case, name):
     report = run(case, tuple(reals(one, i, 25) for i, one in enumerate(case.operands())), name)
     assert report.verification.passed
     assert report.verification.overflows == np.count_nonzero(~np.isfinite(values_of(report.result))) > 0
-    assert re.search(r"; \d+ values? overflows? to infinity", verified(report))
+    assert re.search(r"; \d+ values? overflows? to infinity", verification_line(report))
 
 
 @every_machine
@@ -90,15 +90,15 @@ def test_what_is_no_number_of_a_type_is_refused(case, name, value, message):
 @pytest.mark.parametrize("name", TYPES)
 def test_a_matrix_times_itself_is_one_operand_in_every_type(name):
     matrix, equal = (sparse.csr_array(np.diag([1.0, 2.0, 3.0])) for _ in range(2))
-    a, b = values.typed(TYPES[name], matrix, matrix)
+    a, b = values.convert_values(TYPES[name], matrix, matrix)
     assert b is a
-    first, second = values.typed(TYPES[name], matrix, equal)
+    first, second = values.convert_values(TYPES[name], matrix, equal)
     assert second is not first
     assert (second.toarray() == equal.toarray()).all()
 
 
 def test_each_operand_has_its_own_values_rounded_and_the_given_ones_stay():
     a, b = (sparse.csr_array(np.array([[1.0, value]])) for value in (1.0 + 2.0**-9, 3.0 + 2.0**-9))
-    rounded = values.typed(TYPES["bfloat16"], a, b)
+    rounded = values.convert_values(TYPES["bfloat16"], a, b)
     assert [one.toarray().tolist() for one in rounded] == [[[1.0, 1.0]], [[1.0, 3.0]]]
     assert [one.data[1] for one in (a, b)] == [1.0 + 2.0**-9, 3.0 + 2.0**-9]

@@ -12,7 +12,7 @@ from modes_of_conversions import told
 from scipy import sparse
 
 import fiberscope
-from fiberscope.accelerators.request_check import checking
+from fiberscope.accelerators.request_check import checked_requests
 from fiberscope.accelerators.testing import KERNELS, cycles
 from fiberscope.converters.recipes import sources
 from fiberscope.converters.variants import FIGURE_8, KINDS, VARIANTS, WIRES, instances, waits_for_host
@@ -164,7 +164,7 @@ def test_what_cannot_be_converted_for_a_machine_is_refused(accelerator, key, val
 @every_pair
 def test_every_request_is_one_of_its_tensors(source, target):
     mint, _expected = machine(TENSOR, source, target, parameters=SIMPLE)
-    with checking(mint) as check:
+    with checked_requests(mint) as check:
         assert mint.kernel.run().complete
         check.finish()
     assert check.faults == []

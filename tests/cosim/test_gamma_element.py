@@ -9,14 +9,14 @@ from whole_matrices import SMALL, written
 
 from fiberscope import cli
 from fiberscope.hw.rtl.tools.hdl import Bench, FailedBenchError, run
-from fiberscope.rtl.cosim_request import Loop
-from fiberscope.rtl.loop import compare
+from fiberscope.rtl.cosim_request import CosimRequest
+from fiberscope.rtl.cosimulation import cosimulate
 from fiberscope.rtl.substitution import ALL, MACHINE
 
 
 def test_its_verilog_is_the_event_model(simulator, tmp_path):
-    loop = Loop(("pe",), "gamma", written(tmp_path, 1, 20, 0.2), settings=SMALL)
-    outcome = compare(loop, simulator, tmp_path)
+    loop = CosimRequest(("pe",), "gamma", written(tmp_path, 1, 20, 0.2), settings=SMALL)
+    outcome = cosimulate(loop, simulator, tmp_path)
     assert outcome.differences() == []
     assert outcome.rtl.verification.passed
 
@@ -24,16 +24,18 @@ def test_its_verilog_is_the_event_model(simulator, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["auto"], indirect=True)
 def test_so_are_all_modules_of_the_machine(simulator, tmp_path):
-    loop = Loop((ALL,), "gamma", written(tmp_path, 1, 20, 0.2), settings=(*SMALL, "memory.channels=2"))
-    outcome = compare(loop, simulator, tmp_path)
+    loop = CosimRequest(
+        (ALL,), "gamma", written(tmp_path, 1, 20, 0.2), settings=(*SMALL, "memory.channels=2")
+    )
+    outcome = cosimulate(loop, simulator, tmp_path)
     assert outcome.differences() == []
     assert outcome.rtl.verification.passed
 
 
 def test_so_is_the_machine_as_one_module(simulator, tmp_path):
     settings = (*SMALL, "memory.channels=2", "fibercache.size=4KiB")
-    loop = Loop((MACHINE,), "gamma", written(tmp_path, 1, 16, 0.3), settings=settings)
-    outcome = compare(loop, simulator, tmp_path)
+    loop = CosimRequest((MACHINE,), "gamma", written(tmp_path, 1, 16, 0.3), settings=settings)
+    outcome = cosimulate(loop, simulator, tmp_path)
     assert outcome.differences() == []
     assert outcome.rtl.verification.passed
 

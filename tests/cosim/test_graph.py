@@ -8,7 +8,7 @@ from optional_programs import require
 from fiberscope import cli
 from fiberscope.hw.rtl.tools.hdl import AUTO, Bench, choose, run
 from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
-from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.transcript import of_machine, of_module
 from fiberscope.models.graphs.verilog import POINTS, VALUE_BITS, machine_of, verilog_of
 
@@ -21,7 +21,7 @@ OPERANDS = {
 
 def graph_of(name, settings):
     """Its machine and its Verilog."""
-    machine = machine_of(prepare(GRAPHS / f"{name}.gv", OPERANDS[name]), configured(settings))
+    machine = machine_of(prepare(GRAPHS / f"{name}.gv", OPERANDS[name]), graph_settings(settings))
     return machine, verilog_of(machine, name)
 
 

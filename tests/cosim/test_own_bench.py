@@ -52,7 +52,7 @@ def told(*lanes, cycle=4, port="sums"):
     """How a transfer of these lanes differs from one of three."""
     of_model = [5, "sums", [{"value": 1}, None, {"value": 3}]]
     of_rtl = [cycle, port, list(lanes)]
-    outcome = user_bench.Outcome(1, {"model": {"test": [of_model]}, "rtl": {"test": [of_rtl]}})
+    outcome = user_bench.BenchResult(1, {"model": {"test": [of_model]}, "rtl": {"test": [of_rtl]}})
     return list(outcome.differences())
 
 
@@ -74,7 +74,7 @@ def test_a_difference_is_told_by_the_lanes_that_differ():
 
 def test_of_many_lanes_that_differ_four_are_told():
     one, other = ([[0, "sums", [{"value": number}] * 128]] for number in (1, 2))
-    (line,) = user_bench.Outcome(1, {"model": {"test": one}, "rtl": {"test": other}}).differences()
+    (line,) = user_bench.BenchResult(1, {"model": {"test": one}, "rtl": {"test": other}}).differences()
     assert line.count("lane ") == 8
     assert line.count("; 124 more lanes at sums in cycle 0") == 2
 

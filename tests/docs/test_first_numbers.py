@@ -7,7 +7,7 @@ import pytest
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.explore.compare import published
+from fiberscope.explore.compare import read_published
 
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 SET = re.compile(r"--set ([\w.]+)=(\w+)")
@@ -43,7 +43,7 @@ def test_the_rows_that_are_not_run_follow_from_those_that_are():
     assert shown == ours
     assert reported.keys() == shown.keys()
     for (machine, matrix), number in reported.items():
-        figures = published(accelerators.find(machine.lower())).find(matrix, "reported")
+        figures = read_published(accelerators.find(machine.lower())).find(matrix, "reported")
         assert number == figures.cycles
         error = shown[machine, matrix] / number - 1
         assert TABLE["error"][1][machine, matrix] == f"{100 * error:+.1f} %"
@@ -52,7 +52,7 @@ def test_the_rows_that_are_not_run_follow_from_those_that_are():
 def test_the_last_settings_are_those_of_the_published_runs():
     labels = [TABLE[label][0] for label in RUN]
     for machine, used in (("gamma", labels), ("extensor", labels[:2])):
-        figures = published(accelerators.find(machine))
+        figures = read_published(accelerators.find(machine))
         assert dict(SET.findall(" ".join(used))) == figures.settings | figures.models["simple"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from fiberscope import accelerators, cli
 from fiberscope.accelerators import configuration
 from fiberscope.base.errors import InputError
-from fiberscope.explore.ablate import ablate, ablations
+from fiberscope.explore.ablate import ablate, read_ablations
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 WITH_TABLE = [
@@ -43,7 +43,7 @@ def test_the_command_prints_a_table_and_writes_json(
 @pytest.mark.parametrize("name", WITH_TABLE)
 def test_every_ideal_is_a_setting_of_the_machine(name: str) -> None:
     kind = accelerators.find(name)
-    rows = ablations(kind)
+    rows = read_ablations(kind)
     assert len({row.name for row in rows}) == len(rows) > 2
     for row in rows:
         configuration.load(kind.configuration, kind.shipped, name=name, settings=row.settings)
@@ -52,14 +52,14 @@ def test_every_ideal_is_a_setting_of_the_machine(name: str) -> None:
 def test_a_machine_without_a_table_is_refused(toy: str, tmp_path: Path) -> None:
     kind = dataclasses.replace(accelerators.find(toy), folder=tmp_path)
     with pytest.raises(InputError, match=r"its folder has no ablations\.yaml"):
-        ablations(kind)
+        read_ablations(kind)
 
 
 def test_a_mistake_in_a_table_is_named(toy: str, tmp_path: Path) -> None:
     kind = dataclasses.replace(accelerators.find(toy), folder=tmp_path)
     (tmp_path / "ablations.yaml").write_text("- {name: x, settings: {}, tells: y}\n")
     with pytest.raises(InputError, match=r"toy/ablations\.yaml: 0\.settings"):
-        ablations(kind)
+        read_ablations(kind)
 
 
 def test_what_is_taken_away_is_not_among_all_that_is_ideal(toy: str, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_what_is_taken_away_is_not_among_all_that_is_ideal(toy: str, tmp_path: P
         "- {name: x, settings: {lane.count: 8}, tells: y}\n"
         "- {name: z, settings: {lane.pause: 9}, tells: y, takes_away: true}\n"
     )
-    assert ablations(kind)[-1].settings == {"lane.count": 8}
+    assert read_ablations(kind)[-1].settings == {"lane.count": 8}
 
 
 def test_a_setting_of_a_table_that_cannot_be_is_refused_before_any_run(toy: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
-from fiberscope.explore.analytical_comparison import Analytical, analytical
+from fiberscope.explore.analytical_comparison import AnalyticalEstimate, estimate_analytically
 from fiberscope.explore.check import Check, check
 from fiberscope.models.analytic.phases import read_phases
 from fiberscope.results.report.parts import Operand
@@ -28,7 +28,7 @@ def checked(machine: str) -> Check:
 
 def beside(
     machine: str, shape: tuple[int, int, int], nonzeros: tuple[int, int], folder: Path | None = None
-) -> Analytical:
+) -> AnalyticalEstimate:
     """The analytical model of another problem than that which the machine has run."""
     done, (rows, shared, columns) = checked(machine), shape
     workload = done.event.workload
@@ -36,7 +36,7 @@ def beside(
     b = second.model_copy(update={"shape": (shared, columns), "nonzeros": nonzeros[1]})
     changed = {"shape": (rows, shared), "nonzeros": nonzeros[0], "b": b}
     event = done.event.model_copy(update={"workload": workload.model_copy(update=changed)})
-    found = analytical(machine, folder or find(machine).folder, event, done.trace)
+    found = estimate_analytically(machine, folder or find(machine).folder, event, done.trace)
     assert found is not None
     return found
 
@@ -151,11 +151,11 @@ def test_uniform_operands_move_the_bytes_of_the_run() -> None:
 def test_a_problem_that_no_nest_is_of_has_a_reason() -> None:
     settings = {"merge.element_access": "block"}
     found = check("outerspace", "uniform:rows=30,cols=30,nonzeros=90", settings=settings).analytical
-    assert found == Analytical((), ("its nests are of merge.element_access=element, not of block",))
+    assert found == AnalyticalEstimate((), ("its nests are of merge.element_access=element, not of block",))
     found = check(
         "sigma", "uniform:rows=30,cols=30,nonzeros=90", settings={"memory.model": "none"}
     ).analytical
-    assert found == Analytical((), ("it has no nest of memory.model=none",))
+    assert found == AnalyticalEstimate((), ("it has no nest of memory.model=none",))
     assert beside("gamma", (3, 3, 3), (0, 9)).without == ("an operand has no nonzeros",)
     million = 1_000_000
     assert beside("gamma", (million, million, million), (3, 3)).without == (
@@ -173,7 +173,7 @@ def test_where_b_does_not_fit_the_cache_its_rows_are_read_again(tmp_path: Path) 
     kept = (find("gamma").folder / "analytic.yaml").read_text().split("    otherwise:")[0]
     (tmp_path / "analytic.yaml").write_text(kept)
     reason = "multiply and merge: the mapping cannot be had: FiberCache: data does not fit"
-    assert beside("gamma", shape, nonzeros, tmp_path) == Analytical((), (reason,))
+    assert beside("gamma", shape, nonzeros, tmp_path) == AnalyticalEstimate((), (reason,))
 
 
 def test_the_command_shows_it_beside_the_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from optional_programs import missing
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.accelerators.module_cache import compiled
+from fiberscope.accelerators.module_cache import compiled_module
 from fiberscope.cli import run
 from fiberscope.compiler import user_modules
 from fiberscope.sim import import_mode
@@ -82,18 +82,18 @@ def test_show_prints_the_declarations_and_compiles_nothing(part: Path, capsys: p
     assert run(["build", "my_part.py", "--show"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert [line for line in TYPES if line not in lines] == []
-    assert compiled(part, "my_part") is None
+    assert compiled_module(part, "my_part") is None
 
 
 @compiled_only
 def test_a_run_takes_what_was_built_until_the_source_changes(part: Path) -> None:
     assert loaded() == ["function", str(part)]
     assert run(["build", "my_part.py"]) == 0
-    assert compiled(part, "my_part") is not None
+    assert compiled_module(part, "my_part") is not None
     assert loaded()[0] != "function"
     assert {path.name for path in part.parent.iterdir()} - {"__pycache__"} == {"cache", "my_part.py"}
     part.write_text(PART.replace("DELAY = 3", "DELAY = 4"))
-    assert compiled(part, "my_part") is None
+    assert compiled_module(part, "my_part") is None
     assert loaded() == ["function", str(part)]
 
 

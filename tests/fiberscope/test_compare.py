@@ -13,7 +13,7 @@ import yaml
 from fiberscope import accelerators, cli
 from fiberscope.base.errors import InputError
 from fiberscope.commands.compare import STUDIES
-from fiberscope.explore.compare import Published, compare, published
+from fiberscope.explore.compare import Published, compare, read_published
 from fiberscope.results.report.table import Table, replace_between
 from fiberscope.run.api import simulate
 from fiberscope.workloads import WorkloadError
@@ -118,9 +118,9 @@ def test_every_published_figure_has_a_source(name: str) -> None:
     kind = accelerators.find(name)
     if not (kind.folder / "published.yaml").is_file():
         with pytest.raises(InputError, match=f"nothing published of {name}"):
-            published(kind)
+            read_published(kind)
         return
-    figures = published(kind).figures
+    figures = read_published(kind).figures
     assert figures
     assert all("20" in one.source for one in figures), "a source names its year"
 
@@ -154,10 +154,10 @@ def test_a_matrix_that_is_drawn_has_the_mean_of_its_draws_and_their_range(
     toy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One without figures is predicted: there is nothing to be off from."""
-    known = published(accelerators.find(toy))
+    known = read_published(accelerators.find(toy))
     draws = {"drawn": {"workload": "chung-lu:rows=9,cols=9,nonzeros=20", "count": 3}}
     drawn = Published.model_validate(known.model_dump() | {"draws": draws})
-    monkeypatch.setattr("fiberscope.explore.compare.published", lambda _kind: drawn)
+    monkeypatch.setattr("fiberscope.explore.compare.read_published", lambda _kind: drawn)
     texts = drawn.draws["drawn"].workloads
     assert texts == [f"chung-lu:rows=9,cols=9,nonzeros=20,seed={seed}" for seed in (1, 2, 3)]
     assert drawn.matrices[0] == "drawn"

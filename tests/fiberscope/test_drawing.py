@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from fiberscope import accelerators, cli
 from fiberscope.results.drawing.graph import Box, Bundle, Graph
-from fiberscope.results.drawing.layout import HEIGHT, WIDTH, arranged
-from fiberscope.results.drawing.machine import drawn, families_of
+from fiberscope.results.drawing.layout import HEIGHT, WIDTH, arrange
+from fiberscope.results.drawing.machine import draw_machine, families_of
 from fiberscope.results.drawing.svg import svg
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -23,12 +23,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_the_committed_picture_is_that_of_the_machine(name):
     """Set FIBERSCOPE_UPDATE_DOCS=1 to draw it again."""
     if os.environ.get("FIBERSCOPE_UPDATE_DOCS"):
-        (IMAGES / f"{name}.svg").write_text(drawn(accelerators.find(name), {}), encoding="utf-8")
-    assert (IMAGES / f"{name}.svg").read_text(encoding="utf-8") == drawn(accelerators.find(name), {})
+        (IMAGES / f"{name}.svg").write_text(draw_machine(accelerators.find(name), {}), encoding="utf-8")
+    assert (IMAGES / f"{name}.svg").read_text(encoding="utf-8") == draw_machine(accelerators.find(name), {})
 
 
 def test_the_picture_has_every_family_with_its_number_and_every_channel():
-    root = ET.fromstring(drawn(accelerators.find("gamma"), {"pe.count": 4, "pe.radix": 8}))
+    root = ET.fromstring(draw_machine(accelerators.find("gamma"), {"pe.count": 4, "pe.radix": 8}))
     words = [text.text for text in root.iter(f"{SVG}text")]
     assert {"pe x4", "merger", "scheduler", "fibercache.bank x48", "memory.channel x16"} <= set(words)
     channels = "\n".join(path.findtext(f"{SVG}title") or "" for path in root.iter(f"{SVG}path"))
@@ -58,7 +58,7 @@ def sideways_clash(one, other):
 
 @given(graphs())
 def test_nothing_in_a_drawing_lies_on_another(graph):
-    layout = arranged(graph)
+    layout = arrange(graph)
     assert set(layout.boxes) == set(graph.boxes)
     for (x, y), (other_x, other_y) in combinations(layout.boxes.values(), 2):
         assert abs(x - other_x) > WIDTH or abs(y - other_y) > HEIGHT
@@ -86,7 +86,7 @@ def crosses(one, other):
 
 
 def crossings(name):
-    layout = arranged(families_of(accelerators.find(name), {}))
+    layout = arrange(families_of(accelerators.find(name), {}))
     pairs = combinations(layout.lines, 2)
     return sum(crosses(a, b) for one, other in pairs for a in segments(one) for b in segments(other))
 
@@ -99,7 +99,7 @@ def test_lines_cross_no_more_often_than_the_places_of_the_boxes_ask_for(name, fe
 def test_info_draws(tmp_path, capsys):
     assert cli.run(["info", "extensor", "--draw", "-o", str(tmp_path / "x.svg")]) == 0
     assert capsys.readouterr().out == f"Drawing: {tmp_path / 'x.svg'}\n"
-    assert (tmp_path / "x.svg").read_text(encoding="utf-8") == drawn(accelerators.find("extensor"), {})
+    assert (tmp_path / "x.svg").read_text(encoding="utf-8") == draw_machine(accelerators.find("extensor"), {})
     assert cli.run(["info", "gamma", "--draw", "-o", "-", "--set", "pe.count=2"]) == 0
     assert "pe x2" in capsys.readouterr().out
 

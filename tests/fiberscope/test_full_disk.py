@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fiberscope.base.full_disk import ROOM_BYTES, full_folder
-from fiberscope.rtl.select_block import LOG, in_one_line
+from fiberscope.rtl.select_block import LOG, condense_error
 
 FAULT = "iverilog does not accept module merger:\nerror: vvp.tgt failed to load.\nthe rest"
 SAID = "iverilog does not accept module merger: error: vvp.tgt failed to load."
@@ -58,8 +58,10 @@ def test_a_tool_that_fails_on_a_full_disk_names_the_disk(
     for full, option in ((output, "--output"), (temporary, "TMPDIR")):
         rooms[full] = 4096
         reason = f"{full}: No space left on device; make room, or name another folder with {option}"
-        assert str(in_one_line(RuntimeError(FAULT), output)) == f"{reason} ({SAID})"
-        assert str(in_one_line(RuntimeError("no result"), output)) == f"{reason} (no result)"
+        assert str(condense_error(RuntimeError(FAULT), output)) == f"{reason} ({SAID})"
+        assert str(condense_error(RuntimeError("no result"), output)) == f"{reason} (no result)"
     assert not (output / LOG).exists()
     rooms.clear()
-    assert str(in_one_line(RuntimeError(FAULT), output)) == f"{SAID}; all that was said is in {output / LOG}"
+    assert (
+        str(condense_error(RuntimeError(FAULT), output)) == f"{SAID}; all that was said is in {output / LOG}"
+    )

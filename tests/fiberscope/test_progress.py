@@ -7,7 +7,7 @@ from rich.console import Console
 
 import fiberscope
 from fiberscope.commands import progress
-from fiberscope.commands.progress import Stage, watched
+from fiberscope.commands.progress import Stage, progress_display
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 
@@ -48,7 +48,7 @@ def test_what_is_not_known_is_not_said() -> None:
 
 def test_without_a_terminal_there_is_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
-    with watched(quiet=False, clock=clock) as tell:
+    with progress_display(quiet=False, clock=clock) as tell:
         assert tell is not None
         for second in range(0, 150, 10):
             clock.now = 1000.0 + second
@@ -74,7 +74,7 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_quiet_is_quiet() -> None:
-    with watched(quiet=True) as tell:
+    with progress_display(quiet=True) as tell:
         assert tell is None
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import fiberscope
 from fiberscope import accelerators
-from fiberscope.explore.compare import published
+from fiberscope.explore.compare import read_published
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from fiberscope.explore.compare import published
 def test_wiki_vote_comes_near_what_was_published(name, most, monkeypatch, tmp_path):
     """Cycles near the authors' simulator; all traffic within 2 % of it, or of TeAAL's count (Gamma)."""
     monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))  # the shipped matrix, whatever else is at hand
-    known = published(accelerators.find(name))
+    known = read_published(accelerators.find(name))
     settings = known.settings | known.models["simple"]
     report = fiberscope.simulate(name, "wiki-Vote", settings=settings, exact=True)
     assert report.workload.source == "real"
@@ -34,7 +34,7 @@ def test_gamma_on_stand_ins_with_their_dense_core_comes_near_too(matrix, memory,
     monkeypatch.setenv("FIBERSCOPE_OFFLINE", "1")
     monkeypatch.setenv("FIBERSCOPE_DATA", str(tmp_path))
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path))
-    known = published(accelerators.find("gamma"))
+    known = read_published(accelerators.find("gamma"))
     report = fiberscope.simulate("gamma", matrix, settings=known.settings | known.models[memory])
     assert report.workload.source == "surrogate"
     assert report.cycles == pytest.approx(known.find(matrix, "reported").cycles, rel=0.08)

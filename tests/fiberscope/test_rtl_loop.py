@@ -323,9 +323,11 @@ def test_what_cannot_be_run_with_rtl_is_not_run_without(
     arguments: list[str], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from fiberscope.hw.rtl.tools.icarus import Icarus
-    from fiberscope.rtl import loop as rtl_loop
+    from fiberscope.rtl import cosimulation
 
-    monkeypatch.setattr(rtl_loop, "simulated", lambda *_, **__: pytest.fail("simulated all the same"))
+    monkeypatch.setattr(
+        cosimulation, "simulate_request", lambda *_, **__: pytest.fail("simulated all the same")
+    )
     monkeypatch.setattr(Icarus, "require", lambda _self: None)
     code, _out, err = said(capsys, *arguments)
     assert (code, err.count("\n")) == (2, 1)

@@ -15,7 +15,7 @@ pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
 from fiberscope.hw.rtl.catalogue import BLOCKS
 from fiberscope.hw.rtl.tools.area import cells_of, library
-from fiberscope.rtl.machine_area import Row, clock_said, parts_of
+from fiberscope.rtl.machine_area import Row, clock_lines, collect_parts
 
 PAGE = Path(__file__).parents[2] / "docs" / "rtl_machine.md"
 MATRIX = "uniform:rows=12,cols=12,nonzeros=30"
@@ -36,7 +36,7 @@ def _own_cache(tmp_path, monkeypatch):
 
 
 def counts(*settings):
-    found = parts_of("gamma", MATRIX, settings)
+    found = collect_parts("gamma", MATRIX, settings)
     sums = {part.family: 0 for part in found.parts}
     for part in found.parts:
         sums[part.family] += part.count
@@ -115,12 +115,12 @@ def test_what_misses_the_clock_is_said(capsys):
 
 def test_a_run_takes_longer_by_as_much_as_the_slowest_part_is_slower_than_the_clock():
     rows = [Row("slow", 1, 0, 0, 0, 0, 0.0, 0.0, 5.5), Row("fast", 1, 0, 0, 0, 0, 0.0, 0.0, 1.0)]
-    of_1, of_2 = (" ".join(clock_said(gigahertz, rows)) for gigahertz in (1.0, 2.0))
+    of_1, of_2 = (" ".join(clock_lines(gigahertz, rows)) for gigahertz in (1.0, 2.0))
     assert "a run takes 2.2 to 2.5 times as long" in of_1
     assert "a run takes 4.4 to 5.0 times as long" in of_2
     assert "400 to 455 MHz" in of_1
     assert "fast" not in of_1
-    assert [*clock_said(0.25, rows)] == ["0.25 GHz is met in 45 nm by all of these, by a guess."]
+    assert [*clock_lines(0.25, rows)] == ["0.25 GHz is met in 45 nm by all of these, by a guess."]
 
 
 @pytest.mark.parametrize(

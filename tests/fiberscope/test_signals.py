@@ -182,10 +182,10 @@ def test_every_machine_stops_within_a_second_and_leaves_its_report(
 
 @pytest.mark.usefixtures("heeding")
 def test_rtl_that_is_interrupted_is_not_called_different(tmp_path: Path, monkeypatch, capsys) -> None:
-    from fiberscope.rtl import loop
+    from fiberscope.rtl import cosimulation
 
     sent: list[float] = []
-    monkeypatch.setattr(loop, "in_pyrtl", ticking(signal.SIGINT, loop.in_pyrtl, sent))
+    monkeypatch.setattr(cosimulation, "run_in_pyrtl", ticking(signal.SIGINT, cosimulation.run_in_pyrtl, sent))
     matrix = "uniform:rows=1000,cols=1000,nonzeros=40000"
     command = ["rtl", "loop", "merger", "gamma", matrix, "--sim", "pyrtl", "-o", str(tmp_path)]
     assert cli.run(command) == 130
@@ -199,10 +199,10 @@ def test_rtl_that_is_interrupted_is_not_called_different(tmp_path: Path, monkeyp
 @pytest.mark.usefixtures("heeding")
 def test_a_sweep_stops_with_points_at_work(tmp_path: Path, monkeypatch, capsys) -> None:
     pytest.importorskip("distributed")
-    from fiberscope.explore.sweeps import engine
+    from fiberscope.explore.sweeps import dask_execution
 
     sent: list[float] = []
-    run = engine._Execution
+    run = dask_execution._Execution
     monkeypatch.setattr(run, "_hear", ticking(signal.SIGINT, run._hear, sent))
     long = "uniform:rows=9000,cols=9000,nonzeros=900000,seed=1"
     command = ["sweep", "gamma", long, "--grid", "pe.count=8,16", "--workers", "2", "-q"]

@@ -8,11 +8,11 @@ import pytest
 from fiberscope import accelerators
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.ablate import ablations
-from fiberscope.explore.compare import published
-from fiberscope.explore.speedups import designs
+from fiberscope.explore.ablate import read_ablations
+from fiberscope.explore.compare import read_published
+from fiberscope.explore.speedups import read_designs
 
-READERS = {"published.yaml": published, "designs.yaml": designs, "ablations.yaml": ablations}
+READERS = {"published.yaml": read_published, "designs.yaml": read_designs, "ablations.yaml": read_ablations}
 
 
 @pytest.mark.parametrize("file", READERS)

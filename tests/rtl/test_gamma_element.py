@@ -16,8 +16,8 @@ from fiberscope.hw.fibers.tasks_rtl import Elements
 from fiberscope.hw.memory.protocol import READ, WRITE
 from fiberscope.hw.rtl.kit.trees import lowest
 from fiberscope.results.errors import FailedRunError
-from fiberscope.rtl.cosim_request import Loop
-from fiberscope.rtl.loop import PYRTL, compare
+from fiberscope.rtl.cosim_request import CosimRequest
+from fiberscope.rtl.cosimulation import PYRTL, cosimulate
 from fiberscope.rtl.substitution import ALL
 
 # Others than the small machine's, and what they are there for.
@@ -50,7 +50,9 @@ MACHINES = {
 
 
 def compared(folder: Path, matrix: str, settings: tuple[str, ...], at: tuple[str, ...] = ()):
-    return compare(Loop(("pe",), "gamma", matrix, settings=(*SMALL, *settings), at=at), PYRTL, folder)
+    return cosimulate(
+        CosimRequest(("pe",), "gamma", matrix, settings=(*SMALL, *settings), at=at), PYRTL, folder
+    )
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -85,7 +87,8 @@ def test_planted_a_unit_that_asks_otherwise_is_told_with_port_and_cycle(
     outcome = compared(tmp_path, written(tmp_path, 3, 30, 0.3), ())
     assert outcome.differences()
     assert re.fullmatch(
-        rf"gamma\.pe0: in cycle \d+, {re.escape(port)} is .* of the component, .* of the RTL", outcome.parted
+        rf"gamma\.pe0: in cycle \d+, {re.escape(port)} is .* of the component, .* of the RTL",
+        outcome.first_difference,
     )
 
 
@@ -102,7 +105,7 @@ FEW = ("pe.count=2", "pe.radix=4", "fibercache.banks=2")
 
 def check_product(loop, folder):
     """The report is that of the event model, and the product to the last bit."""
-    outcome = compare(loop, PYRTL, folder)
+    outcome = cosimulate(loop, PYRTL, folder)
     assert outcome.differences() == []
     assert outcome.rtl.operations["partial_merge"] > 0
     product = simulate("gamma", loop.a, settings=parse_settings(loop.settings)).result
@@ -114,13 +117,13 @@ def check_product(loop, folder):
 def test_it_computes_with_values_of_a_type_to_the_last_bit(values, tmp_path):
     matrix = written(tmp_path, 5, 14, 0.5, whole=values == "integer")
     settings = (*FEW, f"value={values}", *TYPES[values])
-    found = check_product(Loop(("pe",), "gamma", matrix, settings=settings), tmp_path)
+    found = check_product(CosimRequest(("pe",), "gamma", matrix, settings=settings), tmp_path)
     assert (values == "integer") == (found == found.round()).all()
 
 
 def test_the_whole_machine_but_its_memory_computes_with_floats_as_it_is_shipped(tmp_path):
     matrix = written(tmp_path, 7, 10, 0.6, whole=False)
-    check_product(Loop((ALL,), "gamma", matrix, settings=(*FEW, "value=float32")), tmp_path)
+    check_product(CosimRequest((ALL,), "gamma", matrix, settings=(*FEW, "value=float32")), tmp_path)
 
 
 REFUSED = {
@@ -150,9 +153,9 @@ def test_values_that_are_not_whole_are_refused(tmp_path):
 def test_the_whole_machine_but_its_memory_is_the_event_model(seed, tmp_path):
     matrix = written(tmp_path, seed, 4 * seed, 0.3)
     settings = (*SMALL, "pe.radix=8", "memory.channels=2", "fibercache.size=16KiB")
-    outcome = compare(Loop((ALL,), "gamma", matrix, settings=settings), PYRTL, tmp_path)
+    outcome = cosimulate(CosimRequest((ALL,), "gamma", matrix, settings=settings), PYRTL, tmp_path)
     assert outcome.differences() == []
     components = {name.partition(".")[2] for name in outcome.component.components}
     assert {name for name in components if not name.startswith(("memory.channel", "pe0.", "pe1."))} == {
-        at.partition(".")[2] for at in outcome.at if ".pe0" not in at and ".pe1" not in at
+        at.partition(".")[2] for at in outcome.place_names if ".pe0" not in at and ".pe1" not in at
     }

@@ -9,8 +9,8 @@ from fiberscope.accelerators.gamma import machine_rtl
 from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit import machine_module as kit
 from fiberscope.results.errors import FailedRunError
-from fiberscope.rtl.cosim_request import Loop
-from fiberscope.rtl.loop import PYRTL, compare
+from fiberscope.rtl.cosim_request import CosimRequest
+from fiberscope.rtl.cosimulation import PYRTL, cosimulate
 from fiberscope.rtl.substitution import MACHINE
 
 SETTINGS = (*SMALL, "memory.channels=2", "fibercache.size=4KiB")
@@ -19,7 +19,7 @@ SIMPLE = ("pe.radix=3", "fibercache.banks=1", "memory.channels=1")
 
 def compared(folder, matrix, *settings, simulator=PYRTL, machine="gamma"):
     given = settings if machine != "gamma" else (*SETTINGS, *settings)
-    return compare(Loop((MACHINE,), machine, matrix, settings=given), simulator, folder)
+    return cosimulate(CosimRequest((MACHINE,), machine, matrix, settings=given), simulator, folder)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypat
     assert outcome.rtl.cycles > outcome.component.cycles
     assert re.fullmatch(
         r"gamma\.top: in cycle \d+, memory_requests\[\d\] is .+ of the component, .+ of the RTL",
-        outcome.parted,
+        outcome.first_difference,
     )
 
 

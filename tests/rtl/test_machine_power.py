@@ -19,7 +19,14 @@ from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.rtl.tools.activity import RecordingBackend
 from fiberscope.hw.rtl.tools.area import SHIPPED
 from fiberscope.hw.rtl.tools.netlist import mapped
-from fiberscope.rtl.machine_power import Alike, MachinePower, Node, Row, row_of, said_of_machine
+from fiberscope.rtl.machine_power import (
+    EqualParts,
+    MachinePower,
+    Node,
+    Row,
+    machine_power_report,
+    measure_row,
+)
 
 CELLS = SHIPPED["osu018"][0]
 needs_cells = needs("cells", "yosys")
@@ -68,7 +75,7 @@ def test_an_instance_within_a_module_toggles_as_it_does_alone(recorded):
 def test_instances_take_together_what_each_of_them_takes(recorded, netlist):
     both, node = recorded[0], Node(45, 0.9)
     first, second, all_of_them = (
-        row_of(Alike("queue", netlist, QUEUE, names), both, CELLS, node)
+        measure_row(EqualParts("queue", netlist, QUEUE, names), both, CELLS, node)
         for names in (["first"], ["second"], ["first", "second"])
     )
     assert all_of_them.count == 2
@@ -88,7 +95,7 @@ def test_what_a_multiplication_takes_is_said_beside_that_of_the_costs_file(monke
         energy=SimpleNamespace(by_component={"pe.merger": {"cycle": 500.0, "merge": 300.0}}),
     )
     rows = [Row("pe.merger", 1, 10.0, 4.0, 0.0, 2.0), Row("pages", 1, 100.0, 0.0, 0.0, 0.0)]
-    *_, nanojoules, each = said_of_machine(MachinePower(report, 100, rows, [], Node(45, 0.9), 1e9))
+    *_, nanojoules, each = machine_power_report(MachinePower(report, 100, rows, [], Node(45, 0.9), 1e9))
     assert nanojoules == "By costs.yaml 0.8 nJ of the parts of which it knows, here 1.6."
     assert each == "For each of 40 multiplications these are, in pJ, by costs.yaml 20, here 40."
 

@@ -3,8 +3,8 @@
 import pytest
 from whole_matrices import SMALL, written
 
-from fiberscope.rtl.cosim_request import Loop
-from fiberscope.rtl.loop import compare
+from fiberscope.rtl.cosim_request import CosimRequest
+from fiberscope.rtl.cosimulation import cosimulate
 
 BLOCKS = ("pe", "scheduler", "crossbar", "page_allocator", "bank")
 FEW = ("fibercache.misses=4", "fibercache.targets=8", "memory.channels=2", "scheduler.stream_lines=16")
@@ -20,9 +20,9 @@ FEW = ("fibercache.misses=4", "fibercache.targets=8", "memory.channels=2", "sche
 )
 def test_all_units_at_once_are_the_event_model(rows, density, settings, tmp_path):
     given = (*SMALL, *FEW, *settings)
-    loop = Loop(BLOCKS, "gamma", written(tmp_path, rows, rows, density), settings=given, at=("all",))
-    outcome = compare(loop, "pyrtl", tmp_path)
+    loop = CosimRequest(BLOCKS, "gamma", written(tmp_path, rows, rows, density), settings=given, at=("all",))
+    outcome = cosimulate(loop, "pyrtl", tmp_path)
     assert outcome.differences() == []
     assert outcome.rtl.verification.passed
-    others = {name.split(".")[1] for name in outcome.rtl.components if name not in outcome.at}
+    others = {name.split(".")[1] for name in outcome.rtl.components if name not in outcome.place_names}
     assert others == {"memory"}

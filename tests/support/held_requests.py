@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from fiberscope.accelerators.composition import Composition
-from fiberscope.accelerators.request_check import RequestCheck, checking
+from fiberscope.accelerators.request_check import RequestCheck, checked_requests
 
 build = Composition.build
 
@@ -25,7 +25,7 @@ def held() -> Iterator[list[RequestCheck]]:
             heard = [hasattr(channel, "on_request") for channel in machine.channels]
             says = type(machine).layouts is not Composition.layouts  # plain models do not
             if says and heard and all(heard):
-                checks.append(stack.enter_context(checking(machine)))
+                checks.append(stack.enter_context(checked_requests(machine)))
 
         with patch.object(Composition, "build", build_checked):
             yield checks

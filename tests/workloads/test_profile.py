@@ -11,9 +11,9 @@ from scipy import sparse
 
 from fiberscope.workloads import WorkloadError, load
 from fiberscope.workloads.canonical import canonical
-from fiberscope.workloads.profile import Profile, measured, profiles, read_profile
-from fiberscope.workloads.surrogate import drawn
-from fiberscope.workloads.wiring import Nodes, directed, undirected
+from fiberscope.workloads.profile import Profile, measure_profile, profiles, read_profile
+from fiberscope.workloads.surrogate import draw_matrix
+from fiberscope.workloads.wiring import Nodes, draw_directed_edges, draw_undirected_edges
 
 LOCALITIES = st.sampled_from([0.001, 0.1, 1.0])
 SEEDS = st.integers(0, 5)
@@ -38,9 +38,9 @@ def matrices(draw, densities=(0.0, 0.05, 0.3)):
 
 @given(matrix=matrices(), locality=LOCALITIES, seed=SEEDS)
 def test_what_is_drawn_has_the_same_profile(matrix, locality, seed):
-    profile = measured(matrix, "m", "a test").model_copy(update={"locality": locality})
-    again = drawn(profile, seed)
-    found = measured(again, "m", "a test")
+    profile = measure_profile(matrix, "m", "a test").model_copy(update={"locality": locality})
+    again = draw_matrix(profile, seed)
+    found = measure_profile(again, "m", "a test")
     if found.classes == profile.classes:  # else a join had no swap, see below
         assert found.model_copy(update={"locality": locality}) == profile
     assert (found.shape, found.nonzeros, found.symmetric) == (
@@ -53,14 +53,14 @@ def test_what_is_drawn_has_the_same_profile(matrix, locality, seed):
 
 def test_degrees_are_kept_where_classes_are_not_crowded():
     matrix = load("chung-lu:rows=2000,cols=2000,nonzeros=8000,exponent=2.8,seed=2").matrix
-    profile = measured(matrix, "m", "a test")
-    assert all(measured(drawn(profile, seed), "m", "a test") == profile for seed in range(5))
+    profile = measure_profile(matrix, "m", "a test")
+    assert all(measure_profile(draw_matrix(profile, seed), "m", "a test") == profile for seed in range(5))
 
 
 @given(matrix=matrices(densities=(0.3, 0.8, 1.0)), locality=LOCALITIES, seed=SEEDS)
 def test_however_dense_a_matrix_is_drawn(matrix, locality, seed):
-    profile = measured(matrix, "m", "a test").model_copy(update={"locality": locality})
-    again = drawn(profile, seed)
+    profile = measure_profile(matrix, "m", "a test").model_copy(update={"locality": locality})
+    again = draw_matrix(profile, seed)
     assert (again.shape, again.nnz) == (matrix.shape, matrix.nnz)
     assert (again.diagonal() != 0).sum() == (
         (matrix.diagonal() != 0).sum() if profile.square else (again.diagonal() != 0).sum()
@@ -68,11 +68,11 @@ def test_however_dense_a_matrix_is_drawn(matrix, locality, seed):
 
 
 @given(size=st.integers(2, 30), density=st.sampled_from([0.1, 0.5, 0.9]), locality=LOCALITIES, seed=SEEDS)
-@pytest.mark.parametrize("wire", [directed, undirected])
+@pytest.mark.parametrize("wire", [draw_directed_edges, draw_undirected_edges])
 def test_joins_are_distinct_and_as_many_between_classes_as_wanted(wire, size, density, locality, seed):
     rng = np.random.default_rng(seed)
     wanted = np.triu(rng.random((size, size)) < density, 1)
-    if wire is directed:
+    if wire is draw_directed_edges:
         wanted |= np.tril(rng.random((size, size)) < density, -1)
     else:
         wanted |= wanted.T
@@ -80,7 +80,9 @@ def test_joins_are_distinct_and_as_many_between_classes_as_wanted(wire, size, de
     between = np.zeros((3, 3), dtype=np.int64)
     np.add.at(between, tuple(kinds[ends] for ends in np.nonzero(wanted)), 1)
     nodes = Nodes(kinds, between, locality)
-    counts = [wanted.sum(axis=1)] if wire is undirected else [wanted.sum(axis=1), wanted.sum(axis=0)]
+    counts = (
+        [wanted.sum(axis=1)] if wire is draw_undirected_edges else [wanted.sum(axis=1), wanted.sum(axis=0)]
+    )
     row, column = wire(nodes, *counts, rng)
     found = np.zeros_like(between)
     np.add.at(found, (kinds[row], kinds[column]), 1)
@@ -88,7 +90,7 @@ def test_joins_are_distinct_and_as_many_between_classes_as_wanted(wire, size, de
     assert (found == between).all()
     assert len(edges) == len(row)
     assert all(a != b for a, b in edges)
-    if wire is undirected:
+    if wire is draw_undirected_edges:
         assert edges == {(b, a) for a, b in edges}
 
 
@@ -134,7 +136,7 @@ def test_more_nonzeros_than_places_are_refused():
     ):
         Profile.model_validate(crowded | {"nonzeros_between": [[4]]})
     full = crowded | {"classes": [row | {"diagonal": 2}], "nonzeros_between": [[4]]}
-    assert drawn(Profile.model_validate(full), 0).toarray().all()
+    assert draw_matrix(Profile.model_validate(full), 0).toarray().all()
 
 
 def test_what_is_no_profile_is_refused(tmp_path):

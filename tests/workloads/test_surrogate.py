@@ -6,8 +6,8 @@ from class_tables import MULTIPLIES, PRODUCT_NONZEROS, SYMMETRIC, TABLES, profil
 
 from fiberscope.workloads import WorkloadError, load, lookup
 from fiberscope.workloads.locality import product_nonzeros, profile_of, with_locality
-from fiberscope.workloads.profile import measured, profiles
-from fiberscope.workloads.surrogate import drawn, surrogate
+from fiberscope.workloads.profile import measure_profile, profiles
+from fiberscope.workloads.surrogate import draw_matrix, surrogate
 
 MEASURED = sorted(set(TABLES) - set(SYMMETRIC))
 # Per cent by which multiplies and nonzeros of A times A may differ from the real matrix's. The docs give what
@@ -62,7 +62,7 @@ def test_a_shipped_profile_is_that_of_the_real_matrix(name):
     if workload.source != "real":
         pytest.skip(f"{name} is not on FIBERSCOPE_DATA")
     shipped = profiles()[name]
-    found = measured(workload.matrix, name, shipped.source)
+    found = measure_profile(workload.matrix, name, shipped.source)
     assert shipped == found.model_copy(update={"locality": shipped.locality})
 
 
@@ -84,15 +84,17 @@ def test_the_core_is_kept_where_degrees_alone_lose_it():
     core = np.array(profile.nonzeros_between)[hubs:, hubs:].sum()
     alone = rows[kinds >= hubs].sum() * columns[kinds >= hubs].sum() / profile.nonzeros
     assert abs(alone / core - 1) > 0.2
-    matrix = drawn(profile, 5)
+    matrix = draw_matrix(profile, 5)
     degree = np.maximum(np.diff(matrix.indptr), np.bincount(matrix.indices, minlength=matrix.shape[1]))
     high = np.flatnonzero(degree >= np.maximum(rows, columns)[kinds >= hubs].min())
     assert matrix[high][:, high].nnz == core
 
 
 def test_the_locality_found_is_that_of_what_was_drawn():
-    profile = measured(load("chung-lu:rows=2000,cols=2000,nonzeros=10000").matrix, "m", "a test")
-    near, far = (drawn(profile.model_copy(update={"locality": locality}), 9) for locality in (0.001, 0.5))
+    profile = measure_profile(load("chung-lu:rows=2000,cols=2000,nonzeros=10000").matrix, "m", "a test")
+    near, far = (
+        draw_matrix(profile.model_copy(update={"locality": locality}), 9) for locality in (0.001, 0.5)
+    )
     found = [profile_of(matrix, "m", "a draw of the profile").locality for matrix in (near, far)]
     assert found[0] < 0.02 < found[1]
     assert with_locality(profile, 10**9).locality == 1

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fiberscope.workloads.fibertree import FiberTree
-from fiberscope.workloads.tree_blocks import blocks, put_together, swizzled
+from fiberscope.workloads.tree_blocks import blocks, join_blocks, swizzle_blocks
 
 
 @st.composite
@@ -28,7 +28,7 @@ def same(one, other):
 @given(trees(), st.integers(1, 40))
 def test_blocks_are_small_and_make_the_tree_again(tree, most):
     parts = list(blocks(tree, most))
-    assert same(put_together(parts, tree.nonzeros), tree)
+    assert same(join_blocks(parts, tree.nonzeros), tree)
     assert all(part.nonzeros <= most or len(part.coordinates[0]) == 1 for part in parts)
 
 
@@ -36,4 +36,4 @@ def test_blocks_are_small_and_make_the_tree_again(tree, most):
 def test_a_swizzle_by_blocks_is_a_swizzle(tree, most, random):
     names = list(tree.names)
     random.shuffle(names)
-    assert same(swizzled(tree, names, most), tree.swizzle(names))
+    assert same(swizzle_blocks(tree, names, most), tree.swizzle(names))

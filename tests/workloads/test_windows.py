@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fiberscope.workloads import WorkloadError, load, load_tensor
 from fiberscope.workloads.tensor import SparseTensor
-from fiberscope.workloads.windows import Windows, unrolled
+from fiberscope.workloads.windows import Windows, unroll_windows
 
 
 def full(tensor):
@@ -43,10 +43,10 @@ def test_against_numpy(shape, size, stride, pad, seed):
         have + 2 * pad < wide for have, wide in zip(shape[len(shape) - len(size) :], size, strict=True)
     ):
         with pytest.raises(WorkloadError):
-            unrolled(entries, view, "image")
+            unroll_windows(entries, view, "image")
         return
     expected = by_numpy(image, size, stride, pad)
-    assert unrolled(entries, view, "image").equals(SparseTensor.from_array(expected, "windows"))
+    assert unroll_windows(entries, view, "image").equals(SparseTensor.from_array(expected, "windows"))
 
 
 @pytest.fixture

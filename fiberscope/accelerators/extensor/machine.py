@@ -23,7 +23,7 @@ from fiberscope.accelerators.extensor.tiles import Tiling
 from fiberscope.accelerators.extensor.units import PARTS_WITH_UNITS, WORD_BITS, fiber_masks, words_of
 from fiberscope.accelerators.full_operands import full_operand_notes
 from fiberscope.accelerators.layout import Layout
-from fiberscope.accelerators.values import typed
+from fiberscope.accelerators.values import convert_values
 from fiberscope.hw.fibers.intersection import MaskIntersector
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.fibers.scanner_pair import ScannerPair
@@ -86,7 +86,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         kernel: Kernel | None = None,
     ) -> None:
         self.value_type = TYPES[parameters.value]
-        a, b = typed(self.value_type, a, b)
+        a, b = convert_values(self.value_type, a, b)
         self.tiling = Tiling(parameters, a, b)
         self.by_units = parameters.step == "unit" or "intersector" in (parts or {})
         if self.by_units and parameters.intersection == SCANNERS:

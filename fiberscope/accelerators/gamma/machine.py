@@ -26,7 +26,7 @@ from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.scheduler import Scheduler
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.accelerators.layout import Layout, Role, RowPlaces
-from fiberscope.accelerators.values import typed
+from fiberscope.accelerators.values import convert_values
 from fiberscope.hw.fibers.arithmetic import Accumulator, Multiplier
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.merge import HighRadixMerger
@@ -79,7 +79,7 @@ class Gamma(Composition[GammaConfiguration]):
         super().__init__(parameters, parts, kernel or LookaheadKernel())
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.value_type = TYPES[parameters.value]
-        a, b = typed(self.value_type, a, b)
+        a, b = convert_values(self.value_type, a, b)
         rows = CompressedRows(a.indptr, a.indices, a.data)
         self.b = rows if b is a else CompressedRows(b.indptr, b.indices, b.data)
         self.a_sizes, self.b_sizes = parameters.operand_sizes("A", a), parameters.operand_sizes("B", b)

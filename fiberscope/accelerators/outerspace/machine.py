@@ -34,7 +34,7 @@ from fiberscope.accelerators.outerspace.merger import MergingElement
 from fiberscope.accelerators.outerspace.multiplier import MultiplyingElement
 from fiberscope.accelerators.outerspace.unit_merger import check
 from fiberscope.accelerators.outerspace.units import UNITS, add_heads, add_links, parts_with_units
-from fiberscope.accelerators.values import typed
+from fiberscope.accelerators.values import convert_values
 from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.product import ProductRows
@@ -86,7 +86,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         super().__init__(parameters, {**self.with_units, **(parts or {})}, kernel)
         self.shape = (int(a.shape[0]), int(b.shape[1]))
         self.value_type = TYPES[parameters.value]
-        a, b = typed(self.value_type, a, b)
+        a, b = convert_values(self.value_type, a, b)
         by_column = a.tocsc()
         self.a = CompressedRows(by_column.indptr, by_column.indices, by_column.data)
         self.b = CompressedRows(b.indptr, b.indices, b.data)

@@ -19,7 +19,7 @@ from fiberscope.accelerators.sigma.flex_dpe import FlexDpe, PartialSums
 from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.accelerators.sigma.tables import Tables
 from fiberscope.accelerators.sigma.units import CHANNELS, Collector, Multipliers
-from fiberscope.accelerators.values import typed
+from fiberscope.accelerators.values import convert_values
 from fiberscope.hw.fibers.memory_stream import MemoryStream
 from fiberscope.hw.lanes.adder_network import AdderNetwork
 from fiberscope.hw.lanes.bitmap import Regor
@@ -338,7 +338,7 @@ def _typed(values: ValueType, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
     """Both with values of a type, held whole where these are no doubles as they come."""
     if values is DOUBLE:
         return a, b
-    whole = typed(values, a.slice(0, a.shape[1]), b.slice(0, b.shape[0]), "value.type")
+    whole = convert_values(values, a.slice(0, a.shape[1]), b.slice(0, b.shape[0]), "value.type")
     return sliced(whole[0], 1), sliced(whole[1], 0)
 
 

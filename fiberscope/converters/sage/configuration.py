@@ -9,7 +9,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from fiberscope.accelerators.configuration import BytesPerSecond, Configuration, Hertz, layers, validated
+from fiberscope.accelerators.configuration import BytesPerSecond, Configuration, Hertz, layers, validate
 from fiberscope.workloads.formats import FORMATS, Format, Rlc, check_width
 
 __all__ = ["CONFIGURATION", "SageParameters", "sage_parameters"]
@@ -115,4 +115,4 @@ def sage_parameters(settings: Mapping[str, object] | None = None, file: Path | N
     if settings is None and file is None:
         return _shipped()
     entries = layers(CONFIGURATION, name="sage", file=file, settings=settings)
-    return validated(SageParameters, entries, "sage")
+    return validate(SageParameters, entries, "sage")

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dispatch import run_batches
-from fiberscope.explore.sweeps.executors import Where
-from fiberscope.explore.sweeps.plan import Task, planned
-from fiberscope.explore.sweeps.progress import Progress, batches, shown
-from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.executors import ExecutorChoice
+from fiberscope.explore.sweeps.plan import Task, plan_tasks
+from fiberscope.explore.sweeps.point_process import Limits
+from fiberscope.explore.sweeps.progress import Progress, group_tasks, show_progress
 from fiberscope.explore.sweeps.stale_sources import note_stale
-from fiberscope.explore.sweeps.statuses import REFUSED
-from fiberscope.explore.sweeps.study import Study, StudyKeys, read_study, study_of
-from fiberscope.explore.sweeps.task_status import DONE, ended
+from fiberscope.explore.sweeps.study import Study, StudyKeys, make_study, read_study
+from fiberscope.explore.sweeps.task_status import DONE, make_outcome
+from fiberscope.explore.sweeps.unrun_status import REFUSED
 from fiberscope.results.report.surrogates import SURROGATE
 from fiberscope.results.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Swept", "is_study", "limits_of", "made_study", "run_study", "sweep"]
+__all__ = ["SweepResult", "is_study", "limits_of", "merge_study", "run_study", "sweep"]
 
 
 def sweep(
@@ -63,10 +63,10 @@ def sweep(
     Raises:
         ConfigurationError, InputError, WorkloadError: a value, an operand or a machine that can never be.
     """
-    where = Where(scheduler, _path(slurm), _path(pbs), workers)
-    study_ = made_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
+    executors = ExecutorChoice(scheduler, _path(slurm), _path(pbs), workers)
+    study_ = merge_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
     with _address(study_.store) as address:
-        swept = run_study(study_, address, where, retry=retry, quiet=quiet)
+        swept = run_study(study_, address, executors, retry=retry, quiet=quiet)
         return swept.frame()
 
 
@@ -74,7 +74,7 @@ def _path(path: str | Path | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def made_study(
+def merge_study(
     accelerator: str | Path | list[str], workloads: str | Sequence[str], keys: Mapping[str, Any]
 ) -> Study:
     """The study of a file with keys in the place of its own, or of keys alone.
@@ -94,7 +94,7 @@ def made_study(
     if isinstance(accelerator, str | Path) and is_study(accelerator, keys):
         return read_study(Path(accelerator), entries)
     entries["accelerator"] = accelerator if isinstance(accelerator, list) else str(accelerator)
-    return study_of(entries)
+    return make_study(entries)
 
 
 def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
@@ -113,7 +113,7 @@ def _address(store: str | None) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweepResult:
     """Result of a sweep.
 
     Args:
@@ -161,34 +161,36 @@ def _row_text(row: Mapping[str, str]) -> str:
 
 
 def run_study(
-    study: Study, address: str | Path, where: Where, *, retry: bool = False, quiet: bool = False
-) -> Swept:
+    study: Study, address: str | Path, executors: ExecutorChoice, *, retry: bool = False, quiet: bool = False
+) -> SweepResult:
     """Run the points of a study that a store does not have.
 
     Args:
         study: the points, and what each may take.
         address: of the store, which is made when all that can never be has been refused.
-        where: it is run.
+        executors: it is run on these.
         retry: run those of its points again that failed.
         quiet: show no progress.
 
     Raises:
         ConfigurationError, InputError, WorkloadError: as of ``sweep``.
     """
-    tasks = planned(study.sweep())
+    tasks = plan_tasks(study.sweep())
     store = Store(address, make=True)
     have = store.digests() - (_failures(store) if retry else set())
     new = [task for task in tasks if task.digest not in have]
     note_stale(store, tasks)
     progress = Progress(new)
     try:
-        with shown(progress, quiet):
+        with show_progress(progress, quiet):
             _keep_refused(new, store, progress)
-            run([task for task in new if not task.refused], store, where, limits_of(study), progress)
+            run_tasks(
+                [task for task in new if not task.refused], store, executors, limits_of(study), progress
+            )
     except KeyboardInterrupt:
         had = len(tasks) - progress.total + progress.done
         raise KeyboardInterrupt(_interruption(had, len(tasks), address)) from None
-    return Swept(
+    return SweepResult(
         store,
         [task.digest for task in tasks],
         len(tasks) - len(new),
@@ -208,12 +210,14 @@ def limits_of(study: Study) -> Limits:
     return Limits(study.timeout, study.memory)
 
 
-def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progress: Progress) -> None:
+def run_tasks(
+    tasks: Sequence[Task], store: Store, executors: ExecutorChoice, limits: Limits, progress: Progress
+) -> None:
     """Run tasks; what comes of them is in the parts of the store then, even if interrupted."""
     if not tasks:
         return
     try:
-        run_batches(where, batches(tasks, progress), store, limits, progress)
+        run_batches(executors, group_tasks(tasks, progress), store, limits, progress)
     finally:
         store.gather()
 
@@ -221,7 +225,7 @@ def run(tasks: Sequence[Task], store: Store, where: Where, limits: Limits, progr
 def _keep_refused(tasks: Iterable[Task], store: Store, progress: Progress) -> None:
     """Give those their rows that there is nothing to run of."""
     for task in (task for task in tasks if task.refused):
-        outcome = ended(asdict(task), REFUSED, task.row["reason"])
+        outcome = make_outcome(asdict(task), REFUSED, task.row["reason"])
         store.add(task.digest, outcome.content)
         progress.ended(task, outcome)
 

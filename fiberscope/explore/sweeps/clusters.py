@@ -17,29 +17,29 @@ from distributed.security import Security
 
 from fiberscope.accelerators.yaml_layer import read_document
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.local_workers import CONFIGURATION, local_client
 from fiberscope.explore.sweeps.nodes import WORKER, QuietScheduler
 
-__all__ = ["connected"]
+__all__ = ["connect_workers"]
 
 PATIENCE = "30s"
 
 
 @contextmanager
-def connected(where: Where) -> Iterator[Client]:
+def connect_workers(executors: ExecutorChoice) -> Iterator[Client]:
     """A client of the workers, who are there; those that were started for it go with it.
 
     Raises:
         InputError: nobody answers, or the file is not as it should be.
     """
     with dask.config.set(CONFIGURATION):
-        if where.scheduler is not None:
-            opened = _there(where.scheduler)
-        elif where.slurm is not None or where.pbs is not None:
-            opened = _jobs(where)
+        if executors.scheduler is not None:
+            opened = _there(executors.scheduler)
+        elif executors.slurm is not None or executors.pbs is not None:
+            opened = _jobs(executors)
         else:
-            opened = local_client(where.local_workers(len(os.sched_getaffinity(0))) or 1)
+            opened = local_client(executors.local_workers(len(os.sched_getaffinity(0))) or 1)
         with opened as client:
             yield client
 
@@ -69,9 +69,9 @@ def _dask_jobqueue() -> ModuleType:
 
 
 @contextmanager
-def _jobs(where: Where) -> Iterator[Client]:
+def _jobs(executors: ExecutorChoice) -> Iterator[Client]:
     """Workers in jobs of a batch system, which talk by TLS with a key of this sweep."""
-    kind, file = ("SLURMCluster", where.slurm) if where.slurm else ("PBSCluster", where.pbs)
+    kind, file = ("SLURMCluster", executors.slurm) if executors.slurm else ("PBSCluster", executors.pbs)
     assert file is not None
     options = _options(file)
     jobs = options.pop("jobs", 1)

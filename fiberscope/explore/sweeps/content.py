@@ -10,14 +10,14 @@ from pathlib import Path
 from fiberscope.base.errors import InputError
 from fiberscope.workloads import file_of, is_gemm, load, lookup, names
 from fiberscope.workloads.array_file import named_array
-from fiberscope.workloads.spec import described, is_spec, split_view, view_in
+from fiberscope.workloads.spec import describe_spec, is_spec, split_view, view_in
 
-__all__ = ["digest_of", "digest_of_file", "size_of"]
+__all__ = ["estimate_nonzeros", "file_digest", "operand_digest"]
 
 BYTES_A_NONZERO = 10  # of a file, about; for the time that is left
 
 
-def digest_of(operand: str, exact: bool) -> str:
+def operand_digest(operand: str, exact: bool) -> str:
     """Return the digest of an operand: of a file its bytes, of a generator its words.
 
     Of a view these are the words and those of what it reads, of an array of a file its name too.
@@ -28,18 +28,18 @@ def digest_of(operand: str, exact: bool) -> str:
     """
     if view_in(operand):
         head, of = split_view(operand)
-        return f"{head}of={digest_of(of, exact)}"
+        return f"{head}of={operand_digest(of, exact)}"
     if (place := named_array(operand)) is not None:
-        return f"{digest_of_file(Path(place[0]))}:{place[1]}"
+        return f"{file_digest(Path(place[0]))}:{place[1]}"
     path = Path(operand)
     if path.is_dir():
-        return _digest("".join(f"{file.name} {digest_of_file(file)}\n" for file in sorted(path.iterdir())))
+        return _digest("".join(f"{file.name} {file_digest(file)}\n" for file in sorted(path.iterdir())))
     file = file_of(operand)
     if file is not None:
-        return digest_of_file(file)
+        return file_digest(file)
     if _is_drawn(operand):
         return operand
-    return described(operand) if is_spec(operand) else _loaded(operand, exact)
+    return describe_spec(operand) if is_spec(operand) else _loaded(operand, exact)
 
 
 def _is_drawn(operand: str) -> bool:
@@ -48,7 +48,7 @@ def _is_drawn(operand: str) -> bool:
     return bool(number) or is_gemm(operand) or operand.startswith(("ones", "sam-"))
 
 
-def digest_of_file(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """The sha256 of its bytes."""
     try:
         state = path.stat()
@@ -75,7 +75,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def size_of(operand: str) -> float:
+def estimate_nonzeros(operand: str) -> float:
     """About how many nonzeros an operand has, before it is loaded."""
     match = re.search(r"(?:nonzeros|edges)=(\d+)", operand)
     if match:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.plan import Task
-from fiberscope.explore.sweeps.runner import ChildStartError, Limits, end_child, run_task
-from fiberscope.explore.sweeps.task_status import Outcome
+from fiberscope.explore.sweeps.point_process import ChildStartError, Limits, end_child, run_task
+from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.explore.sweeps.watcher import Watcher
 from fiberscope.results.store import Store
 
@@ -17,12 +17,16 @@ __all__ = ["run_batches"]
 
 
 def run_batches(
-    where: Where, batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher
+    executors: ExecutorChoice,
+    batches: Iterator[Sequence[Task]],
+    store: Store,
+    limits: Limits,
+    watcher: Watcher,
 ) -> None:
     """Run tasks to their ends; each row is in the store as soon as its point has ended.
 
     Args:
-        where: the points run; one worker on this computer needs no Dask.
+        executors: what runs the points; one worker on this computer needs no Dask.
         batches: tasks that a worker gets together.
         store: that gets the rows.
         limits: what a point may take.
@@ -31,15 +35,15 @@ def run_batches(
     Raises:
         InputError: no worker can be started or reached.
     """
-    workers = where.local_workers(len(os.sched_getaffinity(0)))
+    workers = executors.local_workers(len(os.sched_getaffinity(0)))
     if workers == 1:
         _run_alone(batches, store, limits, watcher)
         return
-    from fiberscope.explore.sweeps.clusters import connected  # noqa: PLC0415  (Dask takes seconds, and here is what it is for)
-    from fiberscope.explore.sweeps.engine import execute  # noqa: PLC0415  (as above)
+    from fiberscope.explore.sweeps.clusters import connect_workers  # noqa: PLC0415  (Dask takes seconds, and here is what it is for)
+    from fiberscope.explore.sweeps.dask_execution import execute_batches  # noqa: PLC0415  (as above)
 
-    with connected(where) as client:
-        execute(client, batches, store, limits, watcher)
+    with connect_workers(executors) as client:
+        execute_batches(client, batches, store, limits, watcher)
 
 
 def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher) -> None:
@@ -55,7 +59,7 @@ def _run_alone(batches: Iterator[Sequence[Task]], store: Store, limits: Limits, 
         end_child()
 
 
-def _outcome(task: Task, limits: Limits) -> Outcome:
+def _outcome(task: Task, limits: Limits) -> TaskOutcome:
     """Run a task in a process of its own, which a limit can end, or here where none can be started."""
     fields = asdict(task)
     try:
@@ -63,6 +67,6 @@ def _outcome(task: Task, limits: Limits) -> Outcome:
     except ChildStartError:
         if limits.seconds is not None:  # a point here cannot be ended
             raise
-    from fiberscope.explore.sweeps.outcome import outcome  # noqa: PLC0415  (imports the simulator)
+    from fiberscope.explore.sweeps.outcome import execute_task  # noqa: PLC0415  (imports the simulator)
 
-    return outcome(fields, limits.memory_bytes)
+    return execute_task(fields, limits.memory_bytes)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Where"]
+__all__ = ["ExecutorChoice"]
 
 
 @dataclass(frozen=True)
-class Where:
+class ExecutorChoice:
     """One of these, or else this computer.
 
     Args:

@@ -12,18 +12,18 @@ from typing import Any
 
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.point import Point, options_of, run_of
-from fiberscope.explore.sweeps.statuses import REFUSED, STALE
-from fiberscope.explore.sweeps.task_status import DONE, Outcome, ended
+from fiberscope.explore.sweeps.point import Point, build_request, options_of
+from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome, make_outcome
+from fiberscope.explore.sweeps.unrun_status import REFUSED, STALE
 from fiberscope.results.errors import DeadlockedRunError, VerificationError
 from fiberscope.results.report.document import Report
 from fiberscope.results.store.measures import measures
 from fiberscope.workloads import WorkloadError
 
-__all__ = ["outcome"]
+__all__ = ["execute_task"]
 
 
-def outcome(task: Mapping[str, Any], memory_bytes: int | None) -> Outcome:
+def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutcome:
     """Run a task.
 
     Args:
@@ -47,8 +47,8 @@ def outcome(task: Mapping[str, Any], memory_bytes: int | None) -> Outcome:
         status, reason = "crashed", f"{type(error).__name__}: {error}"
         if _is_out_of_memory(error):
             status, reason = "memory", f"took more than {_allowed(memory_bytes)} of memory"
-    measured = {} if report is None else measures(report, run_of(point).worker_families)
-    came = ended(task, status, reason, time.perf_counter() - began, measured)
+    measured = {} if report is None else measures(report, build_request(point).worker_families)
+    came = make_outcome(task, status, reason, time.perf_counter() - began, measured)
     return came._replace(status=STALE) if stale else came
 
 
@@ -65,7 +65,7 @@ def _run(point: Point, source: str) -> Report:
     Raises:
         _StaleError: the process has others.
     """
-    run, others = run_of(point), _StaleError("its sources are others than when the sweep began")
+    run, others = build_request(point), _StaleError("its sources are others than when the sweep began")
     if source not in _known and run.roots().loaded().digest != source:
         raise others
     _known.add(source)

@@ -14,14 +14,14 @@ from fiberscope.accelerators.errors import ConfigurationError, ConflictError
 from fiberscope.accelerators.quantities import in_base_units
 from fiberscope.base.errors import InputError
 from fiberscope.base.version import __version__
-from fiberscope.explore.sweeps.content import digest_of, size_of
-from fiberscope.explore.sweeps.point import Point, check_sample, kind_of, operands, run_of
-from fiberscope.explore.sweeps.statuses import REFUSED
+from fiberscope.explore.sweeps.content import estimate_nonzeros, operand_digest
+from fiberscope.explore.sweeps.point import Point, build_request, check_sample, parse_operands, request_type
+from fiberscope.explore.sweeps.unrun_status import REFUSED
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.report.parts import SCHEMA
 from fiberscope.workloads.errors import WorkloadError
 
-__all__ = ["Settling", "Task", "planned"]
+__all__ = ["ParameterResolver", "Task", "plan_tasks"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Task:
         return "status" in self.row
 
 
-def planned(points: Iterable[Point], settle: Settling | None = None) -> list[Task]:
+def plan_tasks(points: Iterable[Point], settle: ParameterResolver | None = None) -> list[Task]:
     """The tasks of points, each once.
 
     Args:
@@ -63,7 +63,7 @@ def planned(points: Iterable[Point], settle: Settling | None = None) -> list[Tas
             whose values are at odds with one another is a task that is refused.
     """
     tasks: dict[str, Task] = {}
-    settle = settle or Settling()
+    settle = settle or ParameterResolver()
     for point in points:
         task = _task(point, settle)
         tasks.setdefault(task.digest, task)
@@ -81,7 +81,7 @@ class ResolvedPoint(NamedTuple):
     refused: str
 
 
-class Settling:
+class ParameterResolver:
     """Settles parameters, once for all workloads: a machine takes a millisecond to check its own.
 
     Sources are gone through once too, which takes tens of milliseconds.
@@ -101,16 +101,16 @@ class Settling:
 
     def _resolve(self, point: Point) -> ResolvedPoint:
         try:
-            run = run_of(point)
+            run = build_request(point)
             return ResolvedPoint(run.resolved_parameters(), self._digest_of(run.roots()), "")
         except ConflictError as error:
             return ResolvedPoint(dict(point.settings), "", " ".join(str(error).split()))
 
 
-def _task(point: Point, settle: Settling) -> Task:
+def _task(point: Point, settle: ParameterResolver) -> Task:
     settings = json.dumps(dict(point.settings), default=str)
     with _told_of(point, "command"):
-        kind_of(point)
+        request_type(point)
     with _told_of(point, "sampling"):
         check_sample(point)
     with _told_of(point, "workload"):
@@ -167,12 +167,12 @@ def _written(config: Mapping[str, object]) -> str:
 @lru_cache(maxsize=4096)
 def _content(workload: str, exact: bool) -> tuple[tuple[str, ...], float]:
     """The digests of a workload's operands, their names before them, and their size."""
-    plain, named = operands(workload)
+    plain, named = parse_operands(workload)
     digests = (
-        *(digest_of(operand, exact) for operand in plain),
-        *(f"{name}={digest_of(operand, exact)}" for name, operand in named.items()),
+        *(operand_digest(operand, exact) for operand in plain),
+        *(f"{name}={operand_digest(operand, exact)}" for name, operand in named.items()),
     )
-    return digests, sum(map(size_of, (*plain, *named.values()))) or 1.0  # of none: all are alike
+    return digests, sum(map(estimate_nonzeros, (*plain, *named.values()))) or 1.0  # of none: all are alike
 
 
 def _source(roots: Roots) -> str:

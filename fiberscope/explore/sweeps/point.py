@@ -11,10 +11,10 @@ from fiberscope.accelerators.sampling import Sample
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
 from fiberscope.base.operand_arguments import operands_of
-from fiberscope.run.request import RUNS, Run
+from fiberscope.run.request import RUNS, RunRequest
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["Point", "check_sample", "kind_of", "operands", "options_of", "run_of"]
+__all__ = ["Point", "build_request", "check_sample", "options_of", "parse_operands", "request_type"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Point:
         return " ".join(filter(None, (self.accelerator, self.workload, text)))
 
 
-def operands(workload: str) -> tuple[list[str], dict[str, str]]:
+def parse_operands(workload: str) -> tuple[list[str], dict[str, str]]:
     """The operands of a workload: those without a name in their order, and the others by name.
 
     Raises:
@@ -65,7 +65,7 @@ def operands(workload: str) -> tuple[list[str], dict[str, str]]:
     return operands_of(words)
 
 
-def kind_of(point: Point) -> Callable[..., Run]:
+def request_type(point: Point) -> Callable[..., RunRequest]:
     """Return the function that runs a point.
 
     Raises:
@@ -97,13 +97,13 @@ def options_of(point: Point) -> dict[str, Any]:
     return {} if point.sample is None else {"sample": Sample(**point.sample)}
 
 
-def run_of(point: Point) -> Run:
+def build_request(point: Point) -> RunRequest:
     """The run of a point; its settings say where a file gives them.
 
     Raises:
         InputError: it is none.
     """
-    factors, tensors = operands(point.workload)
+    factors, tensors = parse_operands(point.workload)
     origins = {key: point.places.get(key) or "settings" for key in point.settings}
     entries = {key: Entry(value, origins[key]) for key, value in point.settings.items()}
-    return kind_of(point)(point.accelerator, factors, tensors, entries, point.config, point.exact)
+    return request_type(point)(point.accelerator, factors, tensors, entries, point.config, point.exact)

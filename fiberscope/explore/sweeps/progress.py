@@ -13,14 +13,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fiberscope.base.progress_bar import bars
+from fiberscope.base.progress_bar import progress_display
 from fiberscope.explore.sweeps.plan import Task
-from fiberscope.explore.sweeps.task_status import DONE, Outcome
+from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "batches", "repeated", "shown", "single"]
+__all__ = ["Progress", "call_repeatedly", "group_singly", "group_tasks", "show_progress"]
 
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
 KEPT = 0.9  # of what is known, as another point ends
@@ -63,7 +63,7 @@ class Progress:
         """As ``watcher.Watcher``."""
         self.workers = workers
 
-    def ended(self, task: Task, outcome: Outcome) -> None:
+    def ended(self, task: Task, outcome: TaskOutcome) -> None:
         """As ``watcher.Watcher``."""
         self.statuses[outcome.status] += 1
         self._left[task.point.workload] -= 1
@@ -113,7 +113,7 @@ class Progress:
 
 
 @contextmanager
-def shown(progress: Progress, quiet: bool) -> Iterator[None]:
+def show_progress(progress: Progress, quiet: bool) -> Iterator[None]:
     """Show it on stderr while it goes on."""
     from rich.console import Console  # noqa: PLC0415  (not for those who want quiet)
 
@@ -124,7 +124,7 @@ def shown(progress: Progress, quiet: bool) -> Iterator[None]:
         with _bar(progress, console):
             yield
     else:
-        with repeated(partial(_print, progress), LINE_SECONDS):
+        with call_repeatedly(partial(_print, progress), LINE_SECONDS):
             yield
 
 
@@ -134,18 +134,18 @@ def _print(progress: Progress) -> None:
 
 @contextmanager
 def _bar(progress: Progress, console: Console) -> Iterator[None]:
-    with bars(console, auto_refresh=False) as shown:
+    with progress_display(console, auto_refresh=False) as shown:
         bar = shown.add_task("running", total=progress.total, rest=progress.line())
 
         def show() -> None:
             shown.update(bar, completed=progress.done, rest=progress.line(), refresh=True)
 
-        with repeated(show, REFRESH_SECONDS):
+        with call_repeatedly(show, REFRESH_SECONDS):
             yield
 
 
 @contextmanager
-def repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
+def call_repeatedly(call: Callable[[], None], seconds: float) -> Iterator[None]:
     """Call it every so many seconds meanwhile, whether a point ends or not."""
     over = threading.Event()
 
@@ -162,7 +162,7 @@ def repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
         caller.join()
 
 
-def batches(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[Task]]:
+def group_tasks(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[Task]]:
     """Tasks in their order, as many together as take a second; at the end ever fewer, at last one by one.
 
     Args:
@@ -179,6 +179,6 @@ def batches(tasks: Iterable[Task], progress: Progress) -> Iterator[Sequence[Task
         yield batch
 
 
-def single(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
+def group_singly(tasks: Iterable[Task]) -> Iterator[Sequence[Task]]:
     """Tasks one by one."""
     return ([task] for task in tasks)

@@ -24,20 +24,20 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from pydantic import RootModel
 
 from fiberscope.accelerators.yaml_document import read_document
-from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dispatch import run_batches
-from fiberscope.explore.sweeps.executors import Where
-from fiberscope.explore.sweeps.plan import Settling, Task, planned
+from fiberscope.explore.sweeps.executors import ExecutorChoice
+from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
-from fiberscope.explore.sweeps.progress import Progress, shown, single
-from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.point_process import Limits
+from fiberscope.explore.sweeps.progress import Progress, group_singly, show_progress
 from fiberscope.explore.sweeps.space import Range, Span
 from fiberscope.explore.sweeps.stale_sources import note_stale
-from fiberscope.explore.sweeps.task_status import DONE, Outcome
+from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import Row, decoded, tabulated
-from fiberscope.results.store.query import connected
+from fiberscope.results.store.columns import Row, decode_row, tabulate_rows
+from fiberscope.results.store.query import open_database
 
 __all__ = ["DesignMeasures", "Goal", "Limit", "Search", "read_space"]
 
@@ -62,15 +62,15 @@ def read_space(path: Path, point: Point) -> dict[str, Span]:
             never be; with line and column.
     """
     document = read_document(path)
-    space = checked(_Space, document).root
+    space = validate_document(_Space, document).root
     if not space:
         raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
-    settle = Settling()
+    settle = ParameterResolver()
     for key, span in space.items():
         place = document.place((key,))
         for value in (span.low, span.high) if isinstance(span, Range) else span:
             changed = replace(point, settings={**point.settings, key: value}, places={key: place})
-            planned([changed], settle)
+            plan_tasks([changed], settle)
         try:
             _distribution(key, span)
         except (InputError, ValueError) as error:
@@ -171,19 +171,19 @@ class Search:
         # By the digests; None of those that failed.
         self._measured_points: dict[tuple[str, ...], DesignMeasures | None] = {}
         self._running: dict[str, _Design] = {}  # by digest
-        self._settle = Settling()  # a design that was run is suggested again and again
+        self._settle = ParameterResolver()  # a design that was run is suggested again and again
         self._remember(space)
 
-    def run(self, where: Where, limits: Limits, quiet: bool = False) -> None:
+    def run(self, executors: ExecutorChoice, limits: Limits, quiet: bool = False) -> None:
         """Run designs until there are as many as wanted, or nothing new is suggested."""
         left = self.count - len(self._measured_points)
         if left <= 0:
             return
-        first = planned(self.points, self._settle)  # a mistake is told before anything starts
+        first = plan_tasks(self.points, self._settle)  # a mistake is told before anything starts
         self._progress = Progress(first * left)
         try:
-            with shown(self._progress, quiet):
-                run_batches(where, single(self._suggested(left)), self.store, limits, self)
+            with show_progress(self._progress, quiet):
+                run_batches(executors, group_singly(self._suggested(left)), self.store, limits, self)
         finally:
             self.store.gather()
 
@@ -217,11 +217,11 @@ class Search:
         """As ``watcher.Watcher``."""
         self._progress.working(workers)
 
-    def ended(self, task: Task, outcome: Outcome) -> None:
+    def ended(self, task: Task, outcome: TaskOutcome) -> None:
         """As ``watcher.Watcher``: optuna learns of a design when all its points have ended."""
         self._progress.ended(task, outcome)
         design = self._running.pop(task.digest)
-        design.rows[task.digest] = dict(decoded(outcome.content).values)
+        design.rows[task.digest] = dict(decode_row(outcome.content).values)
         if len(design.rows) == len(design.digests):
             measured = self._outcome([design.rows[digest] for digest in design.digests])
             self._measured_points[design.digests] = measured
@@ -246,7 +246,7 @@ class Search:
     def _tasks(self, values: Mapping[str, object]) -> list[Task]:
         """Those of a design, one a workload."""
         points = [replace(point, settings={**point.settings, **values}) for point in self.points]
-        return planned(points, self._settle)
+        return plan_tasks(points, self._settle)
 
     def _tell(self, trial: Trial, measured: DesignMeasures | None) -> None:
         if measured is None:
@@ -259,7 +259,7 @@ class Search:
     def _remember(self, space: Mapping[str, Span]) -> None:
         """Learn what the store has of this search, by the sources as they are."""
         alike: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-        first, samples = self.points[0], planned(self._samples(space), self._settle)
+        first, samples = self.points[0], plan_tasks(self._samples(space), self._settle)
         note_stale(self.store, samples)
         sources = {str(task.row["source"]) for task in samples}
         ran = f"command = {_literals([first.command])} AND accelerator = {_literals([first.accelerator])}"
@@ -346,8 +346,8 @@ def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[l
         InputError: a measure that is none.
     """
     asked = ", ".join(f"CAST({measure} AS DOUBLE)" for measure in measures)
-    with connected() as connection:
-        connection.register("runs", tabulated(Row(row, {}) for row in rows))
+    with open_database() as connection:
+        connection.register("runs", tabulate_rows(Row(row, {}) for row in rows))
         try:
             result_rows = connection.execute(f"SELECT {asked} FROM runs").fetchall()
         except duckdb.Error as error:

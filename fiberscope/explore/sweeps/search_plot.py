@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from fiberscope.explore.sweeps.search import Search
 
-__all__ = ["drawn", "front"]
+__all__ = ["draw_designs", "pareto_front"]
 
 TIME_AND_AREA = ("seconds", "area_um2")
 
 
-def drawn(search: Search) -> Figure:
+def draw_designs(search: Search) -> Figure:
     """Every design that was done, by the two goals of the search, or else by time and area; logarithmic.
 
     Raises:
@@ -36,7 +36,7 @@ def drawn(search: Search) -> Figure:
         if values:
             across, up = zip(*values, strict=True)
             axes.scatter(across, up, s=18, facecolors=face, edgecolors="#4477aa", label=label)
-    if best := front(kept, largest):
+    if best := pareto_front(kept, largest):
         axes.plot(*zip(*best, strict=True), color="#cc3311", linewidth=1.2, marker=".", label="front")
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -47,7 +47,7 @@ def drawn(search: Search) -> Figure:
     return figure
 
 
-def front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[tuple[float, float]]:
+def pareto_front(designs: Sequence[Sequence[float]], largest: Sequence[bool]) -> list[tuple[float, float]]:
     """The designs that no other one beats in both measures, in the order of the first.
 
     Args:

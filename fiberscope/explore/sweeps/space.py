@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 
 from fiberscope.accelerators.quantities import SIZE
 
-__all__ = ["Grid", "Range", "Sample", "combined"]
+__all__ = ["Grid", "Range", "Sample", "combine_points"]
 
 Settings = Mapping[str, Any]
 Grid = Mapping[str, Sequence[Any]]
@@ -113,7 +113,7 @@ def _at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
     return span.at(share) if isinstance(span, Range) else span[int(share * len(span))]
 
 
-def combined(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:
+def combine_points(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:
     """Each combination of a grid with each point of each list."""
     crossed = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     for parts in itertools.product(crossed, *lists):

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.plan import Settling, Task
+from fiberscope.explore.sweeps.plan import ParameterResolver, Task
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.results.store import Store
 from fiberscope.workloads.errors import WorkloadError
@@ -21,7 +21,7 @@ def note_stale(store: Store, tasks: Sequence[Task]) -> None:
 
     A row of each of the sources is planned again; its sources are then those of now.
     """
-    ran, settle = {(task.point.command, task.point.accelerator) for task in tasks}, Settling()
+    ran, settle = {(task.point.command, task.point.accelerator) for task in tasks}, ParameterResolver()
     columns = "command, accelerator, source, any_value(workload) AS workload, any_value(settings) AS settings"
     stale = set(store.stale_sources())
     for row in store.table(f"SELECT {columns} FROM runs WHERE source <> '' GROUP BY ALL").to_pylist():

@@ -14,12 +14,12 @@ from fiberscope.accelerators.quantities import Bytes
 from fiberscope.accelerators.sampling import Sample as Windows
 from fiberscope.accelerators.yaml_document import Document, read_document
 from fiberscope.accelerators.yaml_layer import Entry
-from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.point import Point
-from fiberscope.explore.sweeps.space import Sample, combined
+from fiberscope.explore.sweeps.space import Sample, combine_points
 
-__all__ = ["Study", "StudyKeys", "read_study", "study_of"]
+__all__ = ["Study", "StudyKeys", "make_study", "read_study"]
 
 
 class KeyPositions(NamedTuple):
@@ -109,7 +109,7 @@ class Study(BaseModel):
         if not machines:
             at = self._places.place("accelerator") or "settings"
             raise InputError(f"{at}: accelerator is an empty list; name one or more")
-        crossed = list(combined(self._grid(), self._lists()))
+        crossed = list(combine_points(self._grid(), self._lists()))
         for (machine, at), (workload, where) in itertools.product(machines, self._several("workloads")):
             for entries in crossed:
                 entries_by_key = {**self._entries(self.settings, "settings"), **entries}
@@ -157,13 +157,13 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
         InputError: an argument that cannot be.
     """
     document = read_document(path)
-    own = checked(Study, document).model_dump(exclude_unset=True, by_alias=True)
-    study = study_of({**own, **(instead or {})})
+    own = validate_document(Study, document).model_dump(exclude_unset=True, by_alias=True)
+    study = make_study({**own, **(instead or {})})
     study._places = KeyPositions(document, frozenset(instead or ()))
     return study
 
 
-def study_of(document: Mapping[str, Any]) -> Study:
+def make_study(document: Mapping[str, Any]) -> Study:
     """The study of arguments.
 
     A ``sample`` that draws no points is the request for sampled runs, as of ``simulate``.

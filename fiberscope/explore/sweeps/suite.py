@@ -24,7 +24,7 @@ from fiberscope.workloads.suffixes import SUFFIXES
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Suite", "SuiteResult", "suite", "workloads_of"]
+__all__ = ["Suite", "SuiteResult", "read_workloads", "suite"]
 
 COMMENT = "#"
 NAMED = re.compile(r"([^=:]*[^=:\s])\s+=\s+(\S.*)")  # blanks around the sign, unlike in rows=20
@@ -143,7 +143,7 @@ class Suite:
         return pd.DataFrame(rows)
 
 
-def workloads_of(path: Path) -> dict[str, str]:
+def read_workloads(path: Path) -> dict[str, str]:
     """Return the workloads of a list or of a folder, each with its own name, which is empty for most.
 
     A list has a workload a line, or ``name = workload``, and comments behind ``#``. All matrices of a folder
@@ -193,7 +193,7 @@ def suite(
         ConfigurationError, InputError, WorkloadError: a machine, an operand or a value that can never be.
     """
     several = list(dict.fromkeys(machines))
-    listed = workloads_of(Path(workloads)) if isinstance(workloads, str | Path) else workloads
+    listed = read_workloads(Path(workloads)) if isinstance(workloads, str | Path) else workloads
     names = (
         {workload: name for workload, name in listed.items() if name} if isinstance(listed, Mapping) else {}
     )

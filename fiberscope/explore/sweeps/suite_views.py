@@ -13,13 +13,13 @@ from fiberscope.results.report.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawn", "failures", "table"]
+__all__ = ["draw_suite", "failure_lines", "suite_table"]
 
 WIDTH = 0.8  # of the bars of one workload, of the place between two
 LEGEND: Any = {"loc": "upper left", "bbox_to_anchor": (1, 1), "fontsize": "small", "frameon": False}
 
 
-def table(suite: Suite) -> Table:
+def suite_table(suite: Suite) -> Table:
     """A row a workload: cycles of each machine, and how much faster it is; the means in the last."""
     columns = [cell for machine in suite.machines for cell in (f"{machine}, cycles", "speed-up")]
     speedup_table = Table(
@@ -48,7 +48,7 @@ def _times(factor: float | None, spread: float) -> str:
     return "" if factor is None else f"{factor:.3g}{written(spread) if spread else ''}"
 
 
-def failures(suite: Suite) -> list[str]:
+def failure_lines(suite: Suite) -> list[str]:
     """A line for each run that was not done."""
     return [
         f"{machine} on {workload}: {ran.status}: {ran.reason}"
@@ -57,7 +57,7 @@ def failures(suite: Suite) -> list[str]:
     ]
 
 
-def drawn(suite: Suite) -> Figure:
+def draw_suite(suite: Suite) -> Figure:
     """Bars of speed-ups by workload, and of their means, on a logarithmic scale.
 
     Raises:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fiberscope.results.store.columns import DONE, encoded
+from fiberscope.results.store.columns import DONE, encode_row
 
-__all__ = ["DONE", "Outcome", "ended"]
+__all__ = ["DONE", "TaskOutcome", "make_outcome"]
 
 
-class Outcome(NamedTuple):
+class TaskOutcome(NamedTuple):
     """Outcome of a task: its status, seconds, and its row as a file."""
 
     status: str
@@ -18,13 +18,13 @@ class Outcome(NamedTuple):
     content: bytes
 
 
-def ended(
+def make_outcome(
     task: Mapping[str, Any],
     status: str,
     reason: str = "",
     seconds: float = 0.0,
     measures: Mapping[str, object] | None = None,
-) -> Outcome:
+) -> TaskOutcome:
     """Return the outcome of a task.
 
     Args:
@@ -35,6 +35,6 @@ def ended(
         measures: further columns of the row, by name.
     """
     ending = {"status": status, "reason": " ".join(reason.split()), "wall_seconds": seconds}
-    return Outcome(
-        status, seconds, encoded({**task["row"], **(measures or {}), **ending}, task["parameters"])
+    return TaskOutcome(
+        status, seconds, encode_row({**task["row"], **(measures or {}), **ending}, task["parameters"])
     )

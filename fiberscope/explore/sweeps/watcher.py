@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from fiberscope.explore.sweeps.plan import Task
-from fiberscope.explore.sweeps.task_status import Outcome
+from fiberscope.explore.sweeps.task_status import TaskOutcome
 
 __all__ = ["Watcher"]
 
@@ -16,5 +16,5 @@ class Watcher(Protocol):
     def working(self, workers: int) -> None:
         """So many points are run at a time."""
 
-    def ended(self, task: Task, outcome: Outcome) -> None:
+    def ended(self, task: Task, outcome: TaskOutcome) -> None:
         """Its row is in the store."""

@@ -17,8 +17,8 @@ import threading
 from contextlib import suppress
 from typing import BinaryIO
 
-from fiberscope.explore.sweeps.outcome import outcome
-from fiberscope.explore.sweeps.task_status import Outcome
+from fiberscope.explore.sweeps.outcome import execute_task
+from fiberscope.explore.sweeps.task_status import TaskOutcome
 
 __all__ = ["main"]
 
@@ -37,7 +37,7 @@ def main() -> None:
         os.write(answers.fileno(), READY)
     while True:
         request = json.loads(lines.get())
-        _answer(answers, outcome(request["task"], request["memory_bytes"]))
+        _answer(answers, execute_task(request["task"], request["memory_bytes"]))
 
 
 def _listen(lines: queue.SimpleQueue[bytes]) -> None:
@@ -46,7 +46,7 @@ def _listen(lines: queue.SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _answer(answers: BinaryIO, came: Outcome) -> None:
+def _answer(answers: BinaryIO, came: TaskOutcome) -> None:
     header = {"status": came.status, "seconds": came.seconds, "length": len(came.content)}
     answers.write(json.dumps(header).encode() + b"\n" + came.content)
     answers.flush()

@@ -14,10 +14,10 @@ from fiberscope.models.analytic.machines import check_machine, is_machine, machi
 from fiberscope.models.analytic.report import report
 from fiberscope.models.trace.api import roots_of as specified_roots
 from fiberscope.models.trace.source import find
-from fiberscope.results.provenance.source_digest import Roots, given_settings, source
+from fiberscope.results.provenance.source_digest import Roots, given_settings, source_entry
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
-from fiberscope.results.report.parts import Asked
+from fiberscope.results.report.parts import RecordedRequest
 
 __all__ = ["analyze", "analyzed", "check", "evaluated", "roots_of"]
 
@@ -45,14 +45,14 @@ def analyzed(
     began = time.perf_counter()
     case = _case(paths, settings, exact)
     inputs = 1 if is_machine(paths) else len(paths)
-    asked = Asked(
+    asked = RecordedRequest(
         command="analyze",
         machine=shlex.join(map(str, paths[:inputs])),
         factors=tuple(map(str, paths[inputs:])),
         settings=given_settings(settings),
         exact=exact,
     )
-    provenance = source(roots_of(paths), asked)
+    provenance = source_entry(roots_of(paths), asked)
     started = time.perf_counter()
     evaluation = evaluated(case)
     ended = time.perf_counter()

@@ -7,7 +7,7 @@ from collections.abc import Mapping as Map
 from dataclasses import dataclass
 from pathlib import Path
 
-from fiberscope.accelerators.configuration import validated
+from fiberscope.accelerators.configuration import validate
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_layer import Entry
 from fiberscope.base.errors import InputError
@@ -214,4 +214,4 @@ def read_options(settings: Map[str, object]) -> Options:
         key.replace(".", "_"): value if isinstance(value, Entry) else Entry(value, "--set")
         for key, value in settings.items()
     }
-    return validated(Options, values, "the model")
+    return validate(Options, values, "the model")

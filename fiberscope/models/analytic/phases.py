@@ -13,10 +13,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from fiberscope.accelerators.references import resolved
+from fiberscope.accelerators.references import resolve_references
 from fiberscope.accelerators.yaml_document import Document
-from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
-from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
+from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.models.analytic.inputs import Case, case_of
 from fiberscope.models.analytic.options import Options
 from fiberscope.models.analytic.schema import DirectiveSchema, NodeSchema, ProblemSchema, Section
@@ -70,15 +70,17 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
     Raises:
         ConfigurationError: the file cannot be read, or says what cannot be; one line that says where.
     """
-    with refusing(name):
+    with yaml_errors(name):
         node = compose(read_text(path, name))
         written = Document.from_nodes(node, name, lambda text, _complain: text)
         others = tuple(_others(written, parameters))
         if others:
             return Phases({}, others)
         values = {**parameters, **_symbols(written, parameters)}
-        document = Document.from_nodes(node, name, lambda text, complain: resolved(text, values, complain))
-    file = checked(_File, document)
+        document = Document.from_nodes(
+            node, name, lambda text, complain: resolve_references(text, values, complain)
+        )
+    file = validate_document(_File, document)
     cases = {phase: tuple(_cases(document, path, phase, nests)) for phase, nests in file.phases.items()}
     return Phases(cases, tuple(file.without))
 
@@ -102,7 +104,7 @@ def _symbols(written: Document, parameters: Mapping[str, object]) -> dict[str, i
             return written.error(("symbols", at), message)
 
         value = (
-            resolved(value_text, {**parameters, **symbols}, complaint)
+            resolve_references(value_text, {**parameters, **symbols}, complaint)
             if isinstance(value_text, str)
             else value_text
         )

@@ -20,7 +20,7 @@ from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report import levels as level_parts
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 
 __all__ = ["Levels", "bottleneck", "limits", "report"]
@@ -132,7 +132,7 @@ def report(case: Case, evaluated: Evaluated, timing: Timing, source: parts.Sourc
     levels = Levels(evaluated).all()
     cycles, energy = math.ceil(float(evaluated.cycles[0])), float(evaluated.energy_pj[0])
     computes, seconds = _computes(evaluated), cycles * 1e-9
-    return framed(
+    return build_report(
         timing,
         round(computes.actual),
         fidelity="analytical",

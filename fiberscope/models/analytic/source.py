@@ -13,8 +13,8 @@ import yaml
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_document import Document
-from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
-from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
+from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.models.analytic.schema import TAG, AttributesSchema, FileSchema, NodeSchema, yaml11_number
 from fiberscope.workloads.errors import nearest
 
@@ -79,7 +79,7 @@ def read_files(paths: Sequence[Path]) -> Inputs:
     inputs = Inputs([str(path) for path in paths], paths[0].parent)
     for path in paths:
         document = _document(path, inputs)
-        file = checked(FileSchema, document)
+        file = validate_document(FileSchema, document)
         inputs.notes += _unused_attributes(file.architecture, document.name)
         for section in SECTIONS:
             value = getattr(file, section)
@@ -96,7 +96,7 @@ def read_files(paths: Sequence[Path]) -> Inputs:
 def _document(path: Path, inputs: Inputs) -> Document:
     name = str(path)
     text = read_text(path, name)
-    with refusing(name):
+    with yaml_errors(name):
         node = compose(text)
         hyphened, octals = _Spellings(name).read(node)
         document = Document.from_nodes(node, name, lambda value, _complain: value)

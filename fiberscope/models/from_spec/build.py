@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fiberscope.models.from_spec.lowering import Lowered, lowered
-from fiberscope.models.from_spec.operands import walked
+from fiberscope.models.from_spec.lowering import StageGraph, lower_stage
+from fiberscope.models.from_spec.operands import prepare_loops
 from fiberscope.models.from_spec.stages import Stage, stages_of
-from fiberscope.models.trace.plan import Mapped
+from fiberscope.models.trace.plan import LoopPlan
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.fibertree import FiberTree
 
@@ -18,7 +18,7 @@ Trees = Mapping[str, FiberTree]
 
 def graphs_of(
     specification: Specification, tensors: Trees, intermediate: Callable[[], Trees] | None = None
-) -> list[tuple[Stage, Lowered]]:
+) -> list[tuple[Stage, StageGraph]]:
     """Translate each stage of a specification into a stream graph.
 
     Args:
@@ -40,19 +40,19 @@ def graphs_of(
     return [(stage, _graph(specification, stage, trees)) for stage in stages]
 
 
-def _graph(specification: Specification, stage: Stage, tensors: Trees) -> Lowered:
+def _graph(specification: Specification, stage: Stage, tensors: Trees) -> StageGraph:
     trees, reads = dict(tensors), []
     handed = stage.einsums[0].output if stage.merger else ""
     for einsum in stage.einsums:
-        reads.append(walked(specification, einsum, trees, stage.outer, handed))
+        reads.append(prepare_loops(specification, einsum, trees, stage.outer, handed))
         if einsum.output == handed and handed not in trees:
-            trees[einsum.output] = _empty(specification, reads[-1].mapped)
-    return lowered(specification, stage, reads)
+            trees[einsum.output] = _empty(specification, reads[-1].plan)
+    return lower_stage(specification, stage, reads)
 
 
-def _empty(specification: Specification, mapped: Mapped) -> FiberTree:
+def _empty(specification: Specification, plan: LoopPlan) -> FiberTree:
     """An output without an element: what is handed over is read nowhere, and its sizes are."""
-    output = mapped.equation.output
+    output = plan.equation.output
     declared = specification.tensors[output.tensor].ranks
-    sizes = [mapped.shape(str(index.rank)) for index in output.indices]
+    sizes = [plan.shape(str(index.rank)) for index in output.indices]
     return FiberTree.from_coo(dict(zip(declared, sizes, strict=True)), [[] for _ in declared], [])

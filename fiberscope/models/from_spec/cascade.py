@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from fiberscope.models.trace.api import Prepared, prepare
-from fiberscope.models.trace.evaluate import Outcome, run
+from fiberscope.models.trace.evaluate import CascadeRun, run
 from fiberscope.models.trace.operands import tensor_of
 from fiberscope.models.trace.plan import rank_shapes
 from fiberscope.models.trace.reference import Computation
@@ -70,7 +70,7 @@ class Cascade(Problem):
         return self._ready
 
     @cached_property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CascadeRun:
         """Run the trace's loop nests, for what a stage reads of another, and what none writes."""
         return run(self._ready.specification, self._ready.trees)
 

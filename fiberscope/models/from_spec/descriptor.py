@@ -20,7 +20,7 @@ from fiberscope.hw.value_type import ValueName
 from fiberscope.models.from_spec import PREFIX
 from fiberscope.models.from_spec.build import graphs_of
 from fiberscope.models.from_spec.cascade import Cascade
-from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.lowering import StageGraph
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.from_spec.settings import SHIPPED, MappedParameters, Timing, is_own
 from fiberscope.models.from_spec.stages import Stage, check_instances
@@ -160,14 +160,14 @@ def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, 
                 yield key.value, str(name.value), value
 
 
-def _workers(graphs: Sequence[tuple[Stage, Lowered]]) -> tuple[str, ...]:
+def _workers(graphs: Sequence[tuple[Stage, StageGraph]]) -> tuple[str, ...]:
     """Return the families of the components that do each stage's work, as its graph without data tells."""
     return tuple(
         _workers_of(stage, graph, f"{graph.name}." if len(graphs) > 1 else "") for stage, graph in graphs
     )
 
 
-def _workers_of(stage: Stage, graph: Lowered, prefix: str) -> str:
+def _workers_of(stage: Stage, graph: StageGraph, prefix: str) -> str:
     nodes = [graph.graph.nodes[name] for name in graph.leaf]
     kinds = {node.type: node for node in nodes}
     main = next((kinds[kind] for kind in WORK if kind in kinds), None)

@@ -21,7 +21,7 @@ from fiberscope.models.from_spec.stage_memory import StageMemory
 from fiberscope.models.from_spec.units import PART_OF, unit_of
 from fiberscope.models.graphs.blocks import Context
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
-from fiberscope.models.graphs.nests import accumulated
+from fiberscope.models.graphs.nests import accumulated_variables
 from fiberscope.models.graphs.netlist import Node, Stream
 from fiberscope.sim import Component
 from fiberscope.sim.clock import Clock
@@ -29,12 +29,12 @@ from fiberscope.sim.clock import Clock
 if TYPE_CHECKING:
     from fiberscope.models.from_spec.composition import MappedComposition
 
-__all__ = ["Leaf"]
+__all__ = ["InstanceBlocks"]
 
 End: TypeAlias = tuple[Component, str]  # a component and one of its ports
 
 
-class Leaf:
+class InstanceBlocks:
     """The blocks of one instance, or those in front of the cut.
 
     Args:
@@ -105,7 +105,7 @@ class Leaf:
 
     def _accumulator(self, node: Node, name: str) -> None:
         """One that is emptied by the stop of each task, which those in front of it leave."""
-        kept = accumulated(node)
+        kept = accumulated_variables(node)
         block = self.machine.add(TensorReduce, name, len(kept), flushes=True)
         self.blocks[node.name] = block
         pairs = {"crd_outer": "crd0", "crd_inner": f"crd{len(kept) - 1}"}

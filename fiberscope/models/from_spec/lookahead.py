@@ -15,13 +15,13 @@ from fiberscope.sim import Component
 from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.wiring import Link
 
-__all__ = ["Merge", "work_ahead"]
+__all__ = ["Merge", "add_lookaheads"]
 
 Merge: TypeAlias = tuple[FiberWays, Component, MergedPoints]  # what feeds a merger, it, and what follows it
 Links: TypeAlias = Mapping[str, Sequence[Link]]  # by a component's name
 
 
-def work_ahead(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
+def add_lookaheads(kernel: LookaheadKernel, merges: Sequence[Merge]) -> None:
     """Have mergers worked out ahead, each with the blocks behind it that can be.
 
     Raises:

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fiberscope.hw.fibers.merge import RADIX
-from fiberscope.models.from_spec.operands import Walked
+from fiberscope.models.from_spec.operands import EinsumLoops
 from fiberscope.models.from_spec.stages import Stage, refuse, skipped_loops
-from fiberscope.models.from_spec.task_blocks import SummedUp, TaskBlocks, WrittenResult
-from fiberscope.models.graphs.compiler.language import computed
+from fiberscope.models.from_spec.task_blocks import TaskBlocks, TaskSum, WrittenResult
+from fiberscope.models.graphs.compiler.language import translate_expression
 from fiberscope.models.graphs.compiler.lower import go_through, sized, value_of
-from fiberscope.models.graphs.compiler.results import Loop
+from fiberscope.models.graphs.compiler.results import LoweredLoop
 from fiberscope.models.graphs.compiler.terms import (
     Function,
     Operand,
@@ -39,12 +39,12 @@ from fiberscope.models.graphs.machine import block_names
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.models.trace.levels import output_levels
-from fiberscope.models.trace.plan import Mapped, uses_of
+from fiberscope.models.trace.plan import LoopPlan, uses_of
 from fiberscope.models.trace.specification import Einsum, Specification
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import Access, Expression
 
-__all__ = ["Lowered", "base_name", "lowered"]
+__all__ = ["StageGraph", "base_name", "lower_stage"]
 
 SWAPPED = 2  # ranks that a merger exchanges
 
@@ -69,7 +69,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Lowered:
+class StageGraph:
     """A stage as a graph.
 
     Args:
@@ -80,7 +80,7 @@ class Lowered:
         leaf: names of the nodes behind it.
         sums: the node that adds up what tasks give to the same points, if they do.
         loops: of the output, that each instance writes, in the order of its levels.
-        mapped: the loops of the Einsum that writes.
+        plan: the loops of the Einsum that writes.
         tensors: what the graph reads, by name.
         orders: of each of these, and of the output, the ranks as its tree has them.
     """
@@ -92,7 +92,7 @@ class Lowered:
     leaf: frozenset[str]
     sums: Node | None
     loops: tuple[str, ...]
-    mapped: Mapped
+    plan: LoopPlan
     tensors: Mapping[str, StoredTensor]
     orders: Mapping[str, tuple[str, ...]]
 
@@ -112,81 +112,89 @@ def base_name(tensor: str) -> str:
     return tensor.partition("'")[0]
 
 
-def lowered(specification: Specification, stage: Stage, walked: Sequence[Walked]) -> Lowered:
+def lower_stage(
+    specification: Specification, stage: Stage, einsum_loops: Sequence[EinsumLoops]
+) -> StageGraph:
     """The graph of a stage.
 
     Args:
         specification: that it is of.
         stage: what runs.
-        walked: of each of its Einsums the loops and the operands.
+        einsum_loops: of each of its Einsums the loops and the operands.
 
     Raises:
         ConfigurationError: no block does what it asks for.
     """
-    return _Lowering(specification, stage, walked).lower()
+    return _Lowering(specification, stage, einsum_loops).lower()
 
 
 class _Lowering:
-    def __init__(self, specification: Specification, stage: Stage, walked: Sequence[Walked]) -> None:
-        self._specification, self._stage, self._walked = specification, stage, walked
-        self._writing = walked[-1]
-        formats = {name: tensor.format for each in reversed(walked) for name, tensor in each.tensors.items()}
+    def __init__(
+        self, specification: Specification, stage: Stage, einsum_loops: Sequence[EinsumLoops]
+    ) -> None:
+        self._specification, self._stage, self._einsum_loops = specification, stage, einsum_loops
+        self._writing = einsum_loops[-1]
+        formats = {
+            name: tensor.format for each in reversed(einsum_loops) for name, tensor in each.tensors.items()
+        }
         self._graph = Graph(formats)
-        self._terms = [term_of(self._expression(each), formats) for each in walked]
+        self._terms = [term_of(self._expression(each), formats) for each in einsum_loops]
         self._blocks = TaskBlocks(self._graph, 1, sized(self._terms[0]))
-        self._blocks.skips = skipped_loops(specification, walked[0].mapped.einsum)
+        self._blocks.skips = skipped_loops(specification, einsum_loops[0].plan.einsum)
         self._crossings: list[Crossing] = []
 
-    def _expression(self, walked: Walked) -> Expression:
-        equation = walked.mapped.equation
-        accesses = iter(walked.accesses)
-        return computed(equation.expression, lambda _access: next(accesses))
+    def _expression(self, einsum_loops: EinsumLoops) -> Expression:
+        equation = einsum_loops.plan.equation
+        accesses = iter(einsum_loops.accesses)
+        return translate_expression(equation.expression, lambda _access: next(accesses))
 
-    def lower(self) -> Lowered:
+    def lower(self) -> StageGraph:
         """The graph, block by block."""
         term, outer = self._terms[0], self._stage.outer
-        loops: list[Loop] = []
+        loops: list[LoweredLoop] = []
         for variable in outer:
             loops.append(self._loop(term, variable, loops))
         cut = self._cut(term, loops)
         before = set(self._graph.nodes)
         written = self._swapped(term) if self._stage.merger else self._nested(term)
         sums = next((node for node in self._graph.nodes.values() if node.type == "tasksum"), None)
-        return Lowered(
-            self._writing.mapped.einsum,
+        return StageGraph(
+            self._writing.plan.einsum,
             self._graph,
             cut,
             tuple(self._crossings),
             frozenset(self._graph.nodes.keys() - before - ({sums.name} if sums else set())),
             sums,
             written,
-            self._writing.mapped,
-            {name: tensor for each in reversed(self._walked) for name, tensor in each.tensors.items()},
+            self._writing.plan,
+            {name: tensor for each in reversed(self._einsum_loops) for name, tensor in each.tensors.items()},
             self._orders(),
         )
 
     def _orders(self) -> dict[str, tuple[str, ...]]:
-        mapped, output = self._writing.mapped, self._writing.mapped.einsum.output
+        plan, output = self._writing.plan, self._writing.plan.einsum.output
         read = {
-            access.tensor: access.variables for each in reversed(self._walked) for access in each.accesses
+            access.tensor: access.variables
+            for each in reversed(self._einsum_loops)
+            for access in each.accesses
         }
         tensor = self._specification.tensors[output]
-        uses = uses_of(mapped.equation.output, tensor.ranks)
+        uses = uses_of(plan.equation.output, tensor.ranks)
         return {
             **read,
-            output: tuple(level.rank.name for level in output_levels(mapped, uses, tensor.empty) if uses),
+            output: tuple(level.rank.name for level in output_levels(plan, uses, tensor.empty) if uses),
         }
 
-    def _loop(self, term: Term, variable: str, loops: Sequence[Loop]) -> Loop:
+    def _loop(self, term: Term, variable: str, loops: Sequence[LoweredLoop]) -> LoweredLoop:
         iteration = iteration_of(term, variable)
         if iteration is None:
             raise self._refusal(f"no tensor on the right has {variable}, so its range is not known")
         return go_through(self._blocks, term, iteration, variable, loops[-1].coordinates if loops else None)
 
     def _refusal(self, what: str) -> Exception:
-        return refuse(self._specification, f"{self._writing.mapped.einsum.name}: {what}")
+        return refuse(self._specification, f"{self._writing.plan.einsum.name}: {what}")
 
-    def _cut(self, term: Term, loops: Sequence[Loop]) -> Node:
+    def _cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
         """What goes on behind the outer loops: a reference an operand, and coordinates of the output."""
         node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
         needed = set(_needed(term))
@@ -208,16 +216,16 @@ class _Lowering:
         return Wire(node, f"out[{number}]")
 
     def _segments_below(self, operand: Operand) -> Integers | None:
-        stored = next(each.tensors[operand.access.tensor] for each in self._walked)
+        stored = next(each.tensors[operand.access.tensor] for each in self._einsum_loops)
         gone = sum(variable in self._stage.outer for variable in operand.access.variables)
         level = stored.levels[gone] if gone < len(stored.levels) else None
         return level.segments if isinstance(level, CompressedLevel) else None
 
     def _kept(self) -> list[str]:
         """The loops that give a coordinate of the output, in their order."""
-        mapped = self._writing.mapped
-        wanted = {mapped.lowest(rank) for rank in mapped.equation.output.ranks}
-        return [loop for loop in mapped.loops if loop in wanted]
+        plan = self._writing.plan
+        wanted = {plan.lowest(rank) for rank in plan.equation.output.ranks}
+        return [loop for loop in plan.loops if loop in wanted]
 
     @property
     def _sums_tasks(self) -> bool:
@@ -225,10 +233,10 @@ class _Lowering:
         return not all(self._gives_output(loop) for loop in self._stage.outer)
 
     def _gives_output(self, loop: str) -> bool:
-        mapped = self._writing.mapped
-        return mapped.base(loop) in mapped.equation.output.ranks
+        plan = self._writing.plan
+        return plan.base(loop) in plan.equation.output.ranks
 
-    def _held(self, loops: Sequence[Loop]) -> Wire:
+    def _held(self, loops: Sequence[LoweredLoop]) -> Wire:
         """The coordinates of the first of these loops, one for each of the last."""
         wire, outer = loops[0].coordinates, loops[0].variable
         for loop in loops[1:]:
@@ -238,21 +246,21 @@ class _Lowering:
 
     def _nested(self, term: Term) -> tuple[str, ...]:
         """The loops behind the cut, and what is written of them."""
-        outer, mapped = self._stage.outer, self._writing.mapped
-        inner = mapped.loops[len(outer) :]
-        loops: list[Loop] = []
+        outer, plan = self._stage.outer, self._writing.plan
+        inner = plan.loops[len(outer) :]
+        loops: list[LoweredLoop] = []
         for variable in inner:
             loops.append(self._loop(term, variable, loops))
         kept = tuple(loop for loop in self._kept() if loop in inner)
-        output = Access.at(mapped.einsum.output, kept)
-        make = SummedUp if self._sums_tasks else WrittenResult
+        output = Access.at(plan.einsum.output, kept)
+        make = TaskSum if self._sums_tasks else WrittenResult
         result = make(output, Format("s" * len(kept), tuple(range(len(kept)))), inner)
         result.write(self._blocks, loops, value_of(self._blocks, term, lambda _one: None))
         return kept
 
     def _swapped(self, term: Term) -> tuple[str, ...]:
         """Fibers by reference through a merger, and what the second Einsum makes of its points."""
-        first, second = (each.mapped for each in self._walked)
+        first, second = (each.plan for each in self._einsum_loops)
         depth = len(self._stage.outer)
         inner, swapped = first.loops[depth:], second.loops[depth:]
         if len(inner) != SWAPPED or swapped != inner[::-1]:
@@ -300,7 +308,7 @@ class _Lowering:
             operands.setdefault(before.access.tensor, []).append(operand)
         return operands
 
-    def _swap(self, chosen: Operand, loop: Loop, lower: str, carried: Sequence[Operand]) -> Node:
+    def _swap(self, chosen: Operand, loop: LoweredLoop, lower: str, carried: Sequence[Operand]) -> Node:
         merger = self._stage.merger
         assert merger is not None
         radix = merger.radix if merger.inputs is not None else self._most_lists(chosen, lower)
@@ -325,7 +333,7 @@ class _Lowering:
         Raises:
             ConfigurationError: more than any merger has ways.
         """
-        stored = next(each.tensors[chosen.access.tensor] for each in self._walked)
+        stored = next(each.tensors[chosen.access.tensor] for each in self._einsum_loops)
         level = stored.levels[chosen.access.variables.index(lower) - 1]
         most = int(level.counts.max(initial=0))
         least, limit = RADIX
@@ -335,13 +343,13 @@ class _Lowering:
 
     def _written(self, crd: Wire, value: Wire, lower: str) -> tuple[str, ...]:
         """Runs of equal coordinates are added up, and written."""
-        mapped = self._writing.mapped
+        plan = self._writing.plan
         if [loop for loop in self._kept() if loop not in self._stage.outer] != [lower]:
             raise self._refusal(
                 f"behind a merger, the output should have {lower} and no other rank of the inner loops"
             )
         node = self._blocks.add("runsum", {"crd": crd, "val": value})
-        tensor = mapped.einsum.output
+        tensor = plan.einsum.output
         crd, value = Wire(node, "crd"), Wire(node, "val")
         if self._sums_tasks:
             self._blocks.add("tasksum", {"crd[0]": crd, "val": value}, tensor=tensor)

@@ -12,8 +12,8 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.models.from_spec.cascade import CascadeOutputs
 from fiberscope.models.from_spec.chains import chains_of
 from fiberscope.models.from_spec.composition import MappedComposition
-from fiberscope.models.from_spec.lookahead import work_ahead
-from fiberscope.models.from_spec.lowering import Lowered, base_name
+from fiberscope.models.from_spec.lookahead import add_lookaheads
+from fiberscope.models.from_spec.lowering import StageGraph, base_name
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.settings import MappedParameters
 from fiberscope.models.from_spec.stage_blocks import BuiltStage
@@ -52,7 +52,7 @@ class MappedMachine(MappedComposition):
         self,
         parameters: MappedParameters,
         specification: Specification,
-        stages: Sequence[tuple[Stage, Lowered]],
+        stages: Sequence[tuple[Stage, StageGraph]],
         operands: Mapping[str, FiberTree],
         name: str,
         *,
@@ -77,7 +77,7 @@ class MappedMachine(MappedComposition):
                 component.value_type = self.value_type
         self.stores.build()
         if isinstance(self.kernel, LookaheadKernel) and not parts:
-            work_ahead(
+            add_lookaheads(
                 self.kernel,
                 [merge for stage in self.stages for leaf in stage.leaves for merge in leaf.merges],
             )

@@ -19,38 +19,38 @@ from fiberscope.models.from_spec.stages import refuse, skipped_loops
 from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.storage import StoredTensor, store
 from fiberscope.models.trace.evaluate import operand_of
-from fiberscope.models.trace.plan import Mapped, rank_shapes
+from fiberscope.models.trace.plan import LoopPlan, rank_shapes
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.specification import Einsum, Specification, Split, UniformOccupancy
 from fiberscope.workloads.expressions.expression import Access, accesses, operators_of
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["Walked", "walked"]
+__all__ = ["EinsumLoops", "prepare_loops"]
 
 
 @dataclass(frozen=True)
-class Walked:
+class EinsumLoops:
     """The loops of an Einsum, and the tensors that they walk.
 
     Args:
-        mapped: the loops.
+        plan: the loops.
         accesses: of the expression from left to right, their variables the loops of their levels.
         tensors: by the names that these have, outermost level first; a tensor that is read twice has two.
     """
 
-    mapped: Mapped
+    plan: LoopPlan
     accesses: tuple[Access, ...]
     tensors: Mapping[str, StoredTensor]
 
 
-def walked(
+def prepare_loops(
     specification: Specification,
     einsum: Einsum,
     trees: Mapping[str, FiberTree],
     outer: Sequence[str] = (),
     handed: str = "",
-) -> Walked:
+) -> EinsumLoops:
     """An Einsum with its operands.
 
     Args:
@@ -67,23 +67,23 @@ def walked(
     for rank in _cut_as(einsum, handed):
         what = f"{rank} is partitioned as {handed}, which a merger computes while the loops run"
         raise refuse(specification, f"{einsum.name}: {what}")
-    mapped = Mapped(einsum, rank_shapes(specification, einsum, trees))
-    operands = [operand_of(specification, access, trees) for access in accesses(mapped.equation.expression)]
-    prepare(mapped, operands)
+    plan = LoopPlan(einsum, rank_shapes(specification, einsum, trees))
+    operands = [operand_of(specification, access, trees) for access in accesses(plan.equation.expression)]
+    prepare(plan, operands)
     tensors: dict[str, StoredTensor] = {}
     read: list[Access] = []
     skipped = skipped_loops(specification, einsum)
     for operand in operands:
         name = operand.name + "'" * sum(tensor.partition("'")[0] == operand.name for tensor in tensors)
-        if operand.followed and (skipped.intersection(operand.followed) or not _multiplies(mapped)):
+        if operand.followed and (skipped.intersection(operand.followed) or not _multiplies(plan)):
             what = (
                 f"{operand.name} is partitioned as another tensor while the loops run, and no block does that"
             )
             raise refuse(specification, f"{einsum.name}: {what}")
         read.append(Access.at(name, operand.ordered.names))
-        passed_over = [rank for rank in outer if _is_alone(mapped, operands, operand, rank)]
-        tensors[name] = _stored(specification, mapped, operand, handed, passed_over)
-    return Walked(mapped, tuple(read), tensors)
+        passed_over = [rank for rank in outer if _is_alone(plan, operands, operand, rank)]
+        tensors[name] = _stored(specification, plan, operand, handed, passed_over)
+    return EinsumLoops(plan, tuple(read), tensors)
 
 
 def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
@@ -94,29 +94,29 @@ def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
             yield from (part.rank for directive in pieces if directive.leader == leader)
 
 
-def _is_alone(mapped: Mapped, operands: Sequence[Operand], operand: Operand, rank: str) -> bool:
+def _is_alone(plan: LoopPlan, operands: Sequence[Operand], operand: Operand, rank: str) -> bool:
     """Whether an operand alone says where a loop goes, and there is nothing to do where it has nothing."""
     others = (other for other in operands if other is not operand)
-    return _multiplies(mapped) and not any(rank in other.ordered.names for other in others)
+    return _multiplies(plan) and not any(rank in other.ordered.names for other in others)
 
 
-def _multiplies(mapped: Mapped) -> bool:
+def _multiplies(plan: LoopPlan) -> bool:
     """Whether all is one product."""
-    return set(operators_of(mapped.equation.expression)) <= {"*"}
+    return set(operators_of(plan.equation.expression)) <= {"*"}
 
 
 def _stored(
-    specification: Specification, mapped: Mapped, operand: Operand, handed: str, passed_over: Sequence[str]
+    specification: Specification, plan: LoopPlan, operand: Operand, handed: str, passed_over: Sequence[str]
 ) -> StoredTensor:
     names = operand.ordered.names
     order = tuple(range(len(names)))
     if operand.name == handed:
         return StoredTensor((0,) * len(names), Format("s" * len(names), order), (), operand.tree.values[:0])
     for rank in names:
-        if rank not in mapped.loops:
-            raise refuse(specification, f"{mapped.einsum.name}: {operand.name} has {rank}, which no loop has")
+        if rank not in plan.loops:
+            raise refuse(specification, f"{plan.einsum.name}: {operand.name} has {rank}, which no loop has")
     tree = operand.ordered.tree.swizzle(names)
-    letters = [_letter(specification, mapped, operand, rank) for rank in names]
+    letters = [_letter(specification, plan, operand, rank) for rank in names]
     letters = ["s" if rank in passed_over else letter for rank, letter in zip(names, letters, strict=True)]
     if letters and tree.nonzeros < math.prod(rank.shape for rank in tree.ranks):
         letters[-1] = "s"  # a place without a value would be an operand
@@ -126,21 +126,21 @@ def _stored(
     return store(SparseTensor(shape, tuple(tree.columns()), tree.values), Format("".join(letters), order))
 
 
-def _letter(specification: Specification, mapped: Mapped, operand: Operand, rank: str) -> str:
+def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> str:
     """Dense where every coordinate is visited, or looked up."""
-    base = mapped.base(rank)
+    base = plan.base(rank)
     uncut = rank == base or rank in operand.followed
     if base not in operand.uncompressed:
-        return "d" if uncut and _is_led(specification, mapped, operand, rank) else "s"
+        return "d" if uncut and _is_led(specification, plan, operand, rank) else "s"
     if not uncut:
         what = f"{base} of {operand.name} is both uncompressed and partitioned"
-        raise refuse(specification, f"{mapped.einsum.name}: {what}")
+        raise refuse(specification, f"{plan.einsum.name}: {what}")
     return "d"
 
 
-def _is_led(specification: Specification, mapped: Mapped, operand: Operand, rank: str) -> bool:
+def _is_led(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> bool:
     """Whether a leader's coordinates are looked up in it."""
-    bound = mapped.einsum.bindings
+    bound = plan.einsum.bindings
     return any(
         intersector.rank == rank and intersector.leader not in (None, operand.name)
         for intersector in bound.intersectors

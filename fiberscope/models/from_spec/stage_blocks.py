@@ -14,8 +14,8 @@ from fiberscope.hw.streams.block import StreamBlock
 from fiberscope.hw.streams.task_cut import Cut, TaskEnd
 from fiberscope.hw.streams.task_sum import TaskPoints, TaskSum
 from fiberscope.models.from_spec.chains import Chains
-from fiberscope.models.from_spec.instance_blocks import Leaf
-from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
+from fiberscope.models.from_spec.lowering import StageGraph
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stage_memory import StageMemory
 from fiberscope.models.from_spec.stages import Stage
@@ -50,7 +50,7 @@ class BuiltStage:
         self,
         stores: MappedMemory,
         stage: Stage,
-        graph: Lowered,
+        graph: StageGraph,
         chains: Chains,
         prefix: str,
         before: BuiltStage | None,
@@ -69,11 +69,13 @@ class BuiltStage:
         outside = [
             node for node in nodes if node.name not in graph.leaf and node not in (graph.cut, graph.sums)
         ]
-        self.outside = Leaf(machine, f"{prefix}outer.", 0, outside, in_front, context, machine.walking)
+        self.outside = InstanceBlocks(
+            machine, f"{prefix}outer.", 0, outside, in_front, context, machine.walking
+        )
         names = numbered(f"{prefix}{stage.level}", stage.instances)
         inside = [node for node in nodes if node.name in graph.leaf]
         self.leaves = [
-            Leaf(machine, f"{name}.", number, inside, self.memory, context)
+            InstanceBlocks(machine, f"{name}.", number, inside, self.memory, context)
             for number, name in enumerate(names)
         ]
         self.cut = self._add_cut(prefix)
@@ -170,7 +172,7 @@ class BuiltStage:
             self._deal(place, leaf)
             self._end(place, leaf)
 
-    def _deal(self, place: int, leaf: Leaf) -> None:
+    def _deal(self, place: int, leaf: InstanceBlocks) -> None:
         """What is dealt to an instance; it holds as many tasks as the cut lets it have."""
         graph, used = self.graph.graph, Counter[int]()
         for stream in graph.streams_from(self.graph.cut):
@@ -185,7 +187,7 @@ class BuiltStage:
                 port = f"out_{number}_{place}[{used[number]}]"
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 
-    def _end(self, place: int, leaf: Leaf) -> None:
+    def _end(self, place: int, leaf: InstanceBlocks) -> None:
         """What tells the cut that a task of an instance has ended: the stop behind its last value."""
         graph, connect = self.graph.graph, self.machine.kernel.connect
         ends = self.machine.add(TaskEnd, f"{leaf.name}task_end", self._last_level())
@@ -215,11 +217,11 @@ class BuiltStage:
     def output(self) -> FiberTree:
         """Assemble the output of the instances by the coordinates of their tasks."""
         parts = self._written() if self.sums is None else self._added()
-        mapped, specification = self.graph.mapped, self.machine.specification
-        ranks = [index.rank for index in mapped.equation.output.indices]
+        plan, specification = self.graph.plan, self.machine.specification
+        ranks = [index.rank for index in plan.equation.output.indices]
         declared = specification.tensors[self.graph.einsum.output].ranks
-        shape = {name: mapped.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
-        loops = [mapped.lowest(str(rank)) for rank in ranks]
+        shape = {name: plan.shape(str(rank)) for name, rank in zip(declared, ranks, strict=True)}
+        loops = [plan.lowest(str(rank)) for rank in ranks]
         columns = [_joined([columns[loop] for columns, _values in parts]) for loop in loops]
         values = np.concatenate([values for _columns, values in parts]) if parts else np.zeros(0)
         if not shape:
@@ -252,7 +254,7 @@ class BuiltStage:
         return [(columns, np.array(list(self.sums.sums.values())))]
 
 
-def _written(leaf: Leaf, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
+def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
     """What one instance wrote in so many tasks: coordinates by loop, and values."""
     writers = [node for node in leaf.nodes.values() if node.primitive.writes]
     levels: list[CompressedLevel] = [

@@ -12,7 +12,7 @@ from fiberscope.hw.streams.line_writer import LineKeeper, LineWriter
 from fiberscope.hw.streams.way_lines import ArrayLines
 from fiberscope.models.from_spec.arrays import StoredArray, stored_array
 from fiberscope.models.from_spec.chains import Chain, Chains
-from fiberscope.models.from_spec.lowering import Lowered, base_name
+from fiberscope.models.from_spec.lowering import StageGraph, base_name
 from fiberscope.models.from_spec.memory import MappedMemory
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.levels.compressed import CompressedLevel
@@ -43,7 +43,7 @@ class StageMemory:
         self,
         memory: MappedMemory,
         stage: Stage,
-        graph: Lowered,
+        graph: StageGraph,
         chains: Chains,
         nests: Nests,
         clock: Clock | None = None,

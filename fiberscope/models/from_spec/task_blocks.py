@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fiberscope.models.graphs.compiler.blocks import Blocks, Joined
-from fiberscope.models.graphs.compiler.results import Loop, Result
+from fiberscope.models.graphs.compiler.results import LoweredLoop, Result
 from fiberscope.models.graphs.compiler.terms import (
     Iteration,
     Join,
@@ -18,7 +18,7 @@ from fiberscope.models.graphs.formats import Format
 from fiberscope.models.graphs.primitives.tasks import SKIP_AHEAD
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["SummedUp", "TaskBlocks", "WrittenResult"]
+__all__ = ["TaskBlocks", "TaskSum", "WrittenResult"]
 
 PAIR = 2  # fibers that an intersector which skips reads
 
@@ -79,12 +79,12 @@ class WrittenResult(Result):
             self.of_empty = "mark"
 
 
-class SummedUp(WrittenResult):
+class TaskSum(WrittenResult):
     """Sum of the tasks' results for the same points: no instance writes."""
 
     of_empty = "mark"
 
-    def _drop(self, blocks: Blocks, loops: Sequence[Loop], coordinates: dict[str, Wire]) -> set[str]:
+    def _drop(self, blocks: Blocks, loops: Sequence[LoweredLoop], coordinates: dict[str, Wire]) -> set[str]:
         """None: where points leave an instance, those without a value go with their coordinates."""
         return set()
 

@@ -13,7 +13,7 @@ from yaml import ScalarNode
 from fiberscope.accelerators.composition import PartFactory
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import run_file
-from fiberscope.models.from_spec.lowering import Lowered
+from fiberscope.models.from_spec.lowering import StageGraph
 from fiberscope.models.from_spec.stages import Stage
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.trace.reference import accumulates
@@ -22,7 +22,7 @@ from fiberscope.sim import Component, SimulationError
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import operators_of
 
-__all__ = ["PART_OF", "VerilogPart", "own_part", "shared", "unit_of", "units_in"]
+__all__ = ["PART_OF", "VerilogPart", "own_part", "shared_units", "unit_of", "units_in"]
 
 PART_OF: Mapping[str, str] = {  # of a type of nodes, where one component stands for the block alone
     "add": "alu",
@@ -57,7 +57,7 @@ def unit_of(stage: Stage, node: Node) -> str:
     return next(components_of, "")
 
 
-def shared(specification: Specification) -> set[str]:
+def shared_units(specification: Specification) -> set[str]:
     """The components to which one Einsum's operations are bound that an instance has a block each for."""
     counts: Counter[tuple[str, str]] = Counter()
     for einsum in specification.einsums:
@@ -70,13 +70,13 @@ def shared(specification: Specification) -> set[str]:
     return {component for (_einsum, component), count in counts.items() if count > 1}
 
 
-def units_in(specification: Specification, stages: Sequence[tuple[Stage, Lowered]]) -> dict[str, str]:
+def units_in(specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]) -> dict[str, str]:
     """The part of the machine that each component stands for which one of one's own can take the place of."""
     return dict(_units_in(specification, stages))
 
 
 def _units_in(
-    specification: Specification, stages: Sequence[tuple[Stage, Lowered]]
+    specification: Specification, stages: Sequence[tuple[Stage, StageGraph]]
 ) -> Iterator[tuple[str, str]]:
     for stage, graph in stages:
         for node in graph.graph.nodes.values():

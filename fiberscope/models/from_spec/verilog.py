@@ -9,18 +9,18 @@ from fiberscope.base.errors import InputError
 from fiberscope.hw.rtl.kit.interface import Token
 from fiberscope.hw.streams.netlist_rtl import exported
 from fiberscope.hw.streams.task_cut import TaskEnd
-from fiberscope.models.from_spec.instance_blocks import Leaf
+from fiberscope.models.from_spec.instance_blocks import InstanceBlocks
 from fiberscope.models.from_spec.machine import MappedMachine
 from fiberscope.models.graphs.transcript import Offers, Transcript, watched
 from fiberscope.models.graphs.verilog import GraphVerilog, Hardware, Sizes, payload_bits, plain
 from fiberscope.sim import Component
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["LeafVerilog", "leaf_verilog"]
+__all__ = ["InstanceVerilog", "instance_verilog"]
 
 
 @dataclass(frozen=True)
-class LeafVerilog:
+class InstanceVerilog:
     """An instance as a module, and what moves at it in a run of its machine.
 
     Args:
@@ -36,9 +36,9 @@ class LeafVerilog:
     cycles: int
 
 
-def leaf_verilog(
+def instance_verilog(
     machine: MappedMachine, level: str, module: str, value_bits: int, points: int
-) -> LeafVerilog:
+) -> InstanceVerilog:
     """The first instance of a level as a module, with memories as large as the tensors; runs the machine.
 
     Args:
@@ -80,10 +80,10 @@ def leaf_verilog(
     }
     expected = {end: taken[end] for end, link in into.items() if id(link.consumer.component) in inside}
     expected |= {end: sent[leaves[end]] for end in verilog.exits}
-    return LeafVerilog(verilog, offers, expected, machine.kernel.cycle)
+    return InstanceVerilog(verilog, offers, expected, machine.kernel.cycle)
 
 
-def _leaf_of(machine: MappedMachine, level: str) -> Leaf:
+def _leaf_of(machine: MappedMachine, level: str) -> InstanceBlocks:
     """The first instance of a level.
 
     Raises:

@@ -16,11 +16,11 @@ from fiberscope.models.graphs.netlist import Graph, Node, Stream
 from fiberscope.workloads.first_use import imported_at_first_use
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.compiler.compile import Compiled, compile_expression
+    from fiberscope.models.graphs.compiler.compile import CompiledExpression, compile_expression
     from fiberscope.models.graphs.execution import run
 
 __all__ = [
-    "Compiled",
+    "CompiledExpression",
     "Graph",
     "Node",
     "Stream",
@@ -35,7 +35,7 @@ __all__ = [
 
 _COMPILER = "fiberscope.models.graphs.compiler.compile"
 _HOMES = {
-    "Compiled": _COMPILER,
+    "CompiledExpression": _COMPILER,
     "compile_expression": _COMPILER,
     "run": "fiberscope.models.graphs.execution",  # takes the machines along
 }

@@ -9,7 +9,7 @@ from cocotb.task import bridge
 
 from fiberscope.hw.rtl.tools.cocotb_backend import CocotbBackend
 from fiberscope.hw.rtl.tools.hdl import read_order
-from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.transcript import of_machine, of_module
 from fiberscope.models.graphs.verilog import machine_of, verilog_of
 
@@ -18,7 +18,7 @@ from fiberscope.models.graphs.verilog import machine_of, verilog_of
 async def the_module_is_the_graph(dut: Any) -> None:  # noqa: ANN401  (cocotb's handles)
     """Fails where a stream of the module is not that of the event model, token by token."""
     order = read_order()
-    machine = machine_of(prepare(order["graph"], order["tensors"]), configured(order["settings"]))
+    machine = machine_of(prepare(order["graph"], order["tensors"]), graph_settings(order["settings"]))
     graph = verilog_of(machine, order["module"], order["value_bits"], order["points"])
     expected = of_machine(machine)
 

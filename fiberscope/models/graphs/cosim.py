@@ -11,7 +11,7 @@ from fiberscope.hw.rtl.kit.wrapper import Part
 from fiberscope.hw.rtl.tools.area import Area, measure
 from fiberscope.hw.rtl.tools.hdl import Bench, choose, find, run
 from fiberscope.hw.rtl.tools.lint import WAIVERS, Waiver, lint
-from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.gv_writer import write_gv
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
@@ -27,7 +27,7 @@ from fiberscope.models.graphs.verilog import (
 from fiberscope.results.report.files import make_folder
 from fiberscope.results.report.table import Table
 
-__all__ = ["Cosimulated", "area_table", "cosimulated"]
+__all__ = ["CosimulationResult", "area_table", "cosimulate"]
 
 GRAPH_WAIVERS = (
     *WAIVERS,
@@ -42,7 +42,7 @@ GRAPH_WAIVERS = (
 
 
 @dataclass(frozen=True)
-class Cosimulated:
+class CosimulationResult:
     """A graph whose module took every token in the cycle in which its event model does.
 
     Args:
@@ -60,7 +60,7 @@ class Cosimulated:
     simulator: str
 
 
-def cosimulated(
+def cosimulate(
     name: str,
     graph: Graph,
     tensors: Mapping[str, str],
@@ -70,7 +70,7 @@ def cosimulated(
     points: int,
     simulator: str,
     folder: Path,
-) -> Cosimulated:
+) -> CosimulationResult:
     """Export a graph, lint it, and run it in an HDL simulator with its tensors' memories.
 
     Args:
@@ -88,7 +88,7 @@ def cosimulated(
         FailedBenchError: a token came in another cycle, or another one came.
         HdlError: a tool is missing, or it complains.
     """
-    machine = machine_of(prepare(graph, tensors), configured(settings))
+    machine = machine_of(prepare(graph, tensors), graph_settings(settings))
     hardware, module = verilog_of(machine, module_name(name), value_bits, points), module_name(name)
     simulator = find(choose(simulator)).name
     make_folder(folder)
@@ -108,7 +108,7 @@ def cosimulated(
     ports = hardware.composition.without_status().interface()
     bench = Bench((files[1],), module, (ports,), "fiberscope.models.graphs.bench", order, folder / "bench")
     run(bench, simulator)
-    return Cosimulated(hardware, machine.kernel.cycle, tokens, files, simulator)
+    return CosimulationResult(hardware, machine.kernel.cycle, tokens, files, simulator)
 
 
 def _check_places(machine: GraphMachine, points: int) -> None:

@@ -10,7 +10,7 @@ from fiberscope.models.graphs.splits import Splits, part_sizes, parts
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["cut_columns", "cut_tensor", "joined_tensor"]
+__all__ = ["cut_columns", "cut_tensor", "join_tensor"]
 
 
 def cut_tensor(tensor: SparseTensor, variables: Sequence[str], splits: Splits) -> SparseTensor:
@@ -33,7 +33,7 @@ def cut_columns(columns: Mapping[str, Integers], splits: Splits) -> dict[str, In
     return parts_by_variable
 
 
-def joined_tensor(
+def join_tensor(
     tensor: SparseTensor, variables: Sequence[str], sizes: Mapping[str, int], splits: Splits
 ) -> SparseTensor:
     """The tensor that was cut so; what a graph wrote behind the end of the last chunk is left out.

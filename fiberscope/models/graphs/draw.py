@@ -7,7 +7,7 @@ from fiberscope.models.graphs.faults import Unreadable
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.results.drawing.graph import Box, Bundle
 from fiberscope.results.drawing.graph import Graph as Drawing
-from fiberscope.results.drawing.layout import arranged
+from fiberscope.results.drawing.layout import arrange
 from fiberscope.results.drawing.svg import svg
 
 __all__ = ["drawing_of", "svg_text"]
@@ -16,7 +16,7 @@ __all__ = ["drawing_of", "svg_text"]
 def svg_text(graph: Graph, name: str) -> str:
     """The text of an SVG file; a line tells its streams where one points at it."""
     drawing = drawing_of(graph)
-    return svg(drawing, arranged(drawing), f"{name}: {_meaning(graph)}")
+    return svg(drawing, arrange(drawing), f"{name}: {_meaning(graph)}")
 
 
 def drawing_of(graph: Graph) -> Drawing:

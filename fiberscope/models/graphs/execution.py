@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fiberscope.accelerators.configuration import layers, validated
+from fiberscope.accelerators.configuration import layers, validate
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import Progress, nobody
+from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.graphs.check import check
-from fiberscope.models.graphs.cut_tensors import joined_tensor
+from fiberscope.models.graphs.cut_tensors import join_tensor
 from fiberscope.models.graphs.deadlock import advice
 from fiberscope.models.graphs.expression import Assignment, accesses_in, expressions_of
 from fiberscope.models.graphs.faults import Unreadable
@@ -20,7 +20,7 @@ from fiberscope.models.graphs.gv_writer import gv_text
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.operands import load_operands, sizes_of
-from fiberscope.models.graphs.prepared import Prepared
+from fiberscope.models.graphs.prepared import PreparedGraph
 from fiberscope.models.graphs.report import GraphRun, report
 from fiberscope.models.graphs.result import (
     WriterContents,
@@ -33,13 +33,13 @@ from fiberscope.models.graphs.result import (
 from fiberscope.models.graphs.settings import SHIPPED, GraphParameters
 from fiberscope.models.graphs.storage import StoredTensor
 from fiberscope.results.errors import DeadlockedRunError, UnwrittenFileError, VerificationError
-from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source
+from fiberscope.results.provenance.source_digest import Roots, given_settings, operand_name, source_entry
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.simulation import NO_RECORDERS, Recorders, run_recorded
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
-from fiberscope.results.report.parts import Asked, Source
+from fiberscope.results.report.parts import RecordedRequest, Source
 from fiberscope.results.report.timeline import Drive, Watch
 from fiberscope.sim import BuildError, Kernel, Run, SimulationError
 from fiberscope.workloads.expressions.expression import Split
@@ -47,7 +47,7 @@ from fiberscope.workloads.expressions.points import Points
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import EXACT, Comparison, Rounding
 
-__all__ = ["configured", "prepare", "roots_of", "run"]
+__all__ = ["graph_settings", "prepare", "roots_of", "run"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class RunOptions:
 
     cycle_limit: int | None = None
     histograms: bool = False
-    tell: Progress = nobody
+    tell: Progress = ignore_progress
     source: Source | None = None
     recorders: Recorders = NO_RECORDERS
 
@@ -93,9 +93,9 @@ def run(
         InputError, ConfigurationError, WorkloadError: what was given cannot be run.
         VerificationError, DeadlockedRunError: it went wrong; they have the report.
     """
-    parameters = configured(settings or {}, config)
+    parameters = graph_settings(settings or {}, config)
     _check_memory(parameters, memory_trace)
-    asked = Asked(
+    asked = RecordedRequest(
         command="graph",
         machine="graph" if isinstance(graph, Graph) else str(graph),
         tensors={name: operand_name(tensor) for name, tensor in tensors.items()},
@@ -105,9 +105,9 @@ def run(
         histograms=histograms,
         graph=gv_text(graph) if isinstance(graph, Graph) else None,
     )
-    provenance = source(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
+    provenance = source_entry(roots_of(None if isinstance(graph, Graph) else str(graph)), asked)
     recorders = Recorders(waveform, memory_trace, timeline, drive)
-    options = RunOptions(cycle_limit, histograms, progress or nobody, provenance, recorders)
+    options = RunOptions(cycle_limit, histograms, progress or ignore_progress, provenance, recorders)
     ready = prepare(graph, tensors, exact=exact, progress=options.tell).timed(parameters.timing)
     return _Runs(ready, parameters, options).report()
 
@@ -117,13 +117,13 @@ def roots_of(path: str | None) -> Roots:
     return Roots(frozenset({__name__}), () if path is None else (path,), path)
 
 
-def configured(settings: Mapping[str, object], config: str | Path | None = None) -> GraphParameters:
+def graph_settings(settings: Mapping[str, object], config: str | Path | None = None) -> GraphParameters:
     """The parameters of a run.
 
     Raises:
         ConfigurationError: a key that there is not, or a value that cannot be.
     """
-    return validated(GraphParameters, layers(SHIPPED, name="graph", file=config, settings=settings), "graph")
+    return validate(GraphParameters, layers(SHIPPED, name="graph", file=config, settings=settings), "graph")
 
 
 def _check_memory(parameters: GraphParameters, trace: Path | None) -> None:
@@ -139,8 +139,8 @@ def prepare(
     tensors: Mapping[str, object],
     *,
     exact: bool = False,
-    progress: Progress = nobody,
-) -> Prepared:
+    progress: Progress = ignore_progress,
+) -> PreparedGraph:
     """Return what ``run`` runs, without running it; the arguments are those of ``run``.
 
     Raises:
@@ -156,14 +156,14 @@ def prepare(
         meant, unread = tuple(expressions_of(read)), ""
     except Unreadable as error:
         meant, unread = (), str(error)
-    return Prepared(name, read, operands, sizes_of(read, operands), meant, unread)
+    return PreparedGraph(name, read, operands, sizes_of(read, operands), meant, unread)
 
 
 @dataclass
 class _Runs:
     """The phases of a graph, one after the other."""
 
-    ready: Prepared
+    ready: PreparedGraph
     parameters: GraphParameters
     options: RunOptions
     machines: list[GraphMachine] = field(default_factory=list)
@@ -278,7 +278,7 @@ class _Runs:
         if assignment is None:
             return stored.entries()
         variables, splits = assignment.result.variables, self.ready.graph.splits
-        return joined_tensor(stored.entries(), variables, self.ready.sizes, splits)
+        return join_tensor(stored.entries(), variables, self.ready.sizes, splits)
 
     def _stored(self, written: WriterContents, assignment: Assignment | None) -> StoredTensor | None:
         if written.values is None and assignment is not None and isinstance(assignment.expression, Split):

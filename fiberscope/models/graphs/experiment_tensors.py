@@ -17,7 +17,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from fiberscope.workloads.errors import WorkloadError, nearest
-from fiberscope.workloads.spec import Size, Sizes, Spec, full_text, parsed, sizes_in
+from fiberscope.workloads.spec import Size, Sizes, Spec, full_text, parse_parameters, sizes_in
 from fiberscope.workloads.tensor import SparseTensor
 
 __all__ = ["PREFIX", "draw", "is_published", "ones"]
@@ -70,7 +70,7 @@ def draw(text: str) -> tuple[SparseTensor, str]:
     if name not in _GENERATORS:
         raise WorkloadError(f"no generator {name!r}", where=text, fix=nearest(name, _GENERATORS))
     model, build = _GENERATORS[name]
-    spec = parsed(text, model)
+    spec = parse_parameters(text, model)
     return build(spec), full_text(name, spec)
 
 

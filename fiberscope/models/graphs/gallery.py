@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fiberscope.models.graphs.compiler.compile import Compiled, compile_expression
+from fiberscope.models.graphs.compiler.compile import CompiledExpression, compile_expression
 from fiberscope.models.graphs.compiler.kernels import KERNELS, Kernel
 from fiberscope.models.graphs.draw import svg_text
 from fiberscope.models.graphs.execution import run
@@ -14,7 +14,7 @@ from fiberscope.models.graphs.random_tensors import drawn
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import make_folder, write_text
 
-__all__ = ["Shown", "shown", "write_gallery"]
+__all__ = ["GalleryEntry", "make_entries", "write_gallery"]
 
 IMAGES = "images/gallery"
 OPENING = """# Gallery of expressions
@@ -27,11 +27,11 @@ HEAD = ("expression", "formats", "order", "cycles", "busiest block", "of its cyc
 
 
 @dataclass(frozen=True)
-class Shown:
+class GalleryEntry:
     """An expression of the gallery, compiled and run."""
 
     kernel: Kernel
-    compiled: Compiled
+    compiled: CompiledExpression
     report: Report
 
     @property
@@ -49,7 +49,7 @@ class Shown:
         return link, f"`{self.kernel.formats}`", order, f"{self.report.cycles:,}", f"`{block}`", f"{part:.0%}"
 
 
-def shown(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[Shown]:
+def make_entries(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[GalleryEntry]:
     """Compile expressions and run them on tensors that are drawn.
 
     Raises:
@@ -57,12 +57,12 @@ def shown(kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> Iterator[Shown]
     """
     for kernel in kernels:
         compiled = compile_expression(kernel.text, [kernel.formats])
-        yield Shown(kernel, compiled, run(compiled.graph, drawn(compiled.graph, size)))
+        yield GalleryEntry(kernel, compiled, run(compiled.graph, drawn(compiled.graph, size)))
 
 
 def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int = 8) -> list[Path]:
     """Write the page and its pictures into the folder of the documentation; gives the files."""
-    every = list(shown(kernels, size))
+    every = list(make_entries(kernels, size))
     page = folder / "gallery.md"
     make_folder(folder / IMAGES)
     pictures = {folder / IMAGES / f"{item.kernel.file}.svg": item for item in every}
@@ -72,11 +72,11 @@ def write_gallery(folder: Path, kernels: Iterable[Kernel] = KERNELS, size: int =
     return [page, *pictures]
 
 
-def _table(every: list[Shown]) -> list[str]:
+def _table(every: list[GalleryEntry]) -> list[str]:
     rows = [HEAD, ("---",) * len(HEAD), *(item.row for item in every)]
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def _section(item: Shown) -> str:
+def _section(item: GalleryEntry) -> str:
     nest, name = item.compiled.notations[0], item.kernel.name
     return f"\n## {name}\n\n```text\n{nest}\n```\n\n![The graph of {name}]({IMAGES}/{item.kernel.file}.svg)\n"

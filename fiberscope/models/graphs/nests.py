@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph, Node, Stream
 
 __all__ = [
-    "accumulated",
+    "accumulated_variables",
     "check_within",
     "drops_empty",
-    "in_order",
     "nests_of",
+    "topological_order",
 ]
 
 
@@ -40,7 +40,7 @@ class _Walk:
     def __init__(self, graph: Graph, faults: Faults) -> None:
         self._graph, self._faults = graph, faults
         self.nests: dict[tuple[str, str], Nest] = {}
-        for node in in_order(graph, faults):
+        for node in topological_order(graph, faults):
             inputs = self._inputs(node)
             if all(nest is not None for nest in inputs.values()):
                 self._visit(node, {port: nest for port, nest in inputs.items() if nest is not None})
@@ -73,7 +73,7 @@ def check_within(node: Node, outer: Nest, inner: Nest, named: tuple[str, str], f
         )
 
 
-def accumulated(node: Node) -> Nest:
+def accumulated_variables(node: Node) -> Nest:
     """The variables that an accumulator keeps, outermost first."""
     numbered = (re.fullmatch(r"in(\d+)", name) for name in node.attributes)
     places = sorted((int(match[1]) for match in numbered if match and node[match[0]]), reverse=True)
@@ -97,7 +97,7 @@ def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
     )
 
 
-def in_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
+def topological_order(graph: Graph, faults: Faults | None = None) -> list[Node]:
     """Blocks, each behind all that feed it; skips do not count, as they go back."""
     waiting = {node.name: 0 for node in graph.nodes.values()}
     forward = [stream for stream in graph.streams if stream.input != "skip"]

@@ -20,7 +20,7 @@ from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.splits import part_sizes, parts
 from fiberscope.models.graphs.storage import StoredTensor, scalar, store
 from fiberscope.workloads.expressions.expression import Split
-from fiberscope.workloads.named_tensor import NamedTensor, generated
+from fiberscope.workloads.named_tensor import NamedTensor, generate_tensor
 from fiberscope.workloads.opening import open_tensor
 from fiberscope.workloads.tensor import SparseTensor
 
@@ -95,7 +95,7 @@ def load_operands(
     for name, operand in operands.items():
         if _is_ones(operand):
             shape = _shape_of_ones(name, variables, sizes)
-            loaded[name] = generated(ONES, experiment_tensors.ones(shape))
+            loaded[name] = generate_tensor(ONES, experiment_tensors.ones(shape))
     stored = {name: _stored(graph, name, loaded[name], variables, sizes) for name in operands}
     return {name: _with_dense_note(name, operand) for name, operand in stored.items()}
 
@@ -192,7 +192,7 @@ def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | 
         return Operand(text, "memory", text, None, scalar(number), 1)
     if experiment_tensors.is_published(text):
         tensor, full = experiment_tensors.draw(text)
-        return generated(full, tensor)
+        return generate_tensor(full, tensor)
     if Path(text).is_dir():
         stored, sized = read_folder(Path(text), format)
         return Operand(Path(text).name, "real", Path(text).name, None, stored, len(stored.values), sized)

@@ -11,11 +11,11 @@ from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.operands import Operand
 from fiberscope.models.graphs.rewrites.joiners import chained_unions
 
-__all__ = ["Prepared"]
+__all__ = ["PreparedGraph"]
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedGraph:
     """A checked graph with its operands.
 
     Args:
@@ -49,6 +49,6 @@ class Prepared:
         """Return what the graph computes."""
         return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
 
-    def timed(self, timing: str) -> Prepared:
+    def timed(self, timing: str) -> PreparedGraph:
         """With the blocks that this timing has."""
         return replace(self, graph=chained_unions(self.graph)) if timing == "sam" else self

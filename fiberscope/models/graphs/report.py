@@ -12,7 +12,7 @@ from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report import parts
 from fiberscope.results.report.collect import components_of
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import Run
@@ -20,7 +20,7 @@ from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.prepared import Prepared
+    from fiberscope.models.graphs.prepared import PreparedGraph
 
 __all__ = ["GraphRun", "report"]
 
@@ -50,12 +50,12 @@ class GraphRun:
     source: parts.Source | None = None
 
 
-def report(ready: Prepared, parameters: GraphParameters, run: GraphRun) -> Report:
+def report(ready: PreparedGraph, parameters: GraphParameters, run: GraphRun) -> Report:
     """The report of a run, whether its result is right or wrong."""
     cycles = _cycles(ready, run)
     operations = _operations(run)
     components = _components(run)
-    return framed(
+    return build_report(
         run.timing,
         operations.get("multiply"),
         sum(machine.kernel.ticks for machine in run.machines),
@@ -81,7 +81,7 @@ def report(ready: Prepared, parameters: GraphParameters, run: GraphRun) -> Repor
     ).holding(list(run.results.values())[-1] if run.ended.complete else None)
 
 
-def _cycles(ready: Prepared, run: GraphRun) -> int:
+def _cycles(ready: PreparedGraph, run: GraphRun) -> int:
     """Cycles of the phases that count; of a run that ended early those so far."""
     counted = ready.graph.counted or ready.graph.phases
     ended_early = not run.ended.complete
@@ -134,7 +134,7 @@ def _product(run: GraphRun) -> parts.Product | None:
     return None if product is None else parts.Product(shape=product.shape, nonzeros=product.nonzeros)
 
 
-def _verification(ready: Prepared, run: GraphRun) -> parts.Verification:
+def _verification(ready: PreparedGraph, run: GraphRun) -> parts.Verification:
     if not ready.meant:
         return verification(f"none: no expression can be read ({ready.unread})", [])
     return verification(REFERENCE, [*run.comparisons.values()] if run.ended.complete else [])

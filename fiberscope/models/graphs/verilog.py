@@ -35,7 +35,7 @@ from fiberscope.hw.streams.ways import FiberWays
 from fiberscope.hw.value_type import INTEGER, ValueType
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.models.graphs.netlist import Node
-from fiberscope.models.graphs.prepared import Prepared
+from fiberscope.models.graphs.prepared import PreparedGraph
 from fiberscope.models.graphs.settings import GraphParameters
 from fiberscope.results.report.files import write_text
 from fiberscope.sim import Component
@@ -160,7 +160,7 @@ def _word(field: Field, value: float) -> int:
     return int(value) if field.kind == "whole" else field.codec.encode(float_bits(value))
 
 
-def machine_of(ready: Prepared, parameters: GraphParameters) -> GraphMachine:
+def machine_of(ready: PreparedGraph, parameters: GraphParameters) -> GraphMachine:
     """The machine of a graph of one phase, with its tensors, not run.
 
     Raises:

@@ -15,22 +15,22 @@ AnyConfiguration = TypeVar("AnyConfiguration", bound=Configuration)
 
 
 def with_tiles(
-    kind: Accelerator[AnyConfiguration], configured: AnyConfiguration, operands: Sequence[CsrArray]
+    accelerator: Accelerator[AnyConfiguration], configured: AnyConfiguration, operands: Sequence[CsrArray]
 ) -> AnyConfiguration:
     """A machine's parameters with the tiles that they ask to be chosen; as they are, if they ask for none.
 
     Args:
-        kind: the accelerator.
+        accelerator: the accelerator.
         configured: parameters of the machine.
         operands: operands of the problem.
 
     Raises:
         InputError: not even one dense microtile of each operand fits.
     """
-    room = kind.tile_room(configured)
+    room = accelerator.tile_room(configured)
     if room is None:
         return configured
     from fiberscope.models.tiles.microtiles import microtiles  # noqa: PLC0415  (heavy, and seldom asked for)
 
-    configuration: AnyConfiguration = kind.tiled(configured, microtiles(room, operands))
+    configuration: AnyConfiguration = accelerator.tiled(configured, microtiles(room, operands))
     return configuration

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from fiberscope import accelerators
-from fiberscope.accelerators.configuration import Configuration, ConfigurationError, validated
+from fiberscope.accelerators.configuration import Configuration, ConfigurationError, validate
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.problem_settings import SECTION, ProblemMaker
 from fiberscope.accelerators.yaml_layer import Entry
-from fiberscope.base.progress import Progress, nobody
+from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import energy
-from fiberscope.models.trace.evaluate import Outcome, run
+from fiberscope.models.trace.evaluate import CascadeRun, run
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.operands import (
@@ -26,13 +26,13 @@ from fiberscope.models.trace.operands import (
     as_factors,
     check_names,
     inputs_of,
-    loaded,
+    load_operands,
     matrix_ranks,
     names_of,
     trees,
 )
 from fiberscope.models.trace.options import Options
-from fiberscope.models.trace.report import Modelled, Solved, report
+from fiberscope.models.trace.report import ModelledRun, ProblemAnswer, report
 from fiberscope.models.trace.source import Source as SpecificationText
 from fiberscope.models.trace.spacetime import Stamps, Watcher
 from fiberscope.models.trace.specification import Specification
@@ -41,13 +41,13 @@ from fiberscope.results.errors import VerificationError
 from fiberscope.results.provenance.source_digest import (
     Roots,
     given_settings,
-    of_machine,
+    machine_modules,
     operand_name,
-    source,
+    source_entry,
 )
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing
-from fiberscope.results.report.parts import Asked, Source
+from fiberscope.results.report.parts import RecordedRequest, Source
 from fiberscope.workloads import Problem
 from fiberscope.workloads.canonical import CsrArray, canonical
 from fiberscope.workloads.fibertree import FiberTree
@@ -81,9 +81,9 @@ def model(
         ConfigurationError, WorkloadError, InputError: what was given cannot be modelled.
         VerificationError: a result is wrong; it has the report.
     """
-    tell = progress or nobody
+    tell = progress or ignore_progress
     ready = prepare(specification, *factors, tensors=tensors, settings=settings, exact=exact, progress=tell)
-    asked = Asked(
+    asked = RecordedRequest(
         command="model",
         machine=specification,
         factors=tuple(map(operand_name, factors)),
@@ -91,7 +91,7 @@ def model(
         settings=given_settings(settings),
         exact=exact,
     )
-    return ready.run(tell, source(ready.roots, asked))
+    return ready.run(tell, source_entry(ready.roots, asked))
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Prepared:
         output = declared[specification.einsums[-1].output]
         return trees(self.operands.values(), declared, output, specification.shapes)
 
-    def modelled(self) -> Modelled:
+    def modelled(self) -> ModelledRun:
         """Run it and count."""
         counting = Model(self.specification, self.options.effects)
         outcome = run(self.specification, self.trees, counting.observe)
@@ -131,12 +131,12 @@ class Prepared:
         spent = energy(self.specification, metrics, outcome.runs, table)
         solved = None
         if self.problem is not None and not outcome.interrupted:
-            solved = Solved(self.problem.title, *self._checked(outcome))
-        return Modelled(
+            solved = ProblemAnswer(self.problem.title, *self._checked(outcome))
+        return ModelledRun(
             self.specification, self.operands, self.options, outcome, metrics, spent, self.chosen, solved
         )
 
-    def _checked(self, outcome: Outcome) -> tuple[str, Comparison]:
+    def _checked(self, outcome: CascadeRun) -> tuple[str, Comparison]:
         """What the problem's answer was compared with, and how that went."""
         assert self.problem is not None
         name = self.problem.inputs[-1]
@@ -158,7 +158,7 @@ class Prepared:
             raise KeyboardInterrupt
         return watcher.stamps()
 
-    def run(self, tell: Progress = nobody, source: Source | None = None) -> Report:
+    def run(self, tell: Progress = ignore_progress, source: Source | None = None) -> Report:
         """Run it, and report, also by what it was made.
 
         Raises:
@@ -185,7 +185,7 @@ def prepare(
     tensors: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     exact: bool = False,
-    progress: Progress = nobody,
+    progress: Progress = ignore_progress,
 ) -> Prepared:
     """Return what ``model`` runs, without running it; the arguments are those of ``model``.
 
@@ -200,7 +200,9 @@ def prepare(
         a, b = (*factors, None)[:2]
         return _solving(drafted, maker.load(a, b, exact, progress), options)
     check_names(specification, outline.inputs, named)
-    operands = loaded(factors, tensors or {}, exact, lambda done, total: progress("loading", done, total))
+    operands = load_operands(
+        factors, tensors or {}, exact, lambda done, total: progress("loading", done, total)
+    )
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     operands = as_factors(operands, declared, declared[outline.einsums[-1].output])
     if not drafted.missing:
@@ -223,7 +225,9 @@ def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:
 
 def roots_of(specification: SpecificationText, energies: str | None = None) -> Roots:
     """Return the roots of a trace's sources: of model and machine, its file, and the energies."""
-    modules = of_machine(accelerators.find(specification.machine)) if specification.machine else frozenset()
+    modules = (
+        machine_modules(accelerators.find(specification.machine)) if specification.machine else frozenset()
+    )
     files = (str(specification.path), *filter(None, [energies]))
     return Roots(
         modules | {__name__},
@@ -268,7 +272,7 @@ def _options(settings: Mapping[str, object]) -> tuple[Options, dict[str, object]
     own = {key: value for key, value in settings.items() if key in Options.model_fields}
     entries = {key: _entry(value) for key, value in own.items()}
     others = {key: value for key, value in settings.items() if key not in own}
-    return validated(Options, entries, "the model"), others
+    return validate(Options, entries, "the model"), others
 
 
 def _chosen(
@@ -282,10 +286,10 @@ def _chosen(
 
 
 def _symbols(
-    kind: Accelerator[Any], configuration: Configuration, matrices: Sequence[CsrArray]
+    accelerator: Accelerator[Any], configuration: Configuration, matrices: Sequence[CsrArray]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
     """What the machine chooses, its tiles chosen before that where it asks for it."""
-    return kind.symbols(with_tiles(kind, configuration, matrices), *matrices)
+    return accelerator.symbols(with_tiles(accelerator, configuration, matrices), *matrices)
 
 
 def _factor(operand: CascadeOperand, drafted: Draft, *, left: bool) -> CsrArray:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fiberscope.models.trace.specification import Component, Specification
-from fiberscope.results.costs.cost_file import read_book
-from fiberscope.results.costs.prices import Part, part_of
+from fiberscope.results.costs.cost_file import read_cost_file
+from fiberscope.results.costs.prices import Part, price_part
 from fiberscope.results.costs.run_costs import AREA_WITHOUT
 
 __all__ = ["areas_of"]
@@ -42,6 +42,6 @@ def _part(component: Component) -> Part | None:
     """What one costs; None where an attribute that it depends on is without a bound."""
     attributes = {name: getattr(component, name) for name in ATTRIBUTES}
     kind = ".".join([component.kind, *component.operations[:1], *filter(None, [component.intersection])])
-    return part_of(
-        read_book(COSTS), kind, {name: each for name, each in attributes.items() if each is not None}
+    return price_part(
+        read_cost_file(COSTS), kind, {name: each for name, each in attributes.items() if each is not None}
     )

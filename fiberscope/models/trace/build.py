@@ -23,9 +23,9 @@ from fiberscope.models.trace.levels import (
 )
 from fiberscope.models.trace.nest import Intersection, LeaderFollower, Loop, Place, Scan
 from fiberscope.models.trace.output import OutputRank
-from fiberscope.models.trace.plan import BEFORE, Mapped, uses_of
+from fiberscope.models.trace.plan import BEFORE, LoopPlan, uses_of
 from fiberscope.models.trace.prepare import Operand
-from fiberscope.models.trace.program import compiled, condition
+from fiberscope.models.trace.program import compile_expression, condition
 from fiberscope.models.trace.specification import Specification
 from fiberscope.workloads.expressions.expression import Access, Index, Take, accesses
 
@@ -40,27 +40,27 @@ class Nest:
     Attributes: ``inputs`` has for each operand its levels, ``output`` those of the output.
 
     Args:
-        mapped: the Einsum.
+        plan: the Einsum.
         operands: in the order of the equation, prepared.
         specification: that it is from.
     """
 
-    def __init__(self, mapped: Mapped, operands: Sequence[Operand], specification: Specification) -> None:
-        self.mapped = mapped
+    def __init__(self, plan: LoopPlan, operands: Sequence[Operand], specification: Specification) -> None:
+        self.plan = plan
         self.operands = operands
-        self.inputs = [levels_of(mapped, operand) for operand in operands]
-        tensor = specification.tensors[mapped.einsum.output]
-        self.output = output_levels(mapped, uses_of(mapped.equation.output, tensor.ranks), tensor.empty)
-        self.program = compiled(
-            mapped.equation.expression,
-            mapped.einsum.operators,
+        self.inputs = [levels_of(plan, operand) for operand in operands]
+        tensor = specification.tensors[plan.einsum.output]
+        self.output = output_levels(plan, uses_of(plan.equation.output, tensor.ranks), tensor.empty)
+        self.program = compile_expression(
+            plan.equation.expression,
+            plan.einsum.operators,
             specification.functions,
             specification.symbols,
         )
-        self.state = NestState(len(mapped.loops), sum(len(flat.ranks) for flat in mapped.flattened.values()))
+        self.state = NestState(len(plan.loops), sum(len(flat.ranks) for flat in plan.flattened.values()))
         self.cursors = [level.cursor for levels in self.inputs for level in levels]  # all there are
-        self.leaders = {unit.rank: unit.leader for unit in mapped.einsum.bindings.intersectors if unit.leader}
-        self.loops = [_loop(self, depth) for depth in range(len(mapped.loops))]
+        self.leaders = {unit.rank: unit.leader for unit in plan.einsum.bindings.intersectors if unit.leader}
+        self.loops = [_loop(self, depth) for depth in range(len(plan.loops))]
         self.body = _body(self)
         for outer, inner in itertools.pairwise(self.loops):
             outer.inner = inner
@@ -103,13 +103,13 @@ class Nest:
     def place(self, index: Index) -> Cursor:
         """A cursor that only knows a coordinate."""
         cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
-        set_index(self.mapped, cursor, index, None)
+        set_index(self.plan, cursor, index, None)
         self.cursors.append(cursor)
         return cursor
 
     def everywhere(self, loop: str) -> Cursor:
         """A cursor at every coordinate of a loop."""
-        cursor = everywhere(self.mapped, loop)
+        cursor = everywhere(self.plan, loop)
         self.cursors.append(cursor)
         return cursor
 
@@ -117,7 +117,7 @@ class Nest:
 def _loop(nest: Nest, depth: int) -> Loop:
     loop = _iterating(nest, depth)
     loop.intersects = isinstance(loop, LeaderFollower | Intersection | Coiteration)
-    mapped, name = nest.mapped, nest.mapped.loops[depth]
+    plan, name = nest.plan, nest.plan.loops[depth]
     for levels in nest.inputs:
         loop.lookups += [level.cursor for level in levels if level.depth == depth and not level.loops]
     above: OutputRank | None = None
@@ -127,20 +127,20 @@ def _loop(nest: Nest, depth: int) -> Loop:
         elif level.depth == depth:
             loop.placed.append(Place(level.growing, nest.place(level.index), above))
         above = level.growing
-    for flatten in mapped.flattened.values():
-        if mapped.lowest(flatten.name) == name:
-            loop.parts = [mapped.shape(rank) for rank in flatten.ranks[1:]]
-            loop.part_places = [mapped.locate(rank).place for rank in flatten.ranks]
-    loop.outer_piece = window_of(mapped, name)
-    if mapped.leader(name) is None:
-        loop.piece = mapped.piece(name)
+    for flatten in plan.flattened.values():
+        if plan.lowest(flatten.name) == name:
+            loop.parts = [plan.shape(rank) for rank in flatten.ranks[1:]]
+            loop.part_places = [plan.locate(rank).place for rank in flatten.ranks]
+    loop.outer_piece = window_of(plan, name)
+    if plan.leader(name) is None:
+        loop.piece = plan.piece(name)
     return loop
 
 
 def _iterating(nest: Nest, depth: int) -> Loop:
     """The loop of the kind that its tensors ask for."""
-    mapped, name = nest.mapped, nest.mapped.loops[depth]
-    leader = mapped.leader(name)
+    plan, name = nest.plan, nest.plan.loops[depth]
+    leader = plan.leader(name)
     cursors: list[Cursor] = []
     follows: list[bool] = []
     names: list[str] = []
@@ -163,7 +163,7 @@ def _iterating(nest: Nest, depth: int) -> Loop:
         names.append("")
         return len(cursors) - 1
 
-    terms = condition(mapped.equation.expression, number_of, add_everywhere)
+    terms = condition(plan.equation.expression, number_of, add_everywhere)
     if leader is not None and terms is not None:
         first = next(place for place, tensor in enumerate(names) if tensor == leader and not follows[place])
         terms, order = _led(terms, first)
@@ -193,7 +193,7 @@ def _level(nest: Nest, levels: Sequence[InputLevel], depth: int, loop: str) -> I
     for place, level in enumerate(levels):
         if level.loops and level.depth == depth:
             return level
-        follows = level.follows and nest.mapped.base(level.name) == nest.mapped.base(loop)
+        follows = level.follows and nest.plan.base(level.name) == nest.plan.base(loop)
         if follows and level.depth > depth and (place == 0 or levels[place - 1].depth < depth):
             return level
     return None
@@ -229,7 +229,7 @@ def _leaf(nest: Nest, number: int) -> Cursor:
 
 def _reduction(nest: Nest) -> int:
     """The operation that accumulates, or ``REPLACES``."""
-    equation = nest.mapped.equation
+    equation = nest.plan.equation
     kept = {index.rank for index in equation.output.indices}
     reduced = {rank for access in accesses(equation.expression) for rank in access.ranks} - kept
     if isinstance(equation.expression, Take):
@@ -237,7 +237,7 @@ def _reduction(nest: Nest) -> int:
         reduced &= {rank for access in accesses(selected) for rank in access.ranks}
     if not reduced:
         return REPLACES
-    name = nest.mapped.einsum.operators["+"]
+    name = nest.plan.einsum.operators["+"]
     if name not in OPCODES:
         raise InputError(f"{name} cannot reduce: + must be one of {', '.join(OPCODES)}")
     return OPCODES[name]

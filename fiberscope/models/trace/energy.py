@@ -11,13 +11,13 @@ from fiberscope.models.trace.specification import Component, Specification
 from fiberscope.results.costs.energies import ActionEnergy, EnergyTable
 from fiberscope.results.costs.run_costs import ENERGY_WITHOUT
 
-__all__ = ["Energy", "Spent", "energy"]
+__all__ = ["ActionTotal", "Energy", "energy"]
 
 _MEMORIES = ("DRAM", "Buffet", "Cache")
 
 
 @dataclass(frozen=True)
-class Spent:
+class ActionTotal:
     """Energy of one action of a component in an Einsum.
 
     Args:
@@ -46,7 +46,7 @@ class Energy:
     """The energy of a run, in pJ: all actions, and whose table they were counted with."""
 
     table: str
-    spent: Sequence[Spent]
+    spent: Sequence[ActionTotal]
 
     @property
     def by_action(self) -> dict[str, dict[str, float]]:
@@ -90,7 +90,7 @@ class Energy:
             "by_einsum": self.by_einsum,
         }
 
-    def _by(self, owner: Callable[[Spent], str]) -> dict[str, float]:
+    def _by(self, owner: Callable[[ActionTotal], str]) -> dict[str, float]:
         total: dict[str, float] = {}
         for each in self.spent:
             if owner(each):
@@ -113,7 +113,7 @@ def energy(
         runs: of the Einsums.
         table: energies of actions.
     """
-    spent: list[Spent] = []
+    spent: list[ActionTotal] = []
     for einsum in specification.einsums:
         if einsum.name in metrics:
             components = specification.configurations[einsum.bindings.config].components
@@ -142,14 +142,14 @@ class _Finder:
     component: Component
     table: EnergyTable
 
-    def spent(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[Spent]:
+    def spent(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
         """What its counts in an Einsum take."""
         for tensor, action, count in self._actions(counts, matches):
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
             number = count
             if self.component.kind in _MEMORIES:
                 number = -(-count // ((entry and entry.bits) or self.component.width or 1))
-            yield Spent(einsum, self.component.name, tensor, action, number, entry)
+            yield ActionTotal(einsum, self.component.name, tensor, action, number, entry)
 
     def _actions(self, counts: Mapping[str, Any], matches: int) -> Iterator[tuple[str, str, int]]:
         """Tensor, action and count; of a memory, bits."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.trace.build import Nest
-from fiberscope.models.trace.levels import stored, tree_of
+from fiberscope.models.trace.levels import store_output, tree_of
 from fiberscope.models.trace.output import OutputRank
-from fiberscope.models.trace.plan import Mapped, rank_shapes, uses_of
+from fiberscope.models.trace.plan import LoopPlan, rank_shapes, uses_of
 from fiberscope.models.trace.prepare import Operand, prepare
 from fiberscope.models.trace.recorder import Recorder
 from fiberscope.models.trace.reference import Computation
@@ -24,10 +24,10 @@ from fiberscope.workloads.tree_blocks import Reordered
 
 __all__ = [
     "Attachment",
+    "CascadeRun",
     "EinsumRun",
     "IntersectionCounts",
     "Observer",
-    "Outcome",
     "Prepared",
     "attach",
     "operand_of",
@@ -59,7 +59,7 @@ class Attachment:
 
 def attach(nest: Nest, attachment: Attachment) -> None:
     """Have a recorder told of what it asks for; of a rank that the nest does not have there is nothing."""
-    if attachment.tensor == nest.mapped.einsum.output:
+    if attachment.tensor == nest.plan.einsum.output:
         _attach_to_output(nest, attachment)
     for operand, levels in zip(nest.operands, nest.inputs, strict=True):
         if operand.name != attachment.tensor:
@@ -133,7 +133,7 @@ class EinsumRun:
         operations: computed, by name: ``mul``, ``add``, ``sub``, functions by their own. Accumulating the
             output is of ``add``.
         intersections: by loop, where two tensors or more are intersected.
-        result: the output as it was built, and ``stored`` as it is kept.
+        result: the output as it was built, and ``store_output`` as it is kept.
         verification: of the output.
     """
 
@@ -147,7 +147,7 @@ class EinsumRun:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CascadeRun:
     """A cascade's run.
 
     Args:
@@ -177,7 +177,7 @@ def _nobody(prepared: Prepared) -> Sequence[Attachment]:
 
 def run(
     specification: Specification, tensors: Mapping[str, FiberTree], observer: Observer = _nobody
-) -> Outcome:
+) -> CascadeRun:
     """Run a cascade, or what of it there is time for until Ctrl-C.
 
     Args:
@@ -194,7 +194,7 @@ def run(
         cascade.run_all()
     except KeyboardInterrupt:
         interrupted = True
-    return Outcome(tuple(cascade.runs), cascade.tensors, cascade.rounds, interrupted)
+    return CascadeRun(tuple(cascade.runs), cascade.tensors, cascade.rounds, interrupted)
 
 
 class _Cascade:
@@ -249,22 +249,22 @@ class _Cascade:
         self.rounds += 1
 
     def _run_einsum(self, einsum: Einsum) -> EinsumRun:
-        mapped = Mapped(einsum, rank_shapes(self.specification, einsum, self.tensors))
+        plan = LoopPlan(einsum, rank_shapes(self.specification, einsum, self.tensors))
         accessed = accesses(einsum.computed.expression)
         operands = [operand_of(self.specification, access, self.tensors) for access in accessed]
-        prepare(mapped, operands)
-        nest = Nest(mapped, operands, self.specification)
+        prepare(plan, operands)
+        nest = Nest(plan, operands, self.specification)
         prepared = _prepared(einsum, nest)
         for attachment in self.observer(prepared):
             attach(nest, attachment)
         nest.run()
         declared = self.specification.tensors[einsum.output]
         result = tree_of(nest.output)
-        kept = stored(result, declared.rank_order)
-        work = Computation(self.specification, einsum, self.tensors, mapped.shapes)
+        kept = store_output(result, declared.rank_order)
+        work = Computation(self.specification, einsum, self.tensors, plan.shapes)
         return EinsumRun(
             prepared,
-            {name: int(nest.state.serials[depth + 1]) for depth, name in enumerate(mapped.loops)},
+            {name: int(nest.state.serials[depth + 1]) for depth, name in enumerate(plan.loops)},
             _operations(nest),
             _intersections(nest),
             result,
@@ -300,7 +300,7 @@ def _same(before: FiberTree | None, after: FiberTree) -> bool:
 
 
 def _prepared(einsum: Einsum, nest: Nest) -> Prepared:
-    levels = {"root": 0} | {name: depth + 1 for depth, name in enumerate(nest.mapped.loops)}
+    levels = {"root": 0} | {name: depth + 1 for depth, name in enumerate(nest.plan.loops)}
     trees = {operand.name: operand.formatted_tree for operand in nest.operands}
     output = tuple(level.rank for level in nest.output)
     return Prepared(einsum, trees, output, levels, np.asarray(nest.state.serials))
@@ -316,6 +316,6 @@ def _operations(nest: Nest) -> dict[str, int]:
 def _intersections(nest: Nest) -> dict[str, IntersectionCounts]:
     return {
         name: IntersectionCounts(int(loop.steps), int(loop.skips), int(loop.led))
-        for name, loop in zip(nest.mapped.loops, nest.loops, strict=True)
+        for name, loop in zip(nest.plan.loops, nest.loops, strict=True)
         if loop.intersects
     }

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from fiberscope.models.trace.codes import NO_WINDOW
 from fiberscope.models.trace.cursor import Cursor
 from fiberscope.models.trace.output import OutputRank
-from fiberscope.models.trace.plan import Mapped, RankUse
+from fiberscope.models.trace.plan import LoopPlan, RankUse
 from fiberscope.models.trace.prepare import Operand, depth_of
 from fiberscope.models.trace.specification import UniformShape
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.expressions.expression import Index
 from fiberscope.workloads.fibertree import FiberTree, Rank
-from fiberscope.workloads.tree_blocks import swizzled
+from fiberscope.workloads.tree_blocks import swizzle_blocks
 
 __all__ = [
     "InputLevel",
@@ -28,7 +28,7 @@ __all__ = [
     "levels_of",
     "output_levels",
     "set_index",
-    "stored",
+    "store_output",
     "tree_of",
     "window_of",
 ]
@@ -55,21 +55,21 @@ class InputLevel:
     cursor: Cursor
 
 
-def levels_of(mapped: Mapped, operand: Operand) -> list[InputLevel]:
+def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
     """The ranks of a tensor that the nest knows coordinates of, from the root."""
-    depths = [depth_of(mapped, operand, name) for name in operand.ordered.names]
-    depths_of_loops = [depth for depth in depths if depth < len(mapped.loops)]
+    depths = [depth_of(plan, operand, name) for name in operand.ordered.names]
+    depths_of_loops = [depth for depth in depths if depth < len(plan.loops)]
     fed = len(depths_of_loops) == len(depths) and depths_of_loops[:1] == [0] and _comes_in_blocks(operand)
     tree = operand.ordered.root if fed else operand.ordered.whole
     levels: list[InputLevel] = []
     for place, (name, depth) in enumerate(zip(tree.names, depths_of_loops, strict=False)):
         values = _values(tree, place) if place == len(depths_of_loops) - 1 else np.zeros(0)
         taken = any(level.loops and level.depth == depth for level in levels)
-        loops = not taken and _loops(mapped, operand, name)
-        shape = mapped.shape(mapped.loops[depth]) if loops else 0
+        loops = not taken and _loops(plan, operand, name)
+        shape = plan.shape(plan.loops[depth]) if loops else 0
         cursor = Cursor(tree.segments[place], tree.coordinates[place], values, shape)
         cursor.empty = operand.empty
-        _set_coordinates(mapped, operand, name, cursor, loops=loops)
+        _set_coordinates(plan, operand, name, cursor, loops=loops)
         levels.append(InputLevel(name, depth, loops, name in operand.followed, cursor))
     for upper, lower in itertools.pairwise(levels):
         upper.cursor.below = lower.cursor
@@ -112,44 +112,44 @@ def _values(tree: FiberTree, place: int) -> Floats:
     return np.ones(len(tree.coordinates[place]))
 
 
-def _loops(mapped: Mapped, operand: Operand, name: str) -> bool:
+def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
     """Whether a loop goes through a rank: it is the loop's, or its index moves with the loop."""
     use = operand.use(name)
     if use is None or use.plain:
-        return name in mapped.loops
-    mover = _mover(mapped, use.index)
+        return name in plan.loops
+    mover = _mover(plan, use.index)
     return mover is not None
 
 
-def _mover(mapped: Mapped, index: Index) -> str | None:
+def _mover(plan: LoopPlan, index: Index) -> str | None:
     """The rank of an index whose coordinate is known last, if a loop of its own goes over it."""
     if not index.ranks:
         return None
-    depths = {rank: mapped.locate(rank).depth for rank in index.ranks}
+    depths = {rank: plan.locate(rank).depth for rank in index.ranks}
     last = max(index.ranks, key=lambda rank: depths[rank])
     alone = list(depths.values()).count(depths[last]) == 1
-    return last if alone and mapped.loop_of(last) == mapped.lowest(last) else None
+    return last if alone and plan.loop_of(last) == plan.lowest(last) else None
 
 
-def _set_coordinates(mapped: Mapped, operand: Operand, name: str, cursor: Cursor, *, loops: bool) -> None:
+def _set_coordinates(plan: LoopPlan, operand: Operand, name: str, cursor: Cursor, *, loops: bool) -> None:
     use = operand.use(name)
     if use is not None and not use.plain:
-        mover = _mover(mapped, use.index) if loops else None
-        set_index(mapped, cursor, use.index, mover)
+        mover = _mover(plan, use.index) if loops else None
+        set_index(plan, cursor, use.index, mover)
         if mover is not None:
-            cursor.window = window_of(mapped, mapped.lowest(mover))
+            cursor.window = window_of(plan, plan.lowest(mover))
     elif not loops:
-        set_index(mapped, cursor, Index(((name, 1),)), None)
+        set_index(plan, cursor, Index(((name, 1),)), None)
     else:
-        cursor.whole = _is_whole(mapped, operand, name)
-        cursor.step = max(1, mapped.piece(name))
+        cursor.whole = _is_whole(plan, operand, name)
+        cursor.step = max(1, plan.piece(name))
         if cursor.whole or name in operand.followed:
-            cursor.window = window_of(mapped, name)
+            cursor.window = window_of(plan, name)
 
 
-def set_index(mapped: Mapped, cursor: Cursor, index: Index, mover: str | None) -> None:
+def set_index(plan: LoopPlan, cursor: Cursor, index: Index, mover: str | None) -> None:
     """Tie a cursor to the loops' coordinates; ``mover`` is the rank that its own loop goes over."""
-    fixed = [(mapped.locate(rank).place, factor) for rank, factor in index.terms if rank != mover]
+    fixed = [(plan.locate(rank).place, factor) for rank, factor in index.terms if rank != mover]
     cursor.bound = np.array([place for place, _ in fixed], np.int64)
     cursor.coefficients = np.array([factor for _, factor in fixed], np.int64)
     cursor.constant = index.constant
@@ -157,25 +157,25 @@ def set_index(mapped: Mapped, cursor: Cursor, index: Index, mover: str | None) -
         cursor.scale = dict(index.terms)[mover]
 
 
-def _is_whole(mapped: Mapped, operand: Operand, name: str) -> bool:
-    named: Iterable[str] = (name, mapped.base(name))
-    return mapped.leader(name) is None and any(rank in operand.uncompressed for rank in named)
+def _is_whole(plan: LoopPlan, operand: Operand, name: str) -> bool:
+    named: Iterable[str] = (name, plan.base(name))
+    return plan.leader(name) is None and any(rank in operand.uncompressed for rank in named)
 
 
-def window_of(mapped: Mapped, name: str) -> int:
+def window_of(plan: LoopPlan, name: str) -> int:
     """The depth of the loop over the pieces that a rank's loop keeps to, or ``NO_WINDOW``."""
-    loops = mapped.piece_loops(mapped.base(name))
-    if name in mapped.loops and mapped.loops.index(name) in loops:
-        loops = loops[: loops.index(mapped.loops.index(name))]
+    loops = plan.piece_loops(plan.base(name))
+    if name in plan.loops and plan.loops.index(name) in loops:
+        loops = loops[: loops.index(plan.loops.index(name))]
     return loops[-1] if loops else NO_WINDOW
 
 
-def everywhere(mapped: Mapped, loop: str) -> Cursor:
+def everywhere(plan: LoopPlan, loop: str) -> Cursor:
     """A cursor at every coordinate of a loop."""
-    cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), mapped.shape(loop))
+    cursor = Cursor(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), plan.shape(loop))
     cursor.whole = True
-    cursor.step = max(1, mapped.piece(loop))
-    cursor.window = window_of(mapped, loop)
+    cursor.step = max(1, plan.piece(loop))
+    cursor.window = window_of(plan, loop)
     return cursor
 
 
@@ -198,34 +198,34 @@ class OutputLevel:
     growing: OutputRank
 
 
-def output_levels(mapped: Mapped, uses: Sequence[RankUse], empty: float) -> list[OutputLevel]:
+def output_levels(plan: LoopPlan, uses: Sequence[RankUse], empty: float) -> list[OutputLevel]:
     """The ranks of an output, from the root, in the order in which the loops come to know them.
 
     Pieces that are cut by shape are ranks of their own. Pieces of so many elements are not: their elements
     go into one fiber.
     """
-    ranks = [rank for use in uses for rank in _ranks_of(mapped, use)]
-    for flatten in mapped.flattened.values():
+    ranks = [rank for use in uses for rank in _ranks_of(plan, use)]
+    for flatten in plan.flattened.values():
         parts = {rank.name: rank for rank, _ in ranks if rank.name in flatten.ranks}
         if set(parts) == set(flatten.ranks):
-            flat = _flat(mapped.lowest(flatten.name), [parts[name] for name in flatten.ranks])
+            flat = _flat(plan.lowest(flatten.name), [parts[name] for name in flatten.ranks])
             ranks = [(rank, index) for rank, index in ranks if rank.name not in parts]
             ranks.append((flat, Index(((flat.name, 1),))))
-    placed = [(_depth(mapped, index), rank, index) for rank, index in ranks]
+    placed = [(_depth(plan, index), rank, index) for rank, index in ranks]
     placed.sort(key=lambda item: item[0])
-    return _grown(mapped, placed or [(-1, Rank("", 1), Index(()))], empty)
+    return _grown(plan, placed or [(-1, Rank("", 1), Index(()))], empty)
 
 
-def _ranks_of(mapped: Mapped, use: RankUse) -> list[tuple[Rank, Index]]:
+def _ranks_of(plan: LoopPlan, use: RankUse) -> list[tuple[Rank, Index]]:
     """The ranks of the tree that a rank of the output becomes."""
     if not use.plain:
-        return [(Rank(use.name, mapped.shapes[f"{use.name} of the output"], use.declared), use.index)]
-    shape, name = mapped.shape(use.name), use.name
+        return [(Rank(use.name, plan.shapes[f"{use.name} of the output"], use.declared), use.index)]
+    shape, name = plan.shape(use.name), use.name
     ranks: list[tuple[Rank, Index]] = []
-    while name in mapped.splits:
-        split = mapped.splits[name]
+    while name in plan.splits:
+        split = plan.splits[name]
         for upper, directive in zip(split.names, split.directives, strict=False):
-            if isinstance(directive, UniformShape) and upper in mapped.loops:
+            if isinstance(directive, UniformShape) and upper in plan.loops:
                 ranks.append((Rank(upper, shape), Index(((upper, 1),))))
         name = split.names[-1]
     return [*ranks, (Rank(name, shape, use.declared), Index(((name, 1),)))]
@@ -238,17 +238,17 @@ def _flat(name: str, parts: Sequence[Rank]) -> Rank:
     return flat
 
 
-def _depth(mapped: Mapped, index: Index) -> int:
-    return max((mapped.locate(rank).depth for rank in index.ranks), default=-1)
+def _depth(plan: LoopPlan, index: Index) -> int:
+    return max((plan.locate(rank).depth for rank in index.ranks), default=-1)
 
 
-def _grown(mapped: Mapped, placed: Sequence[tuple[int, Rank, Index]], empty: float) -> list[OutputLevel]:
+def _grown(plan: LoopPlan, placed: Sequence[tuple[int, Rank, Index]], empty: float) -> list[OutputLevel]:
     levels: list[OutputLevel] = []
     below: OutputRank | None = None
     for place, (depth, rank, index) in reversed(list(enumerate(placed))):
         below = OutputRank(rank.shape, below, empty)
         first = all(depth != before for before, _, _ in placed[:place])
-        loops = first and depth >= 0 and index.rank == mapped.loops[depth]
+        loops = first and depth >= 0 and index.rank == plan.loops[depth]
         levels.append(OutputLevel(rank, depth, index, loops, below))
     return levels[::-1]
 
@@ -291,13 +291,13 @@ def _taken(array: npt.NDArray[Any], places: Integers | slice) -> npt.NDArray[Any
     return array[places]
 
 
-def stored(tree: FiberTree, order: Sequence[str]) -> FiberTree:
+def store_output(tree: FiberTree, order: Sequence[str]) -> FiberTree:
     """The output in the order in which it is stored, with the ranks of its declaration."""
     if tree.ranks == ():
         return tree
     if all(rank.tensor_rank for rank in tree.ranks):
         named = replace(tree, ranks=tuple(replace(rank, name=rank.tensor_rank) for rank in tree.ranks))
-        return swizzled(named, order)
+        return swizzle_blocks(named, order)
     coordinates, values = tree.to_coo()
     shapes = _shapes(tree.ranks)
     ordered = {rank: shapes[rank] for rank in order}

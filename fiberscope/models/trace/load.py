@@ -11,13 +11,13 @@ from typing import Any
 import yaml
 
 from fiberscope import accelerators
-from fiberscope.accelerators.configuration import Configuration, layers, leaf_keys, validated
+from fiberscope.accelerators.configuration import Configuration, layers, leaf_keys, validate
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.accelerators.references import resolved
+from fiberscope.accelerators.references import resolve_references
 from fiberscope.accelerators.yaml_document import Document
-from fiberscope.accelerators.yaml_layer import Entry, construct, refusing
-from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.accelerators.yaml_layer import Entry, construct, yaml_errors
+from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.models.trace.binding import BindingReader, read_format
 from fiberscope.models.trace.cascade import Cascade, read_cascade
 from fiberscope.models.trace.hardware import read_configuration
@@ -62,7 +62,7 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
     """
     source = find(name)
     entries = {key: _entry(value) for key, value in (settings or {}).items()}
-    with refusing(source.file):
+    with yaml_errors(source.file):
         declared = source.section("symbols")
         implied = {} if declared else source.implied_symbols()
         of_machine = {key: entry for key, entry in entries.items() if key not in {**declared, **implied}}
@@ -76,9 +76,9 @@ def draft(name: str, settings: Mapping[str, object] | None = None) -> Draft:
             has_value = entries_by_symbol[symbol].value is not None
             values[symbol] = _number(symbol, entries_by_symbol[symbol]) if has_value else STAND_IN
         document = Document.from_nodes(
-            source.node, source.file, lambda text, say: resolved(text, values, say)
+            source.node, source.file, lambda text, say: resolve_references(text, values, say)
         )
-        schema = checked(SpecificationSchema, document)
+        schema = validate_document(SpecificationSchema, document)
         cascade = read_cascade(schema.einsum, tuple(entries_by_symbol), document)
     return Draft(source, document, schema, cascade, machine, parameters, entries_by_symbol, entries)
 
@@ -129,7 +129,7 @@ class Draft:
                 message = f"symbol {name} has no value; give it one by --set {name}=2"
                 raise ConfigurationError(f"{entry.origin}: {message}")
             values[name] = _number(name, replace(entry, value=value))
-        with refusing(self.source.file):
+        with yaml_errors(self.source.file):
             return _assembled(self, values)
 
 
@@ -144,7 +144,7 @@ def _written(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:
     if value == "":  # YAML's nothing: every run gives the symbol its value
         return Entry(None, place)
     if isinstance(value, str):
-        value = resolved(value, values, lambda message: ConfigurationError(f"{place}: {message}"))
+        value = resolve_references(value, values, lambda message: ConfigurationError(f"{place}: {message}"))
     return Entry(value, place)
 
 
@@ -164,13 +164,15 @@ def _machine(
         _check_keys(source, settings, "symbol", ())
         return None, {}
     try:
-        kind = accelerators.find(machine)
+        accelerator = accelerators.find(machine)
     except ConfigurationError as error:
         raise ConfigurationError(f"{place_of(source.file, named)}: {error}") from error
-    _check_keys(source, settings, "parameter", leaf_keys(kind.configuration))
-    entries = layers(kind.shipped, name=kind.name, settings=settings)
-    configured: Configuration = validated(kind.configuration, entries, kind.name)
-    return (kind, configured), {key: _leaf(configured, key) for key in leaf_keys(kind.configuration)}
+    _check_keys(source, settings, "parameter", leaf_keys(accelerator.configuration))
+    entries = layers(accelerator.shipped, name=accelerator.name, settings=settings)
+    configured: Configuration = validate(accelerator.configuration, entries, accelerator.name)
+    return (accelerator, configured), {
+        key: _leaf(configured, key) for key in leaf_keys(accelerator.configuration)
+    }
 
 
 def _check_keys(source: Source, settings: Mapping[str, Entry], kind: str, keys: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from fiberscope.models.trace.evaluate import Attachment, EinsumRun, Outcome, Prepared
+from fiberscope.models.trace.evaluate import Attachment, CascadeRun, EinsumRun, Prepared
 from fiberscope.models.trace.options import Effects
 from fiberscope.models.trace.sorted_heads import merge_steps, sort_steps
 from fiberscope.models.trace.spacetime import Imbalance
@@ -143,7 +143,7 @@ class Model:
         self.imbalances.append(imbalance)
         return (*storage.attachments(), *(imbalance.attachments() if imbalance else ()))
 
-    def metrics(self, outcome: Outcome) -> dict[str, Any]:
+    def metrics(self, outcome: CascadeRun) -> dict[str, Any]:
         """Counts and seconds: by Einsum and component, then the blocks, and the time of all.
 
         Traffic is in bits, times are in seconds. Of an Einsum that ran in several rounds all are added up;
@@ -163,7 +163,7 @@ class Model:
         return self.specification.configurations.get(prepared.einsum.bindings.config)
 
     def _counted(
-        self, run: EinsumRun, storage: Storage, imbalance: Imbalance | None, outcome: Outcome
+        self, run: EinsumRun, storage: Storage, imbalance: Imbalance | None, outcome: CascadeRun
     ) -> Iterator[tuple[str, Counts]]:
         """The components that did something, with what it was and how long it takes."""
         configuration = self._configuration(run.prepared)
@@ -184,7 +184,7 @@ class Model:
             factor = imbalance.factor(component.instances) if imbalance else 1
             yield name, counts | {"time": seconds * factor}
 
-    def _work(self, run: EinsumRun, outcome: Outcome) -> dict[str, Counts]:
+    def _work(self, run: EinsumRun, outcome: CascadeRun) -> dict[str, Counts]:
         """What functional units and mergers did, by component."""
         bindings, done = run.prepared.einsum.bindings, dict[str, Counts]()
         for merged in bindings.mergers:
@@ -217,7 +217,7 @@ class Model:
             "leader-follower": counted.leader_follower,
         }[kind or "two-finger"]
 
-    def _swaps(self, run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> int:
+    def _swaps(self, run: EinsumRun, merged: MergerBinding, outcome: CascadeRun) -> int:
         tree = _before(run, merged, outcome)
         return swaps(tree, merged.final_ranks, self._component(run, merged.component))
 
@@ -228,7 +228,7 @@ def _counted_as(einsum: Einsum, function: str) -> set[str]:
     return names | ({function} - set(OPERATORS.values()))
 
 
-def _before(run: EinsumRun, merged: MergerBinding, outcome: Outcome) -> FiberTree:
+def _before(run: EinsumRun, merged: MergerBinding, outcome: CascadeRun) -> FiberTree:
     """The tensor as it comes to a merger."""
     for earlier in reversed(outcome.runs[: outcome.runs.index(run)]):
         if earlier.prepared.einsum.output == merged.tensor and earlier.stored.names == merged.init_ranks:

@@ -20,7 +20,7 @@ __all__ = [
     "as_factors",
     "check_names",
     "inputs_of",
-    "loaded",
+    "load_operands",
     "matrix_ranks",
     "names_of",
     "tensor_of",
@@ -50,7 +50,7 @@ class CascadeOperand:
 
 
 def names_of(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[str, ...]:
-    """The tensors that operands are given for; the arguments are those of ``loaded``.
+    """The tensors that operands are given for; the arguments are those of ``load_operands``.
 
     Raises:
         InputError: operands given both ways, or more than two factors.
@@ -61,7 +61,7 @@ def names_of(factors: Sequence[object], by_name: Mapping[str, object]) -> tuple[
     return ("A", "B") if factors else tuple(by_name)
 
 
-def loaded(
+def load_operands(
     factors: Sequence[object],
     by_name: Mapping[str, object],
     exact: bool,

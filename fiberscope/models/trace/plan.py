@@ -21,7 +21,7 @@ from fiberscope.models.trace.specification import (
 from fiberscope.workloads.expressions.expression import Access, Equation, Index, accesses
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["BEFORE", "CoordinateSource", "Mapped", "RankUse", "rank_shapes", "uses_of"]
+__all__ = ["BEFORE", "CoordinateSource", "LoopPlan", "RankUse", "rank_shapes", "uses_of"]
 
 BEFORE = -1  # the depth of what is known before any loop begins
 
@@ -64,7 +64,7 @@ def uses_of(access: Access, declared: tuple[str, ...]) -> tuple[RankUse, ...]:
     return tuple(uses)
 
 
-class Mapped:
+class LoopPlan:
     """The loops of an Einsum, and where the coordinates of its ranks are known.
 
     Args:

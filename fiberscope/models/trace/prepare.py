@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.trace.plan import Mapped, RankUse
+from fiberscope.models.trace.plan import LoopPlan, RankUse
 from fiberscope.models.trace.specification import (
     Flatten,
     Follow,
@@ -58,62 +58,62 @@ class Operand:
         return next((use for use in self.uses if use.name == rank), None)
 
 
-def prepare(mapped: Mapped, operands: Sequence[Operand]) -> None:
+def prepare(plan: LoopPlan, operands: Sequence[Operand]) -> None:
     """Cut and flatten all operands, and bring their ranks into the order of the loops."""
-    for part in _from_the_outside_in(mapped):
+    for part in _from_the_outside_in(plan):
         if isinstance(part, Split):
-            _split(mapped, operands, part)
+            _split(plan, operands, part)
         elif isinstance(part, Flatten):
-            _flatten(mapped, operands, part)
+            _flatten(plan, operands, part)
         else:
-            _follow(mapped, operands, part)
+            _follow(plan, operands, part)
     for operand in operands:
-        names = _in_loop_order(mapped, operand, operand.tree.names)
+        names = _in_loop_order(plan, operand, operand.tree.names)
         operand.ordered = Reordered(operand.tree, tuple(names), NONZEROS_AT_ONCE)
 
 
-def _from_the_outside_in(mapped: Mapped) -> Iterator[Partition]:
+def _from_the_outside_in(plan: LoopPlan) -> Iterator[Partition]:
     """The partitionings; of cuts that follow one another, what outer loops go over is cut first.
 
     So a fiber is cut where only those ranks lie above it whose loops do.
     """
     cuts: list[Split] = []
-    for part in mapped.einsum.partitioning:
+    for part in plan.einsum.partitioning:
         if isinstance(part, Split):
             cuts.append(part)
             continue
-        yield from sorted(cuts, key=lambda cut: mapped.top(cut.rank))
+        yield from sorted(cuts, key=lambda cut: plan.top(cut.rank))
         cuts.clear()
         yield part
-    yield from sorted(cuts, key=lambda cut: mapped.top(cut.rank))
+    yield from sorted(cuts, key=lambda cut: plan.top(cut.rank))
 
 
-def _in_loop_order(mapped: Mapped, operand: Operand, names: Iterable[str]) -> list[str]:
+def _in_loop_order(plan: LoopPlan, operand: Operand, names: Iterable[str]) -> list[str]:
     """Ranks in the order in which the loops come to know them."""
-    return sorted(names, key=lambda name: depth_of(mapped, operand, name))
+    return sorted(names, key=lambda name: depth_of(plan, operand, name))
 
 
-def depth_of(mapped: Mapped, operand: Operand, name: str) -> int:
+def depth_of(plan: LoopPlan, operand: Operand, name: str) -> int:
     """The depth at which a rank of a tree is gone through or looked up."""
     use = operand.use(name)
     if use is not None and not use.plain:
-        return mapped.depth(use)
-    if name in mapped.loops:
-        return mapped.loops.index(name)
-    if mapped.loop_of(name) is not None:
-        return mapped.locate(name).depth
-    return mapped.top(name)
+        return plan.depth(use)
+    if name in plan.loops:
+        return plan.loops.index(name)
+    if plan.loop_of(name) is not None:
+        return plan.locate(name).depth
+    return plan.top(name)
 
 
-def _split(mapped: Mapped, operands: Sequence[Operand], split: Split) -> None:
+def _split(plan: LoopPlan, operands: Sequence[Operand], split: Split) -> None:
     rank = split.rank
-    sizes = mapped.piece_sizes(split)
+    sizes = plan.piece_sizes(split)
     for place, (directive, size) in enumerate(zip(split.directives, sizes, strict=True)):
         upper, lower = split.names[place], split.names[place + 1]
         if isinstance(directive, UniformShape):
             _cut_by_shape(operands, rank, size, upper, lower)
         else:
-            _cut_by_occupancy(mapped, operands, rank, directive, upper, lower)
+            _cut_by_occupancy(plan, operands, rank, directive, upper, lower)
         rank = lower
 
 
@@ -133,7 +133,7 @@ def _has(operand: Operand, rank: str) -> bool:
 
 
 def _cut_by_occupancy(
-    mapped: Mapped,
+    plan: LoopPlan,
     operands: Sequence[Operand],
     rank: str,
     directive: UniformOccupancy,
@@ -144,7 +144,7 @@ def _cut_by_occupancy(
     leader = next((operand for operand in operands if operand.name == directive.leader), None)
     if leader is None or not _has(leader, rank):
         raise InputError(f"{directive.leader} cannot lead the cut of {rank}: it does not have it")
-    above = [name for name in _above(mapped, leader, rank, upper) if name != rank]
+    above = [name for name in _above(plan, leader, rank, upper) if name != rank]
     leader.tree = _brought_up(leader.tree, above, rank)
     boundaries = leader.tree.boundaries(rank, directive.size)
     for operand in operands:
@@ -166,16 +166,16 @@ def _follow_in_the_loops(operand: Operand, rank: str, lower: str) -> None:
     operand.followed = [name for name in operand.followed if name != rank] + [lower]
 
 
-def _above(mapped: Mapped, leader: Operand, rank: str, upper: str) -> list[str]:
+def _above(plan: LoopPlan, leader: Operand, rank: str, upper: str) -> list[str]:
     """The leader's ranks that are gone through outside of the loop over the pieces, in the loops' order."""
-    depth = mapped.loops.index(upper) if upper in mapped.loops else mapped.top(rank)
-    names = [name for name in leader.tree.names if _top_of(mapped, leader, name) < depth]
-    return sorted(names, key=lambda name: _top_of(mapped, leader, name))
+    depth = plan.loops.index(upper) if upper in plan.loops else plan.top(rank)
+    names = [name for name in leader.tree.names if _top_of(plan, leader, name) < depth]
+    return sorted(names, key=lambda name: _top_of(plan, leader, name))
 
 
-def _top_of(mapped: Mapped, operand: Operand, name: str) -> int:
+def _top_of(plan: LoopPlan, operand: Operand, name: str) -> int:
     use = operand.use(name)
-    return mapped.depth(use) if use is not None and not use.plain else mapped.top(name)
+    return plan.depth(use) if use is not None and not use.plain else plan.top(name)
 
 
 def _brought_up(tree: FiberTree, above: Sequence[str], rank: str) -> FiberTree:
@@ -184,17 +184,17 @@ def _brought_up(tree: FiberTree, above: Sequence[str], rank: str) -> FiberTree:
     return tree.swizzle([*first, *(name for name in tree.names if name not in first)])
 
 
-def _flatten(mapped: Mapped, operands: Sequence[Operand], flatten: Flatten) -> None:
+def _flatten(plan: LoopPlan, operands: Sequence[Operand], flatten: Flatten) -> None:
     for operand in operands:
         if all(_has(operand, rank) for rank in flatten.ranks):
-            operand.tree = _flat(mapped, operand, flatten)
+            operand.tree = _flat(plan, operand, flatten)
 
 
-def _flat(mapped: Mapped, operand: Operand, flatten: Flatten) -> FiberTree:
+def _flat(plan: LoopPlan, operand: Operand, flatten: Flatten) -> FiberTree:
     names = operand.tree.names
-    depth = mapped.top(flatten.name)
+    depth = plan.top(flatten.name)
     rest = [name for name in names if name not in flatten.ranks]
-    above = [name for name in rest if _top_of(mapped, operand, name) < depth]
+    above = [name for name in rest if _top_of(plan, operand, name) < depth]
     below = [name for name in rest if name not in above]
     tree = operand.tree.swizzle([*above, *flatten.ranks, *below])
     upper = flatten.ranks[0]
@@ -205,35 +205,35 @@ def _flat(mapped: Mapped, operand: Operand, flatten: Flatten) -> FiberTree:
     return tree
 
 
-def _follow(mapped: Mapped, operands: Sequence[Operand], follow: Follow) -> None:
+def _follow(plan: LoopPlan, operands: Sequence[Operand], follow: Follow) -> None:
     """Cut a rank that is indexed by a sum where one of the summands is cut, each piece with its halo."""
-    sizes = mapped.piece_sizes(mapped.splits[follow.leader])
+    sizes = plan.piece_sizes(plan.splits[follow.leader])
     if 0 in sizes:
         raise InputError(f"{follow.rank} cannot follow {follow.leader}: its pieces are not cut by shape")
     for operand in operands:
         use = next((use for use in operand.uses if use.declared == follow.rank), None)
         if use is not None and not use.plain and follow.leader in use.index.ranks:
-            _cut_with_halo(mapped, operand, use, follow, sizes)
+            _cut_with_halo(plan, operand, use, follow, sizes)
 
 
 def _cut_with_halo(
-    mapped: Mapped, operand: Operand, use: RankUse, follow: Follow, sizes: Sequence[int]
+    plan: LoopPlan, operand: Operand, use: RankUse, follow: Follow, sizes: Sequence[int]
 ) -> None:
     """Give every piece all elements that its coordinates can meet; those of a halo lie in several."""
     coefficient = dict(use.index.terms)[follow.leader]
     low = high = use.index.constant
     for rank, factor in use.index.terms:
         if rank != follow.leader:
-            reach = factor * (mapped.shape(rank) - 1)
+            reach = factor * (plan.shape(rank) - 1)
             low, high = low + min(0, reach), high + max(0, reach)
     tree = operand.tree
     outer: tuple[str, int] | None = None
-    for name, size in zip(mapped.splits[follow.leader].names[:-1], sizes, strict=True):
-        pieces = _Pieces(name, mapped.shape(follow.leader), size, coefficient, low, high, outer)
+    for name, size in zip(plan.splits[follow.leader].names[:-1], sizes, strict=True):
+        pieces = _Pieces(name, plan.shape(follow.leader), size, coefficient, low, high, outer)
         tree = pieces.above(tree, use.name)
         outer = name, size
     operand.tree = tree
-    here = (*mapped.splits[follow.leader].names[:-1], use.name)
+    here = (*plan.splits[follow.leader].names[:-1], use.name)
     operand.formatted |= dict(zip(here, follow.names, strict=True))
 
 

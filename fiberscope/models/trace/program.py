@@ -20,7 +20,7 @@ from fiberscope.workloads.expressions.expression import (
     accesses,
 )
 
-__all__ = ["BUILT_IN", "BuiltIn", "Program", "compiled", "condition"]
+__all__ = ["BUILT_IN", "BuiltIn", "Program", "compile_expression", "condition"]
 
 # While a program is made, constants are -1, -2 and so on, and results RESULTS, RESULTS + 1.
 RESULTS = 1 << 30
@@ -159,7 +159,7 @@ class _Compiler:
         return self._add(FIRST, result, there, ALL, counter)
 
 
-def compiled(
+def compile_expression(
     expression: Expression,
     operators: Mapping[str, str],
     functions: Mapping[str, Function],

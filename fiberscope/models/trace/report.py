@@ -10,7 +10,7 @@ from typing import Any
 
 from fiberscope.models.trace.area import areas_of
 from fiberscope.models.trace.energy import Energy
-from fiberscope.models.trace.evaluate import Outcome
+from fiberscope.models.trace.evaluate import CascadeRun
 from fiberscope.models.trace.memory_entries import DRAM_ONLY, OTHER_ORDER, MemoryEntry, unmoved_tensors
 from fiberscope.models.trace.operands import CascadeOperand, tensor_of
 from fiberscope.models.trace.options import Options
@@ -18,20 +18,20 @@ from fiberscope.models.trace.specification import Specification
 from fiberscope.models.trace.verify import UNCHECKED
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.workloads.fibertree import FiberTree
 from fiberscope.workloads.tensor import SparseTensor
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["Modelled", "report"]
+__all__ = ["ModelledRun", "report"]
 
 _OPERATIONS = {"mul": "multiply", "add": "add"}
 _STORAGE = ("read", "write")
 
 
 @dataclass(frozen=True)
-class Solved:
+class ProblemAnswer:
     """The answer to the problem that a cascade is for, and how it compares with its reference."""
 
     title: str
@@ -40,7 +40,7 @@ class Solved:
 
 
 @dataclass(frozen=True)
-class Modelled:
+class ModelledRun:
     """A run and what the model counted of it.
 
     Args:
@@ -55,19 +55,19 @@ class Modelled:
     specification: Specification
     operands: Mapping[str, CascadeOperand]
     options: Options
-    outcome: Outcome
+    outcome: CascadeRun
     metrics: Mapping[str, Any]
     energy: Energy
     chosen: tuple[str, ...] = ()
-    solved: Solved | None = None
+    solved: ProblemAnswer | None = None
 
 
-def report(modelled: Modelled, timing: Timing, source: parts.Source | None = None) -> Report:
+def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = None) -> Report:
     """The report of a run by these sources, whether its result is right or wrong."""
     specification, seconds = modelled.specification, float(modelled.metrics["time"])
     operations = _operations(modelled)
     cycles = _cycles(specification, seconds)
-    return framed(
+    return build_report(
         timing,
         operations.get("multiply"),
         fidelity="trace",
@@ -93,13 +93,13 @@ def report(modelled: Modelled, timing: Timing, source: parts.Source | None = Non
     ).holding(None if modelled.outcome.interrupted else _answer(modelled))
 
 
-def _answer(modelled: Modelled) -> SparseTensor:
+def _answer(modelled: ModelledRun) -> SparseTensor:
     """The last output, by the order in which its ranks are declared."""
     name = modelled.specification.einsums[-1].output
     return tensor_of(modelled.outcome.tensors[name], modelled.specification.tensors[name].ranks)
 
 
-def _workload(modelled: Modelled) -> parts.Workload:
+def _workload(modelled: ModelledRun) -> parts.Workload:
     """The operands in the order of declaration; the second is left out where it is the first again."""
     workloads = [modelled.operands[name].workload for name in modelled.specification.inputs]
     first, *others = workloads
@@ -108,7 +108,7 @@ def _workload(modelled: Modelled) -> parts.Workload:
     return workload([first, *others])
 
 
-def _title(modelled: Modelled) -> str:
+def _title(modelled: ModelledRun) -> str:
     einsums = modelled.specification.einsums
     if len(einsums) == 1:
         return einsums[0].equation.text
@@ -116,7 +116,7 @@ def _title(modelled: Modelled) -> str:
     return f"{modelled.solved.title}, by a {cascade}" if modelled.solved else cascade
 
 
-def _config(modelled: Modelled) -> dict[str, Any]:
+def _config(modelled: ModelledRun) -> dict[str, Any]:
     """The machine's parameters by section, symbols, options, and a digest of all that the file says."""
     nested: dict[str, Any] = {}
     for key, value in modelled.specification.parameters.items():
@@ -140,7 +140,7 @@ def _cycles(specification: Specification, seconds: float) -> int:
     return math.ceil(round(seconds * max(clocks, default=0.0), 6))
 
 
-def _operations(modelled: Modelled) -> dict[str, int]:
+def _operations(modelled: ModelledRun) -> dict[str, int]:
     counts: dict[str, int] = {}
     for run in modelled.outcome.runs:
         for name, count in run.operations.items():
@@ -171,7 +171,7 @@ def _kinds(specification: Specification, einsum: str) -> dict[str, str]:
     }
 
 
-def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
+def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
     """Bytes of each tensor at the memory that is first on its way: at DRAM, where there is one."""
     bits: dict[str, dict[str, int]] = {}
     for name, components in _einsums(modelled.metrics).items():
@@ -191,7 +191,7 @@ def _traffic(modelled: Modelled) -> dict[str, parts.TensorTraffic]:
     }
 
 
-def _unmoved(modelled: Modelled) -> dict[str, str]:
+def _unmoved(modelled: ModelledRun) -> dict[str, str]:
     """Return tensors and ranks that are bound to memory and that no buffer loads, with the reason."""
     einsums = _einsums(modelled.metrics)
 
@@ -204,7 +204,7 @@ def _unmoved(modelled: Modelled) -> dict[str, str]:
     return {} if modelled.outcome.interrupted else unmoved_tensors(modelled.specification, reason)
 
 
-def _product(modelled: Modelled) -> parts.Product | None:
+def _product(modelled: ModelledRun) -> parts.Product | None:
     specification = modelled.specification
     output = specification.tensors[specification.einsums[-1].output]
     tree: FiberTree | None = modelled.outcome.tensors.get(output.name)
@@ -214,7 +214,7 @@ def _product(modelled: Modelled) -> parts.Product | None:
     return parts.Product(shape=tuple(shapes[rank] for rank in output.ranks), nonzeros=tree.nonzeros)
 
 
-def _verification(modelled: Modelled) -> parts.Verification:
+def _verification(modelled: ModelledRun) -> parts.Verification:
     """The worst of the comparisons of all Einsums; where one was not compared, that of the answer decides."""
     outcome, solved = modelled.outcome, modelled.solved
     checks = [run.verification for run in outcome.runs]
@@ -244,7 +244,7 @@ def bottleneck(metrics: Mapping[str, Any]) -> str:
     return "; ".join(said)
 
 
-def _teaal(modelled: Modelled) -> parts.Teaal:
+def _teaal(modelled: ModelledRun) -> parts.Teaal:
     return parts.Teaal(
         semantics=modelled.options.semantics,
         expressions=tuple(einsum.equation.text for einsum in modelled.specification.einsums),
@@ -256,7 +256,7 @@ def _teaal(modelled: Modelled) -> parts.Teaal:
     )
 
 
-def _bodies(outcome: Outcome) -> dict[str, dict[str, int]]:
+def _bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
     """Of each loop of each Einsum, over all rounds."""
     counts_by_body: dict[str, dict[str, int]] = {}
     for run in outcome.runs:
@@ -266,7 +266,7 @@ def _bodies(outcome: Outcome) -> dict[str, dict[str, int]]:
     return counts_by_body
 
 
-def _elements(outcome: Outcome) -> dict[str, int]:
+def _elements(outcome: CascadeRun) -> dict[str, int]:
     """Of the output of each Einsum, over all rounds."""
     elements: dict[str, int] = {}
     for run in outcome.runs:

@@ -13,8 +13,8 @@ import yaml
 from fiberscope import accelerators
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.user_machines import is_path
-from fiberscope.accelerators.yaml_document import overlaid
-from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
+from fiberscope.accelerators.yaml_document import overlay
+from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
 from fiberscope.workloads.errors import nearest
 from fiberscope.workloads.expressions.expression import Equation, scalars
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_statement
@@ -176,7 +176,7 @@ def names() -> list[str]:
 
 def _composed(path: Path, file: str) -> yaml.MappingNode:
     text = read_text(path, file)
-    with refusing(file):
+    with yaml_errors(file):
         node = compose(text)
     if not isinstance(node, yaml.MappingNode):
         raise ConfigurationError(f"{file}:1:1: expected sections, such as 'einsum:'")
@@ -214,4 +214,4 @@ def _chosen(node: yaml.MappingNode, variant: str, file: str) -> yaml.MappingNode
     if not isinstance(over, yaml.MappingNode):
         line = over.start_mark.line + 1
         raise ConfigurationError(f"{file}:{line}: variant {variant} should have sections, as the file has")
-    return overlaid(base, over)
+    return overlay(base, over)

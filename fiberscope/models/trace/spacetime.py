@@ -18,7 +18,7 @@ from fiberscope.workloads.canonical import Integers
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Imbalance", "Stamps", "Watcher", "drawing", "outermost_in_space"]
+__all__ = ["Imbalance", "Stamps", "Watcher", "draw_stamps", "outermost_in_space"]
 
 MOST_BODIES = 100_000  # of an Einsum; what comes later is left out
 HEIGHT = 3.2  # inches, of an Einsum
@@ -131,7 +131,7 @@ def _as_soon_as_can_be(places: Integers) -> Integers:
     return times
 
 
-def drawing(stamps: Sequence[Stamps], title: str) -> Figure:
+def draw_stamps(stamps: Sequence[Stamps], title: str) -> Figure:
     """A point a body, its place upwards and its step to the right, Einsum by Einsum.
 
     Raises:

@@ -25,7 +25,7 @@ from fiberscope.models.trace.specification import Component, Configuration, Rank
 from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.fibertree import FiberTree
 
-__all__ = ["Bound", "Buffer", "Space", "Storage", "Traffic", "lines_below", "lines_of", "told_of"]
+__all__ = ["Bound", "Buffer", "Space", "Storage", "Traffic", "lines_below", "lines_of", "recorder_target"]
 
 WAYS = 16  # of a cache whose specification does not say
 WHOLE = 1 << 62  # elements to a line: a fiber has one
@@ -124,7 +124,7 @@ class Bound:
         return Traffic(self.served.reads * self.bits, self.served.writes * self.bits)
 
 
-def told_of(recorders: Sequence[Recorder], space: Space | None, multicast: bool) -> Recorder:
+def recorder_target(recorders: Sequence[Recorder], space: Space | None, multicast: bool) -> Recorder:
     """Who is told of a binding that each instance counts for itself."""
     if space is None or len(recorders) == 1:
         return recorders[0]
@@ -274,7 +274,7 @@ class Storage:
             sources = buffer.sources.setdefault(binding.tensor, [])
             sources += [path[place - 1]] if path[place - 1] not in sources else []
         recorders = [self._recorder(binding, buffer, copy) for copy in range(len(buffer.copies))]
-        recorder = told_of(recorders, self.space, self.effects.multicast)
+        recorder = recorder_target(recorders, self.space, self.effects.multicast)
         headers = self._headers(binding)
         served = Served() if self.effects.on_chip and binding.component == path[-1] else None
         stored = self._rank_format(binding)

@@ -22,7 +22,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 if TYPE_CHECKING:
     from fiberscope.accelerators.yaml_document import Document
 
-__all__ = ["Book", "Words", "read_book"]
+__all__ = ["CostFile", "PostfixExpression", "read_cost_file"]
 
 SOURCES = (Path(__file__), Path(__file__).with_name("schema.py"))  # which give what is kept its form
 ENERGIES = Path(__file__).parent / "energies.yaml"
@@ -31,19 +31,19 @@ _ARGUMENT = re.compile(r"(\w+)=([^,()]+)")
 
 
 @dataclass(frozen=True)
-class Words:
+class PostfixExpression:
     """An expression in postfix order, and where the file has it."""
 
     place: str
     words: Sequence[str]
 
-    def worked_out(self, parameters: Mapping[str, object]) -> float:
+    def evaluate(self, parameters: Mapping[str, object]) -> float:
         """Evaluate the entry.
 
         Raises:
             ConfigurationError: a name that is not known, or a division by zero; with its place.
         """
-        number = references.worked_out(self.words, parameters, self.complaint)
+        number = references.evaluate(self.words, parameters, self.complaint)
         return int(number) if number.denominator == 1 else float(number)
 
     def complaint(self, message: str) -> ConfigurationError:
@@ -52,7 +52,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Book:
+class CostFile:
     """A file of costs, compiled.
 
     Args:
@@ -67,7 +67,7 @@ class Book:
     areas: Mapping[str, float]
 
 
-def read_book(path: Path) -> Book:
+def read_cost_file(path: Path) -> CostFile:
     """The costs of a file.
 
     Raises:
@@ -80,14 +80,14 @@ def read_book(path: Path) -> Book:
 
 
 @lru_cache(maxsize=64)
-def _book(path: Path, _written: int) -> Book:
+def _book(path: Path, _written: int) -> CostFile:
     """A sweep asks for it at every point."""
     made_of = [str(path).encode(), *(file.read_bytes() for file in (path, ENERGIES, AREAS, *SOURCES))]
     kept = _kept(hashlib.sha256(b"\0".join(made_of)).hexdigest())
     with suppress(OSError, ValueError, TypeError):
         checksum, _, text = kept.read_bytes().partition(b"\n")
         if checksum == _checksum(text):
-            return Book(**json.loads(text))
+            return CostFile(**json.loads(text))
     book = _compiled(path)
     with suppress(OSError):
         _keep(kept, vars(book))
@@ -114,20 +114,20 @@ def _checksum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest().encode()
 
 
-def _compiled(path: Path) -> Book:
+def _compiled(path: Path) -> CostFile:
     from fiberscope.accelerators.yaml_document import read_document  # noqa: PLC0415
-    from fiberscope.accelerators.yaml_schema import checked  # noqa: PLC0415
+    from fiberscope.accelerators.yaml_schema import validate_document  # noqa: PLC0415
     from fiberscope.results.costs.energies import default_table  # noqa: PLC0415
     from fiberscope.results.costs.schema import CostsFile  # noqa: PLC0415
 
     document = read_document(path)
-    said = checked(CostsFile, document).model_dump(exclude_none=True)
+    said = validate_document(CostsFile, document).model_dump(exclude_none=True)
     energies = {
         f"{owner}.{name}": action.picojoules
         for owner, actions in default_table().components.items()
         for name, action in actions.items()
     }
-    return Book(_Compiler(document).file(said), energies, _areas())
+    return CostFile(_Compiler(document).file(said), energies, _areas())
 
 
 def _areas() -> dict[str, float]:
@@ -167,7 +167,7 @@ class _Compiler:
         """Its place and its words."""
         return [
             self.document.place(path),
-            *references.compiled(text, lambda message: self.document.error(path, message)),
+            *references.compile_expression(text, lambda message: self.document.error(path, message)),
         ]
 
     def netlist(self, path: tuple[str | int, ...], call: str) -> list[Any]:

@@ -17,8 +17,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.yaml_document import Document
-from fiberscope.accelerators.yaml_layer import compose, read_text, refusing
-from fiberscope.accelerators.yaml_schema import checked
+from fiberscope.accelerators.yaml_layer import compose, read_text, yaml_errors
+from fiberscope.accelerators.yaml_schema import validate_document
 
 __all__ = ["ActionEnergy", "ComponentActions", "EnergyAction", "EnergyTable", "default_table", "read_table"]
 
@@ -147,9 +147,9 @@ def read_table(path: Path) -> EnergyTable:
 
 
 def _tables(text: str, name: str) -> list[ComponentActions]:
-    with refusing(name):
+    with yaml_errors(name):
         document = Document.from_nodes(compose(text), name, lambda value, _complain: value)
-    return checked(_File, document).ERT.tables
+    return validate_document(_File, document).ERT.tables
 
 
 def _from_csv(text: str, name: str) -> EnergyTable:

@@ -20,9 +20,9 @@ __all__ = [
     "SHIPPED",
     "Netlist",
     "call_of",
-    "measured",
-    "own_table",
+    "netlist_area",
     "read_netlists",
+    "user_table",
 ]
 
 LIBRARY, LIBRARY_NM, LIBRARY_VOLTS = "osu018", 180.0, 1.8  # the cells that the table is of
@@ -58,17 +58,17 @@ def call_of(block: str, arguments: Mapping[str, object]) -> str:
     return f"{block}({', '.join(f'{name}={arguments[name]}' for name in sorted(arguments))})"
 
 
-def measured(call: str) -> float | None:
+def netlist_area(call: str) -> float | None:
     """The area of a netlist in um2: by the table that ships, else by the user's own; None if in neither."""
     netlist = _table(SHIPPED, 0).get(call)
     if netlist is None:
-        own = own_table()
+        own = user_table()
         with suppress(OSError):
             netlist = _table(own, own.stat().st_mtime_ns).get(call)
     return None if netlist is None else netlist.um2
 
 
-def own_table() -> Path:
+def user_table() -> Path:
     """The user's table, of what was measured here; it need not exist."""
     from fiberscope.workloads.cache import cache_folder  # noqa: PLC0415  (it takes time to load)
 

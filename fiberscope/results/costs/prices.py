@@ -8,11 +8,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
-from fiberscope.results.costs.cost_file import Book, Words
-from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, measured
+from fiberscope.results.costs.cost_file import CostFile, PostfixExpression
+from fiberscope.results.costs.netlists import LIBRARY_NM, call_of, netlist_area
 from fiberscope.results.costs.scaling import area_factor, energy_factor
 
-__all__ = ["Part", "Prices", "calls", "part_of", "priced"]
+__all__ = ["Part", "Prices", "netlist_calls", "price_machine", "price_part"]
 
 TABLES_NM, TABLES_VOLTS = 45.0, 0.9  # of energies.yaml, areas.yaml and the table of SRAMs
 
@@ -57,7 +57,7 @@ class Prices:
         return next((part for name, part in self.parts.items() if fnmatchcase(family, name)), None)
 
 
-def priced(book: Book, parameters: Mapping[str, object], machine: str) -> Prices:
+def price_machine(book: CostFile, parameters: Mapping[str, object], machine: str) -> Prices:
     """Price a machine with these parameters, in its technology.
 
     Args:
@@ -71,14 +71,14 @@ def priced(book: Book, parameters: Mapping[str, object], machine: str) -> Prices
     own = {name.removeprefix(f"{machine}."): each for name, each in book.energies.items()}
     pricing = _Pricing(book, parameters, {**parameters, **book.energies, **own})
     return Prices(
-        memory=_worked_out(book.document["memory"], pricing.energies, 1.0),  # it is no part of the chip
-        operations=_worked_out(book.document["operations"], pricing.energies, pricing.energy_scale),
+        memory=_evaluate(book.document["memory"], pricing.energies, 1.0),  # it is no part of the chip
+        operations=_evaluate(book.document["operations"], pricing.energies, pricing.energy_scale),
         parts={name: pricing.part(said) for name, said in book.document["parts"].items()},
         without=tuple(book.document["without"]),
     )
 
 
-def part_of(book: Book, name: str, attributes: Mapping[str, object]) -> Part | None:
+def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> Part | None:
     """Price one part of a file; None without an entry, or if it depends on an attribute that is missing.
 
     Args:
@@ -91,7 +91,7 @@ def part_of(book: Book, name: str, attributes: Mapping[str, object]) -> Part | N
     return _Pricing(book, attributes).part(said)
 
 
-def calls(book: Book, parameters: Mapping[str, object]) -> list[str]:
+def netlist_calls(book: CostFile, parameters: Mapping[str, object]) -> list[str]:
     """The netlists that the areas of such a machine need."""
     pricing = _Pricing(book, parameters)
     return [pricing.call(call) for said in book.document["parts"].values() for call in said["rtl"]]
@@ -106,19 +106,19 @@ def _names_in(said: object) -> Iterator[str]:
             yield from _names_in(each)
 
 
-def _worked_out(said: Mapping[str, Any], parameters: Mapping[str, object], scale: float) -> dict[str, float]:
+def _evaluate(said: Mapping[str, Any], parameters: Mapping[str, object], scale: float) -> dict[str, float]:
     return {name: scale * _number(number, parameters) for name, number in said.items()}
 
 
 def _number(said: list[str], parameters: Mapping[str, object]) -> float:
-    return Words(said[0], said[1:]).worked_out(parameters)
+    return PostfixExpression(said[0], said[1:]).evaluate(parameters)
 
 
 @dataclass(frozen=True)
 class _Pricing:
     """Works out the parts of a file for some parameters, with energies by name."""
 
-    book: Book
+    book: CostFile
     parameters: Mapping[str, object]
     energies: Mapping[str, object] = field(default_factory=dict)
 
@@ -133,10 +133,10 @@ class _Pricing:
             for name, sram in said["srams"].items()
         }
         accesses = {name: access_pj(size, word) for name, (size, word, _count) in srams.items()}
-        netlists = {call: measured(call) for call in map(self.call, said["rtl"])}
+        netlists = {call: netlist_area(call) for call in map(self.call, said["rtl"])}
         areas = [*self._from_tables(said, srams), *self._of_netlists(netlists)]
         return Part(
-            actions=_worked_out(said["actions"], {**self.energies, **accesses}, self.energy_scale),
+            actions=_evaluate(said["actions"], {**self.energies, **accesses}, self.energy_scale),
             operations=tuple(said["operations"]),
             um2=_number(said["count"], self.parameters) * sum(areas) if areas else None,
             without=tuple(call for call, um2 in netlists.items() if um2 is None),
@@ -145,7 +145,7 @@ class _Pricing:
     def _positive(self, said: list[str]) -> float:
         number = _number(said, self.parameters)
         if number <= 0:
-            raise Words(said[0], ()).complaint(f"it is {number:g}; it should be more than 0")
+            raise PostfixExpression(said[0], ()).complaint(f"it is {number:g}; it should be more than 0")
         return number
 
     def _from_tables(

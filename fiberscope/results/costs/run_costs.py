@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fiberscope.results.costs.prices import Part, Prices
 
-__all__ = ["Bill", "RunActivity", "bill"]
+__all__ = ["RunActivity", "RunCosts", "charge_run"]
 
 ENERGY_WITHOUT = ("clock tree", "leakage", "wires")  # of no component is a cost of these known
 AREA_WITHOUT = ("wires",)
@@ -31,7 +31,7 @@ class RunActivity:
 
 
 @dataclass(frozen=True)
-class Bill:
+class RunCosts:
     """Costs of a run.
 
     Args:
@@ -46,7 +46,7 @@ class Bill:
     area_without: tuple[str, ...]
 
 
-def bill(counted: RunActivity, prices: Prices) -> Bill:
+def charge_run(counted: RunActivity, prices: Prices) -> RunCosts:
     """The bill of a run."""
     parts = {family: prices.find_part(family) for family in counted.families}
     spent = {family: _spent(parts[family], members) for family, members in counted.families.items()}
@@ -60,7 +60,7 @@ def bill(counted: RunActivity, prices: Prices) -> Bill:
     missing = [f"{family}: {call}" for family, part in parts.items() if part for call in part.without]
     unpriced = [family for family, part in parts.items() if not (spent[family] or _is_priced(part))]
     bare = [name for name, part in parts.items() if name not in um2 and not (part and part.without)]
-    return Bill(
+    return RunCosts(
         picojoules={family: actions for family, actions in spent.items() if actions},
         um2=um2,
         energy_without=(*ENERGY_WITHOUT, *prices.without, *unpriced),

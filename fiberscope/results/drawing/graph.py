@@ -10,7 +10,7 @@ from fiberscope.sim import Component, Kernel
 from fiberscope.sim.names import family_name
 from fiberscope.sim.wiring import End
 
-__all__ = ["Box", "Bundle", "Graph", "box_names", "graph_of"]
+__all__ = ["Box", "Bundle", "Graph", "box_names", "build_graph"]
 
 _DIRECTIONS = ("_requests", "_replies")  # two crossbars that are one network
 _ROOMS = {
@@ -47,7 +47,7 @@ class Graph:
     bundles: tuple[Bundle, ...]
 
 
-def graph_of(kernel: Kernel) -> Graph:
+def build_graph(kernel: Kernel) -> Graph:
     """The graph of a machine's components and channels."""
     names = box_names(family_name(component.name) for component in kernel.components)
     members = Counter(family_name(component.name) for component in kernel.components)

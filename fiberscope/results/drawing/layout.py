@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from fiberscope.results.drawing.graph import Bundle, Graph
 
-__all__ = ["HEIGHT", "ROUND", "WIDTH", "Layout", "Line", "Place", "arranged"]
+__all__ = ["HEIGHT", "ROUND", "WIDTH", "Layout", "Line", "Place", "arrange"]
 
 WIDTH, HEIGHT = 170, 40  # of a box, in pixels, as all lengths here
 BESIDE, BETWEEN, TRACK, LANE = 26, 28, 9, 14  # boxes side by side, layers, lines in a gap, lanes
@@ -41,7 +41,7 @@ class Layout:
     extent: tuple[float, float, float]
 
 
-def arranged(graph: Graph) -> Layout:
+def arrange(graph: Graph) -> Layout:
     """Lay a graph out."""
     layer = _layers(graph)
     bundles = [_downward(bundle, layer) for bundle in graph.bundles if bundle.upper != bundle.lower]

@@ -8,39 +8,39 @@ from typing import Any
 from fiberscope.accelerators.machine import EVENT, Accelerator
 from fiberscope.accelerators.problem_settings import configure
 from fiberscope.base.errors import InputError
-from fiberscope.results.drawing.graph import Graph, graph_of
-from fiberscope.results.drawing.layout import arranged
+from fiberscope.results.drawing.graph import Graph, build_graph
+from fiberscope.results.drawing.layout import arrange
 from fiberscope.results.drawing.svg import svg
 from fiberscope.sim import SimulationError
 
-__all__ = ["drawn", "families_of"]
+__all__ = ["draw_machine", "families_of"]
 
 ANY_MATRIX = (
     "uniform:rows=8,cols=8,nonzeros=8"  # a machine is built for a problem; its shape is the same for all
 )
 
 
-def drawn(kind: Accelerator[Any], settings: Mapping[str, object]) -> str:
+def draw_machine(accelerator: Accelerator[Any], settings: Mapping[str, object]) -> str:
     """The text of an SVG file of an accelerator, built with ``settings``.
 
     Raises:
         InputError, ConfigurationError: it cannot be built so.
     """
-    graph = families_of(kind, settings)
-    return svg(graph, arranged(graph), f"{kind.name}: its components and the channels between them")
+    graph = families_of(accelerator, settings)
+    return svg(graph, arrange(graph), f"{accelerator.name}: its components and the channels between them")
 
 
-def families_of(kind: Accelerator[Any], settings: Mapping[str, object]) -> Graph:
+def families_of(accelerator: Accelerator[Any], settings: Mapping[str, object]) -> Graph:
     """The families of components of an accelerator, and the channels between them.
 
     Raises:
-        InputError, ConfigurationError: as of ``drawn``.
+        InputError, ConfigurationError: as of ``draw_machine``.
     """
-    configured, maker = configure(kind, None, settings)
+    configured, maker = configure(accelerator, None, settings)
     any_matrix = None if maker.kind.samples else ANY_MATRIX
     problem = maker.load(any_matrix, None, False, lambda *_stage: None, maker.kind.samples)
     try:
-        machine = kind.models[EVENT](configured, *problem.machine_inputs())
+        machine = accelerator.models[EVENT](configured, *problem.machine_inputs())
     except SimulationError as error:
-        raise InputError(f"{kind.name}: {error}") from error
-    return graph_of(machine.kernel)  # type: ignore[attr-defined] # the model of this fidelity is a machine
+        raise InputError(f"{accelerator.name}: {error}") from error
+    return build_graph(machine.kernel)  # type: ignore[attr-defined] # the model of this fidelity is a machine

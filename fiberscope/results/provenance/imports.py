@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["Import", "Named", "named"]
+__all__ = ["Import", "ParsedNames", "parse_names"]
 
 _COMMENT = re.compile(r"#[^\n]*")
 _FOR_TYPES = re.compile(
@@ -33,7 +33,7 @@ class Import(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class Named(NamedTuple):
+class ParsedNames(NamedTuple):
     """Names in a file.
 
     Args:
@@ -48,7 +48,7 @@ class Named(NamedTuple):
     data: tuple[str, ...] = ()
 
 
-def named(text: str) -> Named:
+def parse_names(text: str) -> ParsedNames:
     """Return the names in the text of a Python file, or of a file of C types."""
     data = _DATA.findall(text) if _ENDS.search(text) else ()
     if "\\\n" in text:
@@ -57,7 +57,7 @@ def named(text: str) -> Named:
     if "TYPE_CHECKING" in text:
         for_types = "".join(match[0] for match in _FOR_TYPES.finditer(text))
         text = _FOR_TYPES.sub("", text)
-    return Named(tuple(_imports(text)), tuple(_imports(for_types)), tuple(data))
+    return ParsedNames(tuple(_imports(text)), tuple(_imports(for_types)), tuple(data))
 
 
 def _imports(text: str) -> Iterator[Import]:

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry, read_yaml
 from fiberscope.base.version import commit_of
-from fiberscope.results.provenance.sources import Sources, sources, written
-from fiberscope.results.report.parts import Asked, Source
+from fiberscope.results.provenance.sources import Sources, modification_time, sources
+from fiberscope.results.report.parts import RecordedRequest, Source
 
 __all__ = [
     "Roots",
     "commit_and_change",
     "given_settings",
+    "machine_modules",
     "named_parts",
-    "of_machine",
     "operand_name",
-    "source",
+    "source_entry",
 ]
 
 SECONDS = 10.0  # that git may take
@@ -89,12 +89,12 @@ class Roots(NamedTuple):
     def loaded(self) -> Sources:
         """As this process has them."""
         modules = tuple(sys.modules.get(name) for name in sorted(self.modules))
-        return _of_process(self, modules, tuple(map(written, self.files)))
+        return _of_process(self, modules, tuple(map(modification_time, self.files)))
 
 
-def of_machine(kind: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
+def machine_modules(accelerator: Accelerator[Any], parts: Iterable[object] = ()) -> frozenset[str]:
     """The modules of all that a descriptor names, and of blocks in the place of the machine's own."""
-    return frozenset(module for part in (kind, *parts) for module in _modules(part))
+    return frozenset(module for part in (accelerator, *parts) for module in _modules(part))
 
 
 def _modules(content: object) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _modules(content: object) -> Iterator[str]:
         yield str(getattr(content, "func", content).__module__)
 
 
-def source(roots: Roots, asked: Asked) -> Source:
+def source_entry(roots: Roots, asked: RecordedRequest) -> Source:
     """Return the entry for the report of a run that is about to begin."""
     module_digests = roots.loaded()
     commit, changed = commit_and_change((*map(os.path.abspath, roots.files), *module_digests.files))

@@ -19,10 +19,10 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from fiberscope.compiler.modules import WRITTEN
-from fiberscope.results.provenance.imports import Import, Named, named
+from fiberscope.results.provenance.imports import Import, ParsedNames, parse_names
 from fiberscope.sim import import_mode
 
-__all__ = ["Sources", "sources", "written"]
+__all__ = ["Sources", "modification_time", "sources"]
 
 OURS = __name__.partition(".")[0]
 VERSION, REPORTS = f"{OURS}.base.version", f"{OURS}.results.report"  # make no result
@@ -70,7 +70,7 @@ def sources(roots: Iterable[str], files: Iterable[str] = (), *, now: bool = Fals
 
 class _File(NamedTuple):
     digest: str
-    named: Named
+    named: ParsedNames
 
 
 _first_seen: WeakKeyDictionary[ModuleType, _File] = WeakKeyDictionary()  # as what was loaded is taken to be
@@ -225,7 +225,7 @@ def _is_of(module: ModuleType, path: str) -> bool:
 
 def _now(path: str) -> _File:
     """A file as it is."""
-    return _file(path, written(path), _counted(path))
+    return _file(path, modification_time(path), _counted(path))
 
 
 @lru_cache(maxsize=4096)
@@ -234,12 +234,14 @@ def _file(path: str, _stamp: int, counted: str) -> _File:
         content = file.read()
     if counted != path:
         with open(counted, "rb") as file:
-            return _File(hashlib.sha256(file.read()).hexdigest(), named(content.decode(errors="replace")))
+            return _File(
+                hashlib.sha256(file.read()).hexdigest(), parse_names(content.decode(errors="replace"))
+            )
     text = content.decode(errors="replace") if path.endswith((".py", ".pxd")) else ""
-    return _File(hashlib.sha256(content).hexdigest(), named(text))
+    return _File(hashlib.sha256(content).hexdigest(), parse_names(text))
 
 
-def written(path: str) -> int:
+def modification_time(path: str) -> int:
     """When a file was changed, in nanoseconds; 0 where there is none."""
     return os.stat(path).st_mtime_ns if os.path.isfile(path) else 0
 
@@ -251,5 +253,9 @@ def _counted(path: str) -> str:
     if import_mode.uncompiled_requested() or not path.endswith(".py") or not os.path.isfile(compiled):
         return path
     typed = f"{path.removesuffix('.py')}.pxd"
-    changed = max(written(path), written(typed))
-    return compiled if written(compiled) < changed and _LIBRARIES.isdisjoint(path.split(os.sep)) else path
+    changed = max(modification_time(path), modification_time(typed))
+    return (
+        compiled
+        if modification_time(compiled) < changed and _LIBRARIES.isdisjoint(path.split(os.sep))
+        else path
+    )

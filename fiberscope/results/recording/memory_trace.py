@@ -67,7 +67,7 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
     if path is None:
         yield lambda: None
         return
-    from fiberscope.accelerators.memory import hearing  # noqa: PLC0415  (it brings all models of memory)
+    from fiberscope.accelerators.memory import observe_requests  # noqa: PLC0415  (it brings all models of memory)
 
     channels = _channels(kernel)
     if path.exists() and not path.is_file():
@@ -80,7 +80,7 @@ def tracing(kernel: Kernel, path: Path | None) -> Iterator[Callable[[], str | No
     except OSError as error:
         raise InputError(f"{path}: cannot write the memory trace: {error.strerror}") from error
     try:
-        with hearing(channels, trace.note):
+        with observe_requests(channels, trace.note):
             yield lambda: _keep(trace, partial, path)
     finally:
         trace.close()

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import installing
+from fiberscope.base.progress import install_commands
 from fiberscope.results.recording.document import ComponentStates, StateTimeline, slices_of
 
 __all__ = ["require_perfetto", "trace_of"]
@@ -38,7 +38,7 @@ def require_perfetto() -> None:
         InputError: saying how to install it.
     """
     if find_spec("perfetto") is None:
-        raise InputError(f"a trace for Perfetto needs its library: {installing('perfetto')}")
+        raise InputError(f"a trace for Perfetto needs its library: {install_commands('perfetto')}")
 
 
 def trace_of(states: StateTimeline) -> bytes:

@@ -94,7 +94,7 @@ def run_recorded(
     deadlock = None
     kernel, files = machine.kernel, recorders.states
     states = files.watch(kernel) if files else None
-    lookers: list[timeline.Looker] = [watch, *([states] if states else [])]
+    lookers: list[timeline.Observer] = [watch, *([states] if states else [])]
     with (
         recording(kernel, recorders.waveform) as waveform,
         tracing(kernel, recorders.memory_trace) as close_trace,
@@ -112,9 +112,9 @@ def run_recorded(
 
 
 def _request_check(machine: Machine) -> AbstractContextManager[RequestCheck]:
-    from fiberscope.accelerators.request_check import checking  # noqa: PLC0415  (it loads the memory models)
+    from fiberscope.accelerators.request_check import checked_requests  # noqa: PLC0415  (it loads the memory models)
 
-    return checking(machine)
+    return checked_requests(machine)
 
 
 def _blocked(kernel: Kernel) -> Run:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from fiberscope.results.recording.chain_samples import ChainSamples
 from fiberscope.results.recording.document import ComponentStates, Domain, QueueFill, StateTimeline
-from fiberscope.results.report.timeline import with_room
+from fiberscope.results.report.timeline import halve_samples
 from fiberscope.sim import Channel, Component, Kernel
 from fiberscope.sim.constants import MAX_TIME
 from fiberscope.sim.cycle_counts import Ledger
@@ -153,7 +153,7 @@ class StateWatch:
             return self._start
         if self._last is not None:
             return MAX_TIME
-        rows, interval = with_room(self._rows, self._interval, self._most)
+        rows, interval = halve_samples(self._rows, self._interval, self._most)
         return min(self._start + interval * (len(rows) + 1), self._end)
 
     def look(self, cycle: int) -> None:
@@ -166,7 +166,7 @@ class StateWatch:
         elif cycle == self._end:
             self._last = row
         else:
-            self._rows, self._interval = with_room(self._rows, self._interval, self._most)
+            self._rows, self._interval = halve_samples(self._rows, self._interval, self._most)
             self._rows.append(row)
 
     def states(self) -> StateTimeline:

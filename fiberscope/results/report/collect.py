@@ -13,7 +13,7 @@ from fiberscope.results.costs.run_costs import RunActivity
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import bottleneck
-from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.results.report.timeline import Watch
 from fiberscope.sim import Component, ComponentStatistics, Kernel, Run
@@ -82,7 +82,7 @@ def report(
     operations, traffic = dict(model.operations()), _traffic(model)
     components = components_of(kernel) if kernel else {}
     memory = memory_of(model.memory(), traffic, run.seconds)
-    return framed(
+    return build_report(
         timing,
         operations.get("multiply"),
         kernel.ticks if kernel else None,
@@ -108,7 +108,9 @@ def report(
         source=inputs.source,
         **_bounds(accelerator, model),
         **_samples(watch, run),
-        **_costs(accelerator, model, inputs, costs.counted(components, traffic, operations), run.seconds),
+        **_costs(
+            accelerator, model, inputs, costs.count_activity(components, traffic, operations), run.seconds
+        ),
     ).holding(checked.answer if checked else None)
 
 

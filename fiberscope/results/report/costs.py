@@ -8,28 +8,28 @@ from typing import Any, TypeAlias
 
 from fiberscope.accelerators.configuration import Configuration, values
 from fiberscope.accelerators.machine import Accelerator
-from fiberscope.results.costs.cost_file import read_book
-from fiberscope.results.costs.prices import Prices, priced
-from fiberscope.results.costs.run_costs import RunActivity, bill
+from fiberscope.results.costs.cost_file import read_cost_file
+from fiberscope.results.costs.prices import Prices, price_machine
+from fiberscope.results.costs.run_costs import RunActivity, charge_run
 from fiberscope.results.report import parts
 from fiberscope.sim.names import family_name
 
-__all__ = ["area_fields", "cost_fields", "counted", "energies_together", "energy_fields", "prices_of"]
+__all__ = ["add_energies", "area_fields", "cost_fields", "count_activity", "energy_fields", "prices_of"]
 
 Areas: TypeAlias = tuple[Mapping[str, float], Iterable[str]]
 
 
-def prices_of(kind: Accelerator[Any], configured: Configuration) -> Prices | None:
+def prices_of(accelerator: Accelerator[Any], configured: Configuration) -> Prices | None:
     """Return the prices of a machine's actions and parts; None for a machine without a ``costs.yaml``.
 
     Raises:
         ConfigurationError: the file is wrong; one line with its place.
     """
-    path, machine = kind.costs_file, kind.name.rpartition(":")[2].partition("-")[0]
-    return priced(read_book(path), values(configured), machine) if path.is_file() else None
+    path, machine = accelerator.costs_file, accelerator.name.rpartition(":")[2].partition("-")[0]
+    return price_machine(read_cost_file(path), values(configured), machine) if path.is_file() else None
 
 
-def counted(
+def count_activity(
     components: Mapping[str, parts.Component],
     traffic: Mapping[str, parts.TensorTraffic],
     operations: Mapping[str, int],
@@ -56,7 +56,7 @@ def cost_fields(
     """
     if prices is None:
         return {}
-    costs = bill(did, prices)
+    costs = charge_run(did, prices)
     energy = energy_fields(costs.picojoules, costs.energy_without, seconds)
     return {**energy, **area_fields(*(areas or (costs.um2, costs.area_without)))}
 
@@ -77,7 +77,7 @@ def energy_fields(
     return {"energy": energy, "edp": total * 1e-12 * seconds}
 
 
-def energies_together(energies: Iterable[parts.Energy], seconds: float) -> dict[str, Any]:
+def add_energies(energies: Iterable[parts.Energy], seconds: float) -> dict[str, Any]:
     """Those of runs one after another, added up."""
     spent: dict[str, Counter[str]] = {}
     without: dict[str, None] = {}

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.estimates import Significance, significance
 from fiberscope.results.report.families import Family, families
-from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.numbers import flatten_parameters
 from fiberscope.results.report.parts import Conversion, Source, TensorTraffic
 
 __all__ = ["Change", "Difference", "Setting", "compare"]
@@ -109,7 +109,7 @@ def _settings_of(report: Report) -> dict[str, Any]:
         **_sampling(report),
         **_problem(report),
         **{f"memory.format.{name}": conversion.source for name, conversion in _converted(report).items()},
-        **leaves(report.config),
+        **flatten_parameters(report.config),
     }
 
 
@@ -125,7 +125,7 @@ def _sampling(report: Report) -> dict[str, Any]:
 def _problem(report: Report) -> dict[str, Any]:
     if report.problem is None:
         return {}
-    return {"problem.kind": report.problem.kind, **leaves(report.problem.parameters, "problem.")}
+    return {"problem.kind": report.problem.kind, **flatten_parameters(report.problem.parameters, "problem.")}
 
 
 def _converted(report: Report) -> dict[str, Conversion]:

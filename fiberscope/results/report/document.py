@@ -50,10 +50,10 @@ class Report(Record):
 
         ``pandas.DataFrame([report.row() for report in reports])`` has a row a run.
         """
-        from fiberscope.results.report.numbers import leaves, numbers  # noqa: PLC0415  (few runs go into a table)
+        from fiberscope.results.report.numbers import flatten_parameters, numbers  # noqa: PLC0415  (few runs go into a table)
 
         columns = {"accelerator": self.accelerator, "workload": self.workload.name}
-        return {**columns, **numbers(self), **leaves(self.config)}
+        return {**columns, **numbers(self), **flatten_parameters(self.config)}
 
     def __dir__(self) -> list[str]:
         """Return the names of a report, without those that every model of Pydantic has."""

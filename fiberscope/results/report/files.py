@@ -12,7 +12,7 @@ from typing import Final
 from fiberscope.base.errors import InputError
 from fiberscope.base.outputs import expect_output
 from fiberscope.base.text_encoding import escape_undecodable
-from fiberscope.results.report.remote_files import address_of, opened, reached
+from fiberscope.results.report.remote_files import address_of, open_remote, storage_errors
 
 __all__ = [
     "STANDARD_OUTPUT",
@@ -39,8 +39,8 @@ def read_bytes(path: Path) -> bytes:
     """
     if not (address := address_of(path)):
         return path.read_bytes()
-    file = opened(address)
-    with reached(address):
+    file = open_remote(address)
+    with storage_errors(address):
         return bytes(file.read_bytes())
 
 
@@ -95,8 +95,8 @@ def write_bytes(path: Path, content: bytes) -> None:
         InputError: the file cannot be written.
     """
     if address := address_of(path):
-        object_ = opened(address)
-        with reached(address):
+        object_ = open_remote(address)
+        with storage_errors(address):
             object_.write_bytes(content)
         return
     from fiberscope.sim.partial_files import replacing  # noqa: PLC0415  (the engine, which many commands do without)
@@ -170,7 +170,7 @@ def check_writable(path: Path) -> None:
     if path == STANDARD_OUTPUT:
         return
     if address := address_of(path):
-        opened(address)
+        open_remote(address)
         return
     try:
         _check_place(path)

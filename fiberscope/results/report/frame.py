@@ -13,12 +13,12 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.host import Timing, environment
 from fiberscope.workloads.verification import TOLERANCE, Comparison
 
-__all__ = ["framed", "verification", "workload"]
+__all__ = ["build_report", "verification", "workload"]
 
 _OPERAND = ("name", "source", "origin", "digest", "shape", "nonzeros", "notice")
 
 
-def framed(
+def build_report(
     timing: Timing,
     multiplies: int | None,
     ticks: int | None = None,
@@ -45,7 +45,7 @@ def framed(
         config_digest=configuration.digest(config),
         cycles=cycles,
         environment=environment(),
-        host=host.measured(timing, cycles, multiplies, ticks),
+        host=host.measure_host(timing, cycles, multiplies, ticks),
         **(unknown | fields),
     )
 

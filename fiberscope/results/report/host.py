@@ -19,7 +19,7 @@ from fiberscope.results.report import parts
 from fiberscope.results.report.parts import Environment
 from fiberscope.sim import import_mode
 
-__all__ = ["Timing", "environment", "hertz", "measured", "peak_memory_bytes"]
+__all__ = ["Timing", "environment", "hertz", "measure_host", "peak_memory_bytes"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def hertz() -> float | None:
     return max(float(megahertz) for megahertz in clocks) * 1e6 if clocks else None
 
 
-def measured(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
+def measure_host(timing: Timing, cycles: int, multiplies: int | None, ticks: int | None = None) -> parts.Host:
     """Measure the host for a run of so many cycles; the numbers of ticks and multiplications may be None."""
     seconds = max(timing.simulation_seconds, 1e-9)
     rate = None if multiplies is None else multiplies / seconds

@@ -7,7 +7,7 @@ from typing import Any
 
 from fiberscope.results.report.parts import Memory, Record, TensorTraffic
 
-__all__ = ["leaves", "numbers"]
+__all__ = ["flatten_parameters", "numbers"]
 
 
 def numbers(report: Record) -> dict[str, Any]:
@@ -30,12 +30,14 @@ def numbers(report: Record) -> dict[str, Any]:
     }
 
 
-def leaves(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten_parameters(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Parameters by dotted key."""
     leaf_values: dict[str, Any] = {}
     for key, value in config.items():
         leaf_values |= (
-            leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+            flatten_parameters(value, f"{prefix}{key}.")
+            if isinstance(value, Mapping)
+            else {f"{prefix}{key}": value}
         )
     return leaf_values
 

@@ -8,7 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fiberscope.accelerators.sampling import Sample
 
-__all__ = ["Asked", "Environment", "Host", "ReportPart", "Sampling", "Source", "is_empty", "is_none"]
+__all__ = [
+    "Environment",
+    "Host",
+    "RecordedRequest",
+    "ReportPart",
+    "Sampling",
+    "Source",
+    "is_empty",
+    "is_none",
+]
 
 
 def is_none(value: object) -> bool:
@@ -27,7 +36,7 @@ class ReportPart(BaseModel):
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
-class Asked(ReportPart):
+class RecordedRequest(ReportPart):
     """Request for a run, as it was given, so that the run can be repeated.
 
     ``machine`` is a name or a path; of the analytical model all its inputs, quoted as in a shell. Operands
@@ -92,7 +101,7 @@ class Source(ReportPart):
     path: str | None = None
     commit: str | None = None
     changed: bool | None = None
-    asked: Asked
+    asked: RecordedRequest
 
 
 class Environment(ReportPart):

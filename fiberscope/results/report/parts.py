@@ -13,9 +13,9 @@ from pydantic import ConfigDict, Field, model_validator
 
 from fiberscope.results.report.levels import Analytical, StorageLevel
 from fiberscope.results.report.origin import (
-    Asked,
     Environment,
     Host,
+    RecordedRequest,
     ReportPart,
     Sampling,
     Source,
@@ -29,7 +29,6 @@ from fiberscope.results.report.surrogates import SURROGATE, mark
 __all__ = [
     "CIRCUMSTANCES",
     "Area",
-    "Asked",
     "Chain",
     "Component",
     "Conversion",
@@ -44,6 +43,7 @@ __all__ = [
     "Problem",
     "Product",
     "Record",
+    "RecordedRequest",
     "Sampling",
     "Source",
     "Teaal",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import installing
+from fiberscope.base.progress import install_commands
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.families import families
 from fiberscope.results.report.files import check_writable, write_bytes
@@ -94,7 +94,7 @@ def blank(title: str, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (heavy, and an extra)
     except ImportError as error:
-        raise InputError(f"pictures need matplotlib: {installing('plots')}") from error
+        raise InputError(f"pictures need matplotlib: {install_commands('plots')}") from error
     drawn = Figure(figsize=(WIDTH, height), layout="constrained")
     drawn.suptitle(title, wrap=True)
     return drawn

@@ -13,7 +13,7 @@ from fiberscope.base.errors import InputError
 if TYPE_CHECKING:
     from upath import UPath
 
-__all__ = ["address_of", "opened", "reached"]
+__all__ = ["address_of", "open_remote", "storage_errors"]
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+(.+)", re.DOTALL)  # of the two slashes a Path keeps one
 
@@ -24,7 +24,7 @@ def address_of(path: str | Path) -> str:
     return "{}://{}".format(*match.groups()) if match else ""
 
 
-def opened(address: str) -> UPath:
+def open_remote(address: str) -> UPath:
     """The file or folder at an address, with what others write there meanwhile.
 
     Raises:
@@ -41,7 +41,7 @@ def opened(address: str) -> UPath:
 
 
 @contextmanager
-def reached(address: str) -> Iterator[None]:
+def storage_errors(address: str) -> Iterator[None]:
     """A line on a storage that does not let anybody in; each of them has errors of its own.
 
     Raises:

@@ -13,7 +13,7 @@ from fiberscope.results.report.analytical import tables
 from fiberscope.results.report.estimates import spread
 from fiberscope.results.report.families import Family, families
 from fiberscope.results.report.parts import Chain, Memory, Operand, Record, Sampling
-from fiberscope.results.report.table import trimmed
+from fiberscope.results.report.table import print_trimmed
 from fiberscope.workloads.verification import overflows_in_words
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "show",
     "summary",
     "unmoved_in_words",
-    "verified",
+    "verification_line",
 ]
 
 MOST_FAMILIES = 16
@@ -46,13 +46,13 @@ def show(report: Record, console: Console) -> None:
     if console.is_terminal:
         console.print(parts)
         return
-    console.out(trimmed(console, parts), highlight=False)
+    console.out(print_trimmed(console, parts), highlight=False)
 
 
 def as_text(report: Record, width: int = WIDTH) -> str:
     """The summary as plain text of so many columns, without a final newline."""
     console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, markup=False)
-    return trimmed(console, _fitted(report, console))
+    return print_trimmed(console, _fitted(report, console))
 
 
 def as_html(report: Record, width: int = WIDTH) -> str:
@@ -89,7 +89,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
         **_costs(report),
         "Converted": _converted(report),
         "Bottleneck": bottleneck,
-        "Verified": verified(report),
+        "Verified": verification_line(report),
         "Host": _host(report),
     }
     parts.append(_lines(*last.items()))
@@ -137,7 +137,7 @@ def _notices(report: Record) -> list[RenderableType]:
         text = f"The run ended early ({report.ending}) at cycle {report.cycles:,}. Counts are up to there."
         boxes.append(Panel(Text(text), style="bold yellow", title="INCOMPLETE"))
     elif report.verification.passed is False:
-        boxes.append(Panel(Text(verified(report)), style="bold red", title="WRONG RESULT"))
+        boxes.append(Panel(Text(verification_line(report)), style="bold red", title="WRONG RESULT"))
     return boxes
 
 
@@ -328,7 +328,7 @@ def _kept(chain: Chain, without: float) -> str:
     return f"{named}: {beside}, {engineering_time(without)} without"
 
 
-def verified(report: Record) -> str:
+def verification_line(report: Record) -> str:
     """Describe the comparison of the answer with the reference, in a line."""
     check = report.verification
     if check.passed is None:

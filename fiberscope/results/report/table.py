@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table as RichTable
 
-__all__ = ["Table", "percent", "replace_between", "ruled", "trimmed"]
+__all__ = ["Table", "percent", "print_trimmed", "replace_between", "ruled_table"]
 
 GAP = 3  # characters between two columns
 
 
-def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
+def ruled_table(*columns: str, numbers: Collection[str] = (), title: str | None = None) -> RichTable:
     """An empty table for the terminal, ruled below the head; the columns of ``numbers`` are set right."""
     from rich import box
     from rich.table import Table as RichTable
@@ -33,7 +33,7 @@ def ruled(*columns: str, numbers: Collection[str] = (), title: str | None = None
     return table
 
 
-def trimmed(console: Console, *parts: RenderableType) -> str:
+def print_trimmed(console: Console, *parts: RenderableType) -> str:
     """Print parts one below the other, without blanks at the ends of lines."""
     with console.capture() as captured:
         console.print(*parts, sep="\n")
@@ -90,7 +90,7 @@ class Table:
         """For the terminal."""
         from rich.text import Text
 
-        table = ruled(
+        table = ruled_table(
             *self.columns,
             numbers=self.columns[self.labels : len(self.columns) - self.notes],
             title=self.title or None,

@@ -17,7 +17,7 @@ from fiberscope.sim import Run
 from fiberscope.sim.interrupt import on_interrupt
 from fiberscope.sim.names import family_name
 
-__all__ = ["Drive", "Looker", "Watch", "run", "with_room"]
+__all__ = ["Drive", "Observer", "Watch", "halve_samples", "run"]
 
 FIRST_INTERVAL = 512  # cycles
 MOST_INTERVALS = 256
@@ -26,7 +26,7 @@ Sample = tuple[int, int, int]  # bytes read, bytes written, work done; since the
 Seen = TypeVar("Seen")
 
 
-class Looker(Protocol):
+class Observer(Protocol):
     """Who looks at a machine now and then while it runs."""
 
     def next_look(self) -> int:
@@ -37,7 +37,7 @@ class Looker(Protocol):
 
 
 def run(
-    machine: Machine, lookers: Sequence[Looker], cycle_limit: int | None, progress: Callable[[int], None]
+    machine: Machine, lookers: Sequence[Observer], cycle_limit: int | None, progress: Callable[[int], None]
 ) -> Run:
     """Run the machine as ``kernel.run`` does, watched.
 
@@ -58,7 +58,7 @@ def run(
 
 
 # Runs a machine in the place of ``run``, with the same arguments.
-Drive: TypeAlias = Callable[[Machine, Sequence[Looker], int | None, Callable[[int], None]], Run]
+Drive: TypeAlias = Callable[[Machine, Sequence[Observer], int | None, Callable[[int], None]], Run]
 
 
 class Watch:
@@ -82,12 +82,12 @@ class Watch:
 
     def next_look(self) -> int:
         """The cycle in which to look next."""
-        samples, interval = with_room(self._samples, self._interval, MOST_INTERVALS)
+        samples, interval = halve_samples(self._samples, self._interval, MOST_INTERVALS)
         return interval * (len(samples) + 1)
 
     def look(self, cycle: int) -> None:
         """All up to this cycle has been run."""
-        self._samples, self._interval = with_room(self._samples, self._interval, MOST_INTERVALS)
+        self._samples, self._interval = halve_samples(self._samples, self._interval, MOST_INTERVALS)
         self._samples.append(self._sample())
         self._look_at_channels(cycle)
 
@@ -114,7 +114,7 @@ class Watch:
         """
         samples, interval = self._samples[: -(-cycles // self._interval)], self._interval
         if cycles > interval * len(samples):
-            samples, interval = with_room(samples, interval, MOST_INTERVALS)
+            samples, interval = halve_samples(samples, interval, MOST_INTERVALS)
             samples = [*samples, self._sample()]
         read, written, work = (_steps([sample[part] for sample in samples]) for part in range(3))
         counts: Any = {self._machine.work: work}
@@ -131,7 +131,7 @@ class Watch:
         return families
 
 
-def with_room(samples: list[Seen], interval: int, most: int) -> tuple[list[Seen], int]:
+def halve_samples(samples: list[Seen], interval: int, most: int) -> tuple[list[Seen], int]:
     """Samples since the start and their interval: every two as one where there is no room for one more.
 
     That is not done before there is one more, which a run that has just ended may not have.

@@ -20,12 +20,12 @@ __all__ = [
     "LARGE",
     "Row",
     "column_of",
-    "decoded",
-    "encoded",
+    "decode_row",
+    "encode_row",
     "parameters",
-    "tabulated",
-    "unified",
-    "widened",
+    "tabulate_rows",
+    "unify_schemas",
+    "widen_table",
 ]
 
 TEXT, COUNT, NUMBER, TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
@@ -112,7 +112,7 @@ def _kind(value: object) -> pa.DataType:
     return next((kind for kind in (TRUTH, COUNT, NUMBER, TEXT) if _fits(value, kind)), COUNT)
 
 
-def encoded(row: Mapping[str, object], parameters: Mapping[str, object]) -> bytes:
+def encode_row(row: Mapping[str, object], parameters: Mapping[str, object]) -> bytes:
     """A file of one row: JSON in gzip, many times quicker than Parquet, which is for many rows.
 
     Args:
@@ -134,7 +134,7 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) <= EXACT)
 
 
-def decoded(content: bytes) -> Row:
+def decode_row(content: bytes) -> Row:
     """The row of such a file.
 
     Raises:
@@ -147,15 +147,15 @@ def decoded(content: bytes) -> Row:
         raise ValueError(str(error)) from error
 
 
-def tabulated(rows: Iterable[Row]) -> pa.Table:
+def tabulate_rows(rows: Iterable[Row]) -> pa.Table:
     """A table of rows, with the columns of all of them."""
     alike: dict[pa.Schema, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         alike[row.schema()].append(row.values)
-    schema = unified(alike)
+    schema = unify_schemas(alike)
     tables = (pa.Table.from_pylist(values, schema=own) for own, values in alike.items())
     empty = pa.Table.from_batches([], schema)  # as empty_table, which would load pandas
-    return pa.concat_tables([empty, *(widened(table, schema) for table in tables)])
+    return pa.concat_tables([empty, *(widen_table(table, schema) for table in tables)])
 
 
 def parameters(schema: pa.Schema) -> list[str]:
@@ -163,7 +163,7 @@ def parameters(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if KEY in (field.metadata or {})]
 
 
-def unified(schemas: Iterable[pa.Schema]) -> pa.Schema:
+def unify_schemas(schemas: Iterable[pa.Schema]) -> pa.Schema:
     """A schema that has every column: the fixed ones, then the others by name.
 
     Whole numbers beside others become floating; what is text in one of them becomes text in all.
@@ -182,7 +182,7 @@ def _common(first: pa.DataType, other: pa.DataType) -> pa.DataType:
     return NUMBER if {first, other} == {COUNT, NUMBER} else TEXT
 
 
-def widened(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def widen_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """The table with all columns of a schema, in its order and of its types.
 
     A parameter that was not given is what it was by default: a run has it in its configuration.

@@ -14,13 +14,13 @@ from filelock import FileLock
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.files import make_folder, write_bytes
-from fiberscope.results.report.remote_files import address_of, opened, reached
+from fiberscope.results.report.remote_files import address_of, open_remote, storage_errors
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
     from upath import UPath
 
-__all__ = ["Address", "BusyError", "Place", "place_of"]
+__all__ = ["Address", "BusyError", "StoreLocation", "open_location"]
 
 Address: TypeAlias = "Path | UPath"  # of a file
 
@@ -32,7 +32,7 @@ class BusyError(OSError):
     """Somebody else gathers."""
 
 
-class Place:
+class StoreLocation:
     """A folder of this computer.
 
     Args:
@@ -99,7 +99,7 @@ class Place:
                     file.unlink()
 
 
-class _Remote(Place):
+class _Remote(StoreLocation):
     """A prefix of object storage, where a file is there whole or not at all.
 
     Args:
@@ -110,17 +110,17 @@ class _Remote(Place):
     """
 
     def __init__(self, address: str) -> None:
-        self.root: UPath = opened(address)
+        self.root: UPath = open_remote(address)
         self.filesystem: AbstractFileSystem = self.root.fs
         self.arrived = self.root / "_arrived"
         self._copies = TemporaryDirectory(prefix="fiberscope-")
 
     def make(self) -> None:
-        with reached(str(self.root)), suppress(BusyError), self.locked():
+        with storage_errors(str(self.root)), suppress(BusyError), self.locked():
             pass
 
     def is_made(self) -> bool:
-        with reached(str(self.root)):
+        with storage_errors(str(self.root)):
             return bool(self.filesystem.exists(self.root.path))
 
     @contextmanager
@@ -163,7 +163,7 @@ class _Remote(Place):
             content = fetched[_key(file)]
             if isinstance(content, FileNotFoundError):
                 continue
-            with reached(str(file)):
+            with storage_errors(str(file)):
                 if isinstance(content, Exception):
                     raise content
             yield file, content
@@ -173,7 +173,7 @@ class _Remote(Place):
 
         Who read it in pieces would have pieces of two versions where another process gathers.
         """
-        with reached(str(file)):
+        with storage_errors(str(file)):
             version = self.filesystem.ukey(_key(file))
             copy = Path(self._copies.name, f"{file.name}.{version}")
             content = None if copy.exists() else self.filesystem.cat_file(_key(file))
@@ -196,11 +196,11 @@ def _key(file: Address) -> str:
     return str(getattr(file, "path", file))
 
 
-def place_of(address: str | Path) -> Place:
+def open_location(address: str | Path) -> StoreLocation:
     """The place of an address.
 
     Raises:
         InputError: nobody knows its protocol, or the library for that is not installed.
     """
     remote = address_of(address)
-    return _Remote(remote) if remote else Place(address)
+    return _Remote(remote) if remote else StoreLocation(address)

@@ -14,16 +14,16 @@ import pyarrow as pa
 from fiberscope.base.errors import InputError
 from fiberscope.results.store.columns import FIXED
 
-__all__ = ["AskedWrongError", "connected", "run"]
+__all__ = ["QueryError", "open_database", "run"]
 
 LOOK_SECONDS = 0.05
 
 
-class AskedWrongError(InputError):
+class QueryError(InputError):
     """A query that no rows could answer."""
 
 
-def connected() -> duckdb.DuckDBPyConnection:
+def open_database() -> duckdb.DuckDBPyConnection:
     """Open an empty database that loads nothing from a network: a query may name an address."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "autoinstall_known_extensions": False,
@@ -43,10 +43,10 @@ def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) ->
         stale: digests of sources whose rows the query does not see.
 
     Raises:
-        InputError: as DuckDB puts it, in a line; ``AskedWrongError`` if that is the query's fault alone.
+        InputError: as DuckDB puts it, in a line; ``QueryError`` if that is the query's fault alone.
         KeyboardInterrupt: it was interrupted.
     """
-    with _linked(rows) as source, connected() as connection, ThreadPoolExecutor(1) as beside:
+    with _linked(rows) as source, open_database() as connection, ThreadPoolExecutor(1) as beside:
         future = beside.submit(_table, connection, sql, source, stale)
         try:
             while not future.done():  # a signal that another thread got is heard of in between
@@ -58,7 +58,7 @@ def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) ->
                 wait([future], LOOK_SECONDS)
             raise
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-            raise AskedWrongError(f"{' '.join(sql.split())}: {_line(error)}") from error
+            raise QueryError(f"{' '.join(sql.split())}: {_line(error)}") from error
         except duckdb.Error as error:
             raise InputError(_line(error)) from error
 

@@ -35,13 +35,13 @@ from fiberscope.results.store.columns import (
     FIXED,
     LARGE,
     Row,
-    decoded,
+    decode_row,
     parameters,
-    tabulated,
-    unified,
-    widened,
+    tabulate_rows,
+    unify_schemas,
+    widen_table,
 )
-from fiberscope.results.store.locations import Address, BusyError, place_of
+from fiberscope.results.store.locations import Address, BusyError, open_location
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class Store:
     """
 
     def __init__(self, address: str | Path, *, make: bool = False) -> None:
-        self._place = place_of(address)
+        self._place = open_location(address)
         self.address = str(address)
         if make:
             self._place.make()
@@ -117,7 +117,7 @@ class Store:
         Raises:
             InputError: the query cannot be run.
         """
-        from fiberscope.results.store.query import AskedWrongError, run  # noqa: PLC0415  (writing needs no DuckDB)
+        from fiberscope.results.store.query import QueryError, run  # noqa: PLC0415  (writing needs no DuckDB)
 
         with suppress(OSError):  # of who may only read
             self.gather()
@@ -126,7 +126,7 @@ class Store:
             return run(sql, self._whole(new) if new else [*map(self._place.copy, self._parts())], stale)
         except InputError as error:
             for part in self._parts():  # a damaged one is named, whatever was asked
-                self._schema(part) if isinstance(error, AskedWrongError) else self._table(part)
+                self._schema(part) if isinstance(error, QueryError) else self._table(part)
             raise
 
     def frame(self, *, all_sources: bool = False) -> pd.DataFrame:
@@ -174,8 +174,8 @@ class Store:
 
     def parameters(self) -> list[str]:
         """The columns that are parameters of the runs."""
-        arrived = tabulated(self._rows(self._new()))
-        return parameters(unified([*map(self._schema, self._parts()), arrived.schema]))
+        arrived = tabulate_rows(self._rows(self._new()))
+        return parameters(unify_schemas([*map(self._schema, self._parts()), arrived.schema]))
 
     def _parts(self) -> list[Address]:
         return self._place.files(self._place.root, f"runs-{'[0-9]' * 6}.parquet")
@@ -188,13 +188,13 @@ class Store:
         rows = []
         for file, content in self._place.contents(files):
             with _readable(file):
-                rows.append(decoded(content))
+                rows.append(decode_row(content))
         return rows
 
     def _fresh(self, rows: Iterable[Row], parts: Sequence[Address]) -> pa.Table:
         """Those of the rows that are not in parts to stay."""
         done = set().union(*map(self._done, parts))
-        return tabulated(row for row in rows if row.values["digest"] not in done)
+        return tabulate_rows(row for row in rows if row.values["digest"] not in done)
 
     def _whole(self, new: Sequence[Address]) -> pa.Table:
         """All rows, with those that have arrived and could not be gathered."""
@@ -203,24 +203,24 @@ class Store:
         rows = self._fresh(arrived, parts)
         again = set(rows["digest"].to_pylist())
         tables = [*(self._without(again, part) for part in parts), rows]
-        schema = unified(table.schema for table in tables)
-        return pa.concat_tables([widened(table, schema) for table in tables])
+        schema = unify_schemas(table.schema for table in tables)
+        return pa.concat_tables([widen_table(table, schema) for table in tables])
 
     def _append(self, new: Sequence[Address]) -> None:
         """Put rows that are not there yet into the last part, if there is room, and into further ones."""
         parts = self._parts()
         rows = self._fresh(self._rows(new), parts)
-        schema = unified([*map(self._schema, parts), rows.schema])
+        schema = unify_schemas([*map(self._schema, parts), rows.schema])
         again = set(rows["digest"].to_pylist())
         last = parts.pop() if len(rows) and parts and self._count(parts[-1]) < PART_ROWS else None
         for part in parts:
             if not self._schema(part).equals(schema) or not again.isdisjoint(self._digests(part)):
-                self._write(widened(self._without(again, part), schema), part)
+                self._write(widen_table(self._without(again, part), schema), part)
         number = _number(last) if last else _number(parts[-1]) + 1 if parts else 0  # one may be taken out
         self._write_parts([*([self._without(again, last)] if last else []), rows], schema, number)
 
     def _write_parts(self, tables: Sequence[pa.Table], schema: pa.Schema, number: int) -> None:
-        whole = pa.concat_tables([widened(table, schema) for table in tables])
+        whole = pa.concat_tables([widen_table(table, schema) for table in tables])
         for offset in range(0, len(whole), PART_ROWS):
             path = self._place.root / f"runs-{number + offset // PART_ROWS:06}.parquet"
             self._write(whole.slice(offset, PART_ROWS), path)

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from fiberscope.run.chains.chain import Chain
 from fiberscope.workloads.canonical import CsrArray
-from fiberscope.workloads.verification import TOLERANCE, Comparison, compare_values, entries_compared, ones_of
+from fiberscope.workloads.verification import TOLERANCE, Comparison, compare_entries, compare_values, ones_of
 
-__all__ = ["compared"]
+__all__ = ["compare_results"]
 
 Dense: TypeAlias = "npt.NDArray[Any]"
 
@@ -44,7 +44,7 @@ class _Expected:
         return _Expected(entries, self.values @ other.values, self.sizes @ other.sizes)
 
 
-def compared(
+def compare_results(
     chain: Chain, operands: Mapping[str, CsrArray], results: Mapping[str, CsrArray | Dense]
 ) -> Comparison:
     """The worst comparison of a chain's results with scipy's products of its operands.
@@ -73,4 +73,4 @@ def _compare_result(expected: _Expected, result: CsrArray | Dense) -> Comparison
         values, sizes = expected.values.toarray(), expected.sizes.toarray()
         error, overflows = compare_values(values, sizes, result)
         return Comparison(error, overflows=overflows)
-    return entries_compared(expected.entries, expected.values, expected.sizes, result)
+    return compare_entries(expected.entries, expected.values, expected.sizes, result)

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fiberscope.accelerators.full_operands import compressed
+from fiberscope.accelerators.full_operands import compress_operands
 from fiberscope.accelerators.problem_settings import load_operand
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress
 from fiberscope.results.errors import FailedRunError, VerificationError
-from fiberscope.results.provenance.source_digest import source
+from fiberscope.results.provenance.source_digest import source_entry
 from fiberscope.results.report.document import Report
 from fiberscope.run.chains.chain import Chain, Product
-from fiberscope.run.chains.expected import compared
-from fiberscope.run.chains.total import ChainRun, total
-from fiberscope.run.configure import DENSE, ResolvedRun, converted, execute_converted
+from fiberscope.run.chains.expected import compare_results
+from fiberscope.run.chains.total import ChainRun, total_report
+from fiberscope.run.configure import DENSE, ResolvedRun, convert_operand, execute_converted
 from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload, WorkloadError, from_scipy
 from fiberscope.workloads.canonical import CsrArray
@@ -50,14 +50,14 @@ def execute_chain(
     start = time.perf_counter()
     asked, provenance = options.asked, None
     if asked is not None:
-        provenance = source(ready.roots(asked.machine, options.parts.values()), asked)
+        provenance = source_entry(ready.roots(asked.machine, options.parts.values()), asked)
     loaded = load_operands(chain, operands, asked is not None and asked.exact, options.tell)
     run = ChainRun(ready, chain, replace(options, asked=None), dict(loaded))
     for number, product in enumerate(chain.products):
         if not _step(run, number, product):
             break
     comparison = _comparison(run, loaded)
-    report = total(run, loaded, comparison, time.perf_counter() - start, provenance)
+    report = total_report(run, loaded, comparison, time.perf_counter() - start, provenance)
     if comparison is not None and not comparison.passed:
         raise VerificationError(f"{chain}: what came out is not the product of the operands", report)
     return report
@@ -80,9 +80,9 @@ def load_operands(
 
 def _check(ready: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> None:
     """Refuse a machine that does not multiply, names that do not fit, and formats that nothing converts."""
-    kind = ready.kind
+    accelerator = ready.accelerator
     if len(ready.maker.kind.tensors) < 2:
-        raise InputError(f"{kind.name} solves {ready.maker.kind.kind}, and no product of two matrices")
+        raise InputError(f"{accelerator.name} solves {ready.maker.kind.kind}, and no product of two matrices")
     for name in operands:
         if name not in chain.operands:
             raise InputError(f"the chain {chain} reads no {name}; {nearest(name, chain.operands)}")
@@ -92,7 +92,7 @@ def _check(ready: ResolvedRun, chain: Chain, operands: Mapping[str, object]) -> 
     for name in (product.name for product in chain.products if product.name in ready.formats):
         from fiberscope.converters.recipes import recipe  # noqa: PLC0415  (most chains convert nothing)
 
-        recipe(kind.reads["A"], ready.formats[name])
+        recipe(accelerator.reads["A"], ready.formats[name])
 
 
 def _check_outputs(options: RunOptions) -> None:
@@ -116,7 +116,7 @@ def _step(run: ChainRun, number: int, product: Product) -> bool:
     options.tell(f"{product}", number, len(run.chain.products))
     try:
         problem = ready.maker.load(left, None if right is left else right, exact=False, progress=options.tell)
-        configured = compressed(ready.configured, _as_written(run, product))
+        configured = compress_operands(ready.configured, _as_written(run, product))
         own = ready._replace(formats=_formats(run, product), configured=configured)
         report = execute_converted(own, problem, options)
     except FailedRunError as error:
@@ -129,8 +129,8 @@ def _step(run: ChainRun, number: int, product: Product) -> bool:
     tensor = run.tensors[product.name] = from_scipy(report.result, product.name)
     kept = ready.formats.get(product.name)
     if kept is not None:
-        formats = ready.kind.reads["A"], kept
-        run.written[product.name] = converted(ready.configured, tensor, formats, options)
+        formats = ready.accelerator.reads["A"], kept
+        run.written[product.name] = convert_operand(ready.configured, tensor, formats, options)
     return True
 
 
@@ -160,4 +160,4 @@ def _comparison(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison |
         return None
     run.options.tell("verifying", 0, 0)
     results: dict[str, Any] = {name: run.steps[name].result for name in run.chain.results}
-    return compared(run.chain, {name: workload.matrix for name, workload in operands.items()}, results)
+    return compare_results(run.chain, {name: workload.matrix for name, workload in operands.items()}, results)

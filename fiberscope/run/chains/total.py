@@ -10,7 +10,7 @@ from typing import Any
 
 from fiberscope.results.report import costs, parts
 from fiberscope.results.report.document import Report
-from fiberscope.results.report.frame import framed, verification, workload
+from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.chains.chain import Chain, Product
 from fiberscope.run.configure import ResolvedRun
@@ -18,7 +18,7 @@ from fiberscope.run.execute import RunOptions
 from fiberscope.workloads import Workload
 from fiberscope.workloads.verification import Comparison
 
-__all__ = ["ChainRun", "total"]
+__all__ = ["ChainRun", "total_report"]
 
 _CYCLES = {"cycles", "busy", "input_stall", "output_stall", "idle"}
 
@@ -35,7 +35,7 @@ class ChainRun:
     written: dict[str, parts.Conversion] = field(default_factory=dict)
 
 
-def total(
+def total_report(
     run: ChainRun,
     operands: Mapping[str, Workload],
     comparison: Comparison | None,
@@ -57,7 +57,7 @@ def total(
     hosts = [step.host for step in steps]
     ticks = [host.ticks_per_second * host.simulation_seconds for host in hosts if host.ticks_per_second]
     traffic, length = _traffic(run), sum(step.seconds for step in steps)
-    return framed(
+    return build_report(
         Timing(seconds, simulated),
         operations.get("multiply"),
         round(sum(ticks)) if ticks else None,
@@ -99,7 +99,7 @@ def _costs(steps: list[Report], seconds: float) -> dict[str, Any]:
     if len(energies) < len(steps):
         return {}
     area = {"area": steps[-1].area, "area_um2": steps[-1].area_um2}
-    return {**costs.energies_together(energies, seconds), **area}
+    return {**costs.add_energies(energies, seconds), **area}
 
 
 def _traffic(run: ChainRun) -> dict[str, parts.TensorTraffic]:

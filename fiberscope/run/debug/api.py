@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.operand_arguments import check_factors
 from fiberscope.run.debug.session import SNAPSHOTS, Session
-from fiberscope.run.request import GraphRun, Run, Simulation, conversion
+from fiberscope.run.request import GraphRequest, RunRequest, SimulationRequest, request_conversion
 
 if TYPE_CHECKING:
     from fiberscope.models.graphs.netlist import Graph
@@ -56,7 +56,7 @@ def requested_run(
     factors: Sequence[Any],
     tensors: Mapping[str, Any],
     **arguments: Any,  # noqa: ANN401  (settings, config, exact)
-) -> Run:
+) -> RunRequest:
     """The run of a machine, of a graph or of a conversion.
 
     Raises:
@@ -64,7 +64,7 @@ def requested_run(
     """
     check_factors(factors)
     if isinstance(machine, str) and machine.startswith(f"{CONVERT} "):
-        return conversion(machine.removeprefix(CONVERT), factors, tensors, **arguments)
+        return request_conversion(machine.removeprefix(CONVERT), factors, tensors, **arguments)
     if not isinstance(machine, str | Accelerator) or (isinstance(machine, str) and machine.endswith(GRAPH)):
-        return GraphRun(machine, factors, tensors, **arguments)
-    return Simulation(machine, factors, tensors, **arguments)
+        return GraphRequest(machine, factors, tensors, **arguments)
+    return SimulationRequest(machine, factors, tensors, **arguments)

@@ -24,9 +24,9 @@ from fiberscope.results.errors import FailedRunError, UnwrittenFileError
 from fiberscope.results.recording.files import StateFiles
 from fiberscope.results.recording.waits import Wait, wait_chain
 from fiberscope.results.report import timeline
-from fiberscope.results.report.timeline import Looker
+from fiberscope.results.report.timeline import Observer
 from fiberscope.run.debug.views import ComponentView, QueueView, component_view, queue_view
-from fiberscope.run.request import Run as RequestedRun
+from fiberscope.run.request import RunRequest as RequestedRun
 from fiberscope.sim import DeadlockError, Kernel, Run, SimulationError
 from fiberscope.sim.condition import Onset, Predicate
 from fiberscope.sim.constants import MAX_TIME
@@ -112,7 +112,7 @@ class Host:
         self._children: list[int] = []
 
     def drive(
-        self, machine: Machine, lookers: Sequence[Looker], cycle_limit: int | None, progress: Progress
+        self, machine: Machine, lookers: Sequence[Observer], cycle_limit: int | None, progress: Progress
     ) -> Run:
         """Do what the session asks until it wants the report; in the place of ``timeline.run``.
 

@@ -25,7 +25,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.results.report.document import Report
 from fiberscope.run.debug.host import Failure, Stop, serve
 from fiberscope.run.debug.shown import Shown, chain_shown, components_shown, queue_shown, stop_shown
-from fiberscope.run.request import Run
+from fiberscope.run.request import RunRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,9 @@ class Session:
         ConfigurationError, WorkloadError, InputError: what was asked for cannot be simulated.
     """
 
-    def __init__(self, run: Run, options: dict[str, Any] | None = None, snapshots: int = SNAPSHOTS) -> None:
+    def __init__(
+        self, run: RunRequest, options: dict[str, Any] | None = None, snapshots: int = SNAPSHOTS
+    ) -> None:
         if not hasattr(os, "fork"):
             raise InputError("the debugger forks processes, which this system cannot do")
         ours, theirs = Pipe()

@@ -11,7 +11,7 @@ from scipy import sparse
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.graphicionado import ACCELERATOR
-from fiberscope.explore.speedups import designs, speedups
+from fiberscope.explore.speedups import read_designs, speedups
 from fiberscope.results.report import pictures
 from fiberscope.results.report.document import Report
 from fiberscope.workloads import WorkloadError
@@ -57,7 +57,7 @@ def test_a_picture_shows_iterations(report):
 
 
 def test_designs_side_by_side(capsys):
-    table = designs(ACCELERATOR)
+    table = read_designs(ACCELERATOR)
     (run,) = speedups(ACCELERATOR, [GRAPH], settings={**TINY, "problem.algorithm": "bfs"})[:1]
     assert run.cycles.keys() == table.designs.keys()
     assert run.speedups["graphicionado"] == 1.0

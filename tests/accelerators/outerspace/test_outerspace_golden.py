@@ -7,7 +7,7 @@ from outerspace_bench import configured
 
 from fiberscope.accelerators.outerspace import ACCELERATOR, OuterSpace
 from fiberscope.accelerators.testing import cycles
-from fiberscope.explore.compare import published as reported_runs
+from fiberscope.explore.compare import read_published as reported_runs
 from fiberscope.sim import import_mode
 
 NAMES = ("multiply", "add", "swap", "pairs", "nodes", "node_blocks", "rows_merged")

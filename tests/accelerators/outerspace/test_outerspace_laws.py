@@ -7,7 +7,7 @@ import pytest
 from outerspace_bench import configured, random_matrix, run_outerspace, small_operands, tiny
 from outerspace_model import counts
 
-from fiberscope.accelerators.memory import hearing
+from fiberscope.accelerators.memory import observe_requests
 from fiberscope.accelerators.outerspace import OuterSpace
 from fiberscope.accelerators.outerspace.groups import Groups, multiply_slots
 from fiberscope.accelerators.testing import cycles
@@ -26,7 +26,7 @@ def test_no_access_of_the_merge_comes_before_the_barrier():
         if address >> TENSOR_SHIFT == T:
             (reads if operation in (READ, READ_BURST) else writes).append(now * 3)  # at 500 MHz of 1.5 GHz
 
-    with hearing(machine.channels, note):
+    with observe_requests(machine.channels, note):
         assert machine.kernel.run().complete
     control = machine.control.counters()
     assert max(writes) < control["reconfigured_at"] <= min(reads)

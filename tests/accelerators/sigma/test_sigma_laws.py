@@ -18,11 +18,11 @@ from fiberscope.accelerators.sigma import ACCELERATOR
 from fiberscope.accelerators.sigma.packing import chunks, slices
 from fiberscope.accelerators.sigma.plan import Plan
 from fiberscope.accelerators.testing import cycles, run_to_end
-from fiberscope.explore.compare import published
+from fiberscope.explore.compare import read_published
 from fiberscope.sim import import_mode
 from fiberscope.workloads import draw
 
-PUBLISHED = published(ACCELERATOR)
+PUBLISHED = read_published(ACCELERATOR)
 COMPARED = {"output.words_per_cycle": 0, "memory.model": "none"}
 compiled_only = pytest.mark.skipif(
     not import_mode.compiled(), reason="routing 128 lanes takes minutes uncompiled"

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from scipy import sparse
 
-from fiberscope.accelerators.configuration import layers, validated
+from fiberscope.accelerators.configuration import layers, validate
 from fiberscope.converters.configuration import MintParameters
 from fiberscope.converters.cost import CONFIGURATION, ConversionCost, conversion_cost
 from fiberscope.converters.machine import Mint
@@ -32,7 +32,7 @@ EXAMPLE = SparseTensor(
 def parameters(*settings: tuple[str, object]) -> MintParameters:
     """MINT without the time of memory, with these settings."""
     given = {"port.ideal": True, **dict(settings)}
-    return validated(MintParameters, layers(CONFIGURATION, name="mint", file=None, settings=given), "mint")
+    return validate(MintParameters, layers(CONFIGURATION, name="mint", file=None, settings=given), "mint")
 
 
 @dataclass

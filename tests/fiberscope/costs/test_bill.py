@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fiberscope
 from fiberscope import accelerators
 from fiberscope.results.costs.prices import Part, Prices
-from fiberscope.results.costs.run_costs import RunActivity, bill
+from fiberscope.results.costs.run_costs import RunActivity, charge_run
 from fiberscope.results.report.costs import cost_fields
 from fiberscope.results.report.costs_table import costs_table
 from fiberscope.template.new import new_machine
@@ -58,7 +58,7 @@ def test_a_bill_by_hand():
     )
     lanes = [{"add": 4, "other": 1}, {"add": 3}, *[{"add": 0}] * 6]
     families = {"pe.lane": lanes, "mul": [{}, {}], "control": [{"steps": 4}]}
-    found = bill(RunActivity(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}), prices)
+    found = charge_run(RunActivity(families, {"A": (16, 0), "Z": (0, 8)}, {"multiply": 6, "add": 9}), prices)
     assert found.picojoules == {
         "pe.lane": {"add": 21.0},
         "memory.channel": {"read A": 64.0, "write Z": 40.0},
@@ -110,7 +110,7 @@ def test_twice_as_much_takes_twice_the_energy_and_the_same_area(did, prices):
 
 @given(DID, PRICES)
 def test_a_family_without_a_price_is_told(did, prices):
-    found = bill(did, prices)
+    found = charge_run(did, prices)
     for family in did.families:
         part = prices.parts.get(family)
         assert (family in found.energy_without) or family in found.picojoules or (part and part.actions)

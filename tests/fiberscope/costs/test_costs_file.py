@@ -12,8 +12,8 @@ import pytest
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.hw.rtl.tools.sram_table import access_pj, estimate
 from fiberscope.results.costs import netlists
-from fiberscope.results.costs.cost_file import read_book
-from fiberscope.results.costs.prices import calls, priced
+from fiberscope.results.costs.cost_file import read_cost_file
+from fiberscope.results.costs.prices import netlist_calls, price_machine
 from fiberscope.sim.partial_files import partial
 
 HEAD = "technology: 45 nm\nvoltage: 0.9 V\n"
@@ -24,7 +24,7 @@ PARAMETERS = {"pe.radix": 8, "queues.size": 32768, "name": "text"}
 def prices(folder: Path, text: str, parameters=PARAMETERS, machine="mine"):
     path = folder / "costs.yaml"
     path.write_text(text)
-    return priced(read_book(path), parameters, machine)
+    return price_machine(read_cost_file(path), parameters, machine)
 
 
 def test_an_action_is_its_energies(tmp_path):
@@ -58,7 +58,7 @@ def test_a_netlist_is_looked_up_and_scaled(tmp_path):
     part = prices(tmp_path, text).parts["pe"]
     assert part.um2 == pytest.approx(112_758.75 / 19, rel=1e-4)
     assert part.without == ("merger(radix=63)",)
-    assert calls(read_book(tmp_path / "costs.yaml"), PARAMETERS) == [
+    assert netlist_calls(read_cost_file(tmp_path / "costs.yaml"), PARAMETERS) == [
         "intersector(words=4)",
         "merger(radix=63)",
     ]
@@ -67,7 +67,7 @@ def test_a_netlist_is_looked_up_and_scaled(tmp_path):
 def test_the_users_own_table_is_looked_into_too(tmp_path, monkeypatch):
     monkeypatch.setenv("FIBERSCOPE_CACHE", str(tmp_path))
     columns = "call,um2,cells,flip_flops,memory_bits,path_ns,digest,yosys\n"
-    netlists.own_table().write_text(f"{columns}merger(radix=63),1900,9,1,0,1.5,0,1\n")
+    netlists.user_table().write_text(f"{columns}merger(radix=63),1900,9,1,0,1.5,0,1\n")
     text = PE + "rtl: ['merger(radix=63)']}}\n"
     part = prices(tmp_path, text).parts["pe"]
     assert (part.um2, part.without) == (pytest.approx(100.0), ())
@@ -106,7 +106,7 @@ def test_what_is_kept_is_read_again_and_a_change_is_seen(tmp_path, monkeypatch):
     (kept,) = (tmp_path / "cache" / "costs").iterdir()
     changed = kept.read_bytes().partition(b"\n")[2].replace(b'"3/2"', b'"7"')
     kept.write_bytes(hashlib.sha256(changed).hexdigest().encode() + b"\n" + changed)
-    read_book.__globals__["_book"].cache_clear()
+    read_cost_file.__globals__["_book"].cache_clear()
     assert prices(tmp_path, text).parts["pe"].actions["add"] == 7.0
     assert prices(tmp_path, text.replace("1.5", "2")).parts["pe"].actions["add"] == 2.0
 
@@ -119,7 +119,7 @@ def test_what_is_kept_and_was_changed_is_made_anew(tmp_path, monkeypatch, old):
     (kept,) = (tmp_path / "cache" / "costs").iterdir()
     content = kept.read_bytes()
     kept.write_bytes(content.replace(old, b'"7"') if old else b"")
-    read_book.__globals__["_book"].cache_clear()
+    read_cost_file.__globals__["_book"].cache_clear()
     assert prices(tmp_path, text).parts["pe"].actions["add"] == 1.5
     assert [file.read_bytes() for file in kept.parent.iterdir()] == [content]
 
@@ -134,7 +134,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path, monkeypatch):
     dead.wait()
     left = partial(kept, "x")
     left.with_name(left.name.replace(f".{os.getpid()}x", f".{dead.pid}.x")).write_bytes(b"half")
-    read_book.__globals__["_book"].cache_clear()
+    read_cost_file.__globals__["_book"].cache_clear()
     prices(tmp_path, text)
     assert [file.name for file in kept.parent.iterdir()] == [kept.name]
 

@@ -11,7 +11,7 @@ from fiberscope.results.costs.netlists import SHIPPED, call_of, read_netlists
 
 pytest.importorskip("pyrtl", reason="the extra rtl is not installed")
 
-from fiberscope.rtl.netlists import called, remake
+from fiberscope.rtl.netlists import parse_call, update_table
 
 pytestmark = needs("yosys", "cells")
 CHANNEL = "channel(capacity=2)"
@@ -19,13 +19,13 @@ CHANNEL = "channel(capacity=2)"
 
 def test_what_has_been_measured_stays_until_its_verilog_is_another(tmp_path):
     table, said = tmp_path / "netlists.csv", []
-    (first,) = remake([called(CHANNEL)], table, said.append)
+    (first,) = update_table([parse_call(CHANNEL)], table, said.append)
     assert (first.call, said) == (CHANNEL, [f"{CHANNEL}: synthesizing"])
     assert first.um2 > 0
-    assert remake([called(CHANNEL)], table, said.append) == [first]
+    assert update_table([parse_call(CHANNEL)], table, said.append) == [first]
     assert len(said) == 1
     table.write_text(table.read_text().replace(first.digest, "0"))
-    assert remake([called(CHANNEL)], table, said.append) == [first]
+    assert update_table([parse_call(CHANNEL)], table, said.append) == [first]
     assert len(said) == 2
     assert read_netlists(table) == {CHANNEL: first}
 
@@ -34,7 +34,7 @@ def test_a_table_of_other_columns_is_measured_anew(tmp_path):
     table = tmp_path / "netlists.csv"
     table.write_text("call,um2,digest,yosys\nchannel(capacity=2),1,0,0.70\n")
     assert read_netlists(table) == {}
-    (found,) = remake([called(CHANNEL)], table, lambda _line: None)
+    (found,) = update_table([parse_call(CHANNEL)], table, lambda _line: None)
     assert read_netlists(table) == {CHANNEL: found}
     assert found.path_ns > 0
 
@@ -49,7 +49,7 @@ def test_a_table_of_other_columns_is_measured_anew(tmp_path):
 )
 def test_what_is_no_block_costs_a_line(tmp_path, call, message):
     with pytest.raises(InputError, match=message) as caught:
-        remake([called(call)], tmp_path / "netlists.csv", print)
+        update_table([parse_call(call)], tmp_path / "netlists.csv", print)
     assert "\n" not in str(caught.value)
 
 
@@ -65,5 +65,5 @@ def test_a_block_with_parameters_is_written_in_one_way():
 @pytest.mark.slow
 @pytest.mark.parametrize("call", read_netlists(SHIPPED))
 def test_what_ships_is_what_is_measured(tmp_path, call):
-    (found,) = remake([called(call)], tmp_path / "netlists.csv", print)
+    (found,) = update_table([parse_call(call)], tmp_path / "netlists.csv", print)
     assert found == read_netlists(SHIPPED)[call]

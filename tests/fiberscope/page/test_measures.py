@@ -8,10 +8,10 @@ import pandas as pd
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fiberscope.page.measures import carried, with_rates
+from fiberscope.page.measures import select_rows, with_rates
 from fiberscope.page.study import study_data
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import encoded
+from fiberscope.results.store.columns import encode_row
 
 Run = tuple[str, int, int]  # workload, cycles, traffic in bytes
 RUNS = st.lists(
@@ -45,7 +45,7 @@ def test_the_front_of_each_workload_is_carried(runs: list[Run]) -> None:
         ("b.mtx", 100, 100 + number) for number in range(200)
     ]
     best = front([*runs, *poor])
-    kept = carried(frame_of([*runs, *poor]), 2 * max(1, len(best)))
+    kept = select_rows(frame_of([*runs, *poor]), 2 * max(1, len(best)))
     assert best <= set(kept[["workload", "cycles", "traffic_bytes"]].itertuples(index=False, name=None))
 
 
@@ -75,7 +75,7 @@ def store_of(folder, settings: list[dict[str, int]]) -> Store:
     for number, parameters in enumerate(settings):
         row = {"digest": f"{number:064x}", "status": "done", "accelerator": "gamma", "workload": "a.mtx"}
         measured = {"command": "sim", "fidelity": "event", "cycles": 10, "traffic_bytes": 10, "seconds": 1.0}
-        store.add(str(row["digest"]), encoded({**row, **measured, "config": "{}"}, parameters))
+        store.add(str(row["digest"]), encode_row({**row, **measured, "config": "{}"}, parameters))
     return store
 
 

@@ -17,7 +17,7 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.page import page, study_data
-from fiberscope.page.measures import carried
+from fiberscope.page.measures import select_rows
 from fiberscope.page.reports import side_by_side
 from fiberscope.results.store import Store
 
@@ -122,7 +122,7 @@ def many(runs: int) -> pd.DataFrame:
 
 
 def test_of_too_many_runs_the_best_some_failed_and_a_sample_are_carried() -> None:
-    kept = carried(many(5000), 1500)
+    kept = select_rows(many(5000), 1500)
     assert len(kept) == 1500
     best = [number for number in range(0, 5000, 10) if number % 7 != 1]
     assert set(best) <= set(kept.index)
@@ -131,7 +131,7 @@ def test_of_too_many_runs_the_best_some_failed_and_a_sample_are_carried() -> Non
 
 
 def test_of_few_all_are_carried() -> None:
-    assert len(carried(many(100), 100)) == 100
+    assert len(select_rows(many(100), 100)) == 100
 
 
 def test_a_page_that_carries_a_part_says_so(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from studies import BYTES, EVIL, PES, SIZES, cycles, study, traffic
 
 from fiberscope.page import page, study_data
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import encoded
+from fiberscope.results.store.columns import encode_row
 
 Open = Callable[..., Any]
 SHOWN = "#count"
@@ -144,7 +144,7 @@ def machines_on_workloads(folder: Path) -> Path:
             told = {"status": "done", "accelerator": machine, "workload": workload, "command": "sim"}
             numbers = {"cycles": 1000 * factor + seed, "traffic_bytes": 5000 * factor, "seconds": 1e-6}
             digest = f"{machine}{seed}"
-            store.add(digest, encoded({"digest": digest, **told, **numbers, "version": "0.2.0"}, {}))
+            store.add(digest, encode_row({"digest": digest, **told, **numbers, "version": "0.2.0"}, {}))
     store.gather()
     file = folder / "suite.html"
     file.write_text(page(study_data(store), "Suite"), encoding="utf-8")
@@ -279,7 +279,7 @@ def test_a_link_with_nonsense_shows_the_page_all_the_same(opened: Open, file: Pa
 )
 def test_a_study_of_one_odd_run_has_every_view(opened: Open, tmp_path: Path, row: dict[str, Any]) -> None:
     made = Store(tmp_path / "study", make=True)
-    made.add("d", encoded({"digest": "d", **row}, {"quick": True}))
+    made.add("d", encode_row({"digest": "d", **row}, {"quick": True}))
     (tmp_path / "odd.html").write_text(page(study_data(made), "odd"), encoding="utf-8")
     tab = opened(tmp_path / "odd.html")
     for chart in CHARTS:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fiberscope
-from fiberscope.results.provenance.imports import Import, named
+from fiberscope.results.provenance.imports import Import, parse_names
 from fiberscope.results.provenance.sources import sources
 from fiberscope.sim import import_mode
 
@@ -54,7 +54,7 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str | None]]:
 def test_the_imports_of_every_file_of_ours_are_those_that_python_finds() -> None:
     for file in FILES:
         source = file.read_text()
-        found, (imports, for_types) = named(source), parsed(source)
+        found, (imports, for_types) = parse_names(source), parsed(source)
         assert imports <= flat(found.imports), file
         assert for_types == flat(found.for_types), file
 
@@ -90,12 +90,12 @@ STATEMENTS = st.one_of(
 @given(st.lists(STATEMENTS, max_size=6))
 def test_imports_are_found_however_they_are_written(statements: list[str]) -> None:
     source = "\n".join([*statements, ""])
-    found = named(source)
+    found = parse_names(source)
     assert (flat(found.imports), flat(found.for_types)) == parsed(source)
 
 
 def test_an_import_by_a_literal_name_and_data_are_found() -> None:
-    found = named("importlib.import_module('a.b')\nopen(HERE / \"rows.yaml\")\nimport_module(name)")
+    found = parse_names("importlib.import_module('a.b')\nopen(HERE / \"rows.yaml\")\nimport_module(name)")
     assert (found.imports, found.data) == ((Import("a.b"),), ("rows.yaml",))
 
 

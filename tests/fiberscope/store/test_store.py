@@ -26,7 +26,14 @@ import fiberscope
 from fiberscope.base.errors import InputError
 from fiberscope.base.interrupts import terminations_interrupt
 from fiberscope.results.store import Store, store
-from fiberscope.results.store.columns import FIXED, decoded, encoded, parameters, tabulated, unified
+from fiberscope.results.store.columns import (
+    FIXED,
+    decode_row,
+    encode_row,
+    parameters,
+    tabulate_rows,
+    unify_schemas,
+)
 from fiberscope.results.store.measures import measures
 
 
@@ -35,7 +42,7 @@ def row(number: int, status: str = "done", **parameters: object) -> tuple[str, b
     digest = f"{number:064x}"
     config = {"pe.count": 32, "fibercache.size": 3 << 20, **parameters}
     told = {"digest": digest, "status": status, "cycles": number, "config": json.dumps(config)}
-    return digest, encoded(told, parameters)
+    return digest, encode_row(told, parameters)
 
 
 def filled(folder: Path | str, numbers: range, **parameters: object) -> Store:
@@ -181,7 +188,7 @@ def test_a_report_is_kept_with_its_measures(tmp_path: Path) -> None:
     report = fiberscope.simulate("gamma", "uniform:rows=30,cols=30,nonzeros=90", pe__count=4)
     told = measures(report, ["pe.merger"])
     made = Store(tmp_path, make=True)
-    made.add("ab", encoded({"digest": "ab", "status": "done", **told}, {"pe.count": 4}))
+    made.add("ab", encode_row({"digest": "ab", "status": "done", **told}, {"pe.count": 4}))
     kept = made.table("SELECT * FROM runs").to_pylist()[0]
     assert made.reports(["ab"]) == {"ab": report}
     assert (kept["cycles"], kept["operations_multiply"]) == (report.cycles, report.operations["multiply"])
@@ -202,8 +209,10 @@ VALUES = st.one_of(
 @example([(1 << 53) + 1, 0.0])
 @example([-(1 << 53), 0.0])
 def test_values_of_a_parameter_stand_in_one_column_as_they_are_or_all_as_text(values: list[object]) -> None:
-    rows = [decoded(encoded({"digest": str(number)}, {"a.b": one})) for number, one in enumerate(values)]
-    table = tabulated(rows).sort_by("digest")
+    rows = [
+        decode_row(encode_row({"digest": str(number)}, {"a.b": one})) for number, one in enumerate(values)
+    ]
+    table = tabulate_rows(rows).sort_by("digest")
     assert parameters(table.schema) == ["a_b"]
     kept = table["a_b"].to_pylist()
     assert kept == values or table.schema.field("a_b").type == pa.string()
@@ -217,8 +226,8 @@ SCHEMAS = st.lists(st.dictionaries(st.sampled_from("abc"), KINDS), min_size=1, m
 @given(SCHEMAS)
 def test_schemas_go_together_in_any_order(kinds: list[dict[str, pa.DataType]]) -> None:
     schemas = [pa.schema(each) for each in kinds]
-    made = unified(schemas)
-    assert made == unified(schemas[::-1]) == unified([made, *schemas])
+    made = unify_schemas(schemas)
+    assert made == unify_schemas(schemas[::-1]) == unify_schemas([made, *schemas])
     assert set(made.names) == {*FIXED, *(name for each in kinds for name in each)}
     assert parameters(made) == []
 
@@ -342,7 +351,7 @@ def test_a_query_that_takes_long_is_interrupted(number: signal.Signals, tmp_path
 @pytest.mark.parametrize("content", [[1, 2], {"a": 1}, [{}, {}, {}], None])
 def test_what_is_json_and_no_row_is_none(content: object) -> None:
     with pytest.raises(ValueError, match=r"mapping|unpack"):
-        decoded(gzip.compress(json.dumps(content).encode()))
+        decode_row(gzip.compress(json.dumps(content).encode()))
 
 
 @pytest.mark.parametrize("damaged", ["runs-000000.parquet", "_arrived/0000.json.gz"])

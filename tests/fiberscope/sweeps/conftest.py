@@ -28,10 +28,10 @@ def scheduler(client: Any) -> str:
 def workers() -> Iterator[Any]:
     """The client of a real scheduler with two processes of workers."""
     pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
-    from fiberscope.explore.sweeps.clusters import connected
-    from fiberscope.explore.sweeps.executors import Where
+    from fiberscope.explore.sweeps.clusters import connect_workers
+    from fiberscope.explore.sweeps.executors import ExecutorChoice
 
-    with connected(Where(workers=2)) as client:
+    with connect_workers(ExecutorChoice(workers=2)) as client:
         yield client
 
 

@@ -8,8 +8,8 @@ pytest.importorskip("distributed", reason="the extra 'sweep' is not installed")
 
 from fiberscope.explore.sweeps.plan import Task
 from fiberscope.explore.sweeps.point import Point
-from fiberscope.explore.sweeps.progress import BATCH_SECONDS, Progress, batches
-from fiberscope.explore.sweeps.task_status import DONE, Outcome
+from fiberscope.explore.sweeps.progress import BATCH_SECONDS, Progress, group_tasks
+from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
 
 
 def task(number: int, seconds: float) -> Task:
@@ -21,7 +21,7 @@ def known(tasks: list[Task], workers: int) -> Progress:
     """The progress of a sweep that knows what its points take."""
     progress = Progress(tasks)
     progress.working(workers)
-    progress.ended(tasks[0], Outcome(DONE, tasks[0].size, b""))
+    progress.ended(tasks[0], TaskOutcome(DONE, tasks[0].size, b""))
     return progress
 
 
@@ -31,7 +31,7 @@ TIMES = st.lists(st.sampled_from([0.0625, 0.25, 2.0, 60.0]), min_size=1, max_siz
 @given(TIMES, st.integers(1, 40))
 def test_every_point_is_given_once_and_in_its_order(times: list[float], workers: int) -> None:
     tasks = [task(number, seconds) for number, seconds in enumerate(times)]
-    given = list(batches(tasks, known(tasks, workers)))
+    given = list(group_tasks(tasks, known(tasks, workers)))
     assert [one for batch in given for one in batch] == tasks
     for batch in given:
         assert len(batch) == 1 or sum(one.size for one in batch) <= BATCH_SECONDS
@@ -39,7 +39,7 @@ def test_every_point_is_given_once_and_in_its_order(times: list[float], workers:
 
 def test_short_points_go_together_and_ever_fewer_at_the_end() -> None:
     tasks = [task(number, 0.0625) for number in range(1000)]
-    lengths = [len(batch) for batch in batches(tasks, known(tasks, 2))]
+    lengths = [len(batch) for batch in group_tasks(tasks, known(tasks, 2))]
     assert set(lengths[:40]) == {16}
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[-7:] == [1] * 7
@@ -48,7 +48,7 @@ def test_short_points_go_together_and_ever_fewer_at_the_end() -> None:
 def test_points_go_one_by_one_as_long_as_nobody_knows_what_they_take() -> None:
     tasks = [task(number, 0.0625) for number in range(100)]
     progress = Progress(tasks)
-    given = batches(tasks, progress)
+    given = group_tasks(tasks, progress)
     assert [len(next(given)) for _ in range(3)] == [1, 1, 1]
-    progress.ended(tasks[0], Outcome(DONE, 0.125, b""))
+    progress.ended(tasks[0], TaskOutcome(DONE, 0.125, b""))
     assert len(next(given)) == 8

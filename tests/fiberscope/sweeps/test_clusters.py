@@ -10,12 +10,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fiberscope.explore.sweeps.clusters import connected
-from fiberscope.explore.sweeps.executors import Where
+from fiberscope.explore.sweeps.clusters import connect_workers
+from fiberscope.explore.sweeps.executors import ExecutorChoice
 
 
 def test_workers_come_back_when_the_process_that_started_them_is_killed() -> None:
-    with connected(Where(workers=1)) as client:
+    with connect_workers(ExecutorChoice(workers=1)) as client:
         worker = psutil.Process(client.submit(os.getpid, pure=False).result(timeout=60))
         worker.parent().kill()
         worker.wait(timeout=60)

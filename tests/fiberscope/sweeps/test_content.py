@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fiberscope.explore.sweeps.content import digest_of
+from fiberscope.explore.sweeps.content import operand_digest
 
 
 @pytest.fixture
@@ -25,10 +25,10 @@ def test_what_is_read_otherwise_is_something_else(folder):
         "windows:size=3x3,of=image.npy",
         "windows:size=3x3,of=tensor:shape=5x5,nonzeros=3",
     ]
-    assert len({digest_of(text, exact=True) for text in texts}) == len(texts)
+    assert len({operand_digest(text, exact=True) for text in texts}) == len(texts)
 
 
 def test_a_file_of_other_content_is_something_else(folder):
-    before = digest_of("windows:size=2x2,of=image.npy", exact=True)
+    before = operand_digest("windows:size=2x2,of=image.npy", exact=True)
     np.save("image.npy", np.zeros((5, 5, 1)))
-    assert digest_of("windows:size=2x2,of=image.npy", exact=True) != before
+    assert operand_digest("windows:size=2x2,of=image.npy", exact=True) != before

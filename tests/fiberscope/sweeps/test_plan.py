@@ -10,8 +10,8 @@ import fiberscope
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps import plan
-from fiberscope.explore.sweeps.plan import Task, planned
-from fiberscope.explore.sweeps.point import Point, run_of
+from fiberscope.explore.sweeps.plan import Task, plan_tasks
+from fiberscope.explore.sweeps.point import Point, build_request
 from fiberscope.explore.sweeps.study import read_study
 from fiberscope.workloads import WorkloadError
 
@@ -21,7 +21,7 @@ SMALL = "uniform:rows=20,cols=20,nonzeros=60"
 
 
 def task(workload: str = SMALL, accelerator: str = "gamma", **settings: object) -> Task:
-    return planned([Point("sim", accelerator, workload, settings)])[0]
+    return plan_tasks([Point("sim", accelerator, workload, settings)])[0]
 
 
 def test_a_default_that_is_written_out_is_the_default() -> None:
@@ -31,7 +31,7 @@ def test_a_default_that_is_written_out_is_the_default() -> None:
 
 
 def test_a_point_without_operands_has_a_size_too_so_that_others_tell_what_it_takes() -> None:
-    assert planned([Point("analyze", "matmul", "")])[0].size == 1
+    assert plan_tasks([Point("analyze", "matmul", "")])[0].size == 1
 
 
 @pytest.mark.parametrize(("command", "times"), [("sim", 1), ("analyze", 2)])
@@ -44,8 +44,8 @@ def test_only_a_design_is_settled_for_each_workload(
         settled.append(point.workload)
         return plan.ResolvedPoint({}, "", "")
 
-    monkeypatch.setattr(plan.Settling, "_resolve", note)
-    settle = plan.Settling()
+    monkeypatch.setattr(plan.ParameterResolver, "_resolve", note)
+    settle = plan.ParameterResolver()
     for workload in ("one", "two", "one"):
         settle(Point(command, "design", workload), "{}")
     assert settled == ["one", "two"][:times]
@@ -103,12 +103,12 @@ def test_a_machine_of_ones_own_is_its_file_and_what_that_imports(
     ids=str,
 )
 def test_a_run_says_the_sources_that_its_point_is_found_by(point: Point) -> None:
-    planned_ = planned([point])[0]
-    assert run_of(point).run().source.digest == planned_.row["source"]
+    planned_ = plan_tasks([point])[0]
+    assert build_request(point).run().source.digest == planned_.row["source"]
 
 
 def test_the_same_point_twice_is_run_once() -> None:
-    assert len(planned([Point("sim", "gamma", SMALL, {"pe.count": count}) for count in (8, 32, 8)])) == 2
+    assert len(plan_tasks([Point("sim", "gamma", SMALL, {"pe.count": count}) for count in (8, 32, 8)])) == 2
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_can_never_be_is_refused_before_anything_runs(
     given: tuple[str, str, str, dict], message: str
 ) -> None:
     with pytest.raises((ConfigurationError, InputError, WorkloadError)) as raised:
-        planned([Point(*given)])
+        plan_tasks([Point(*given)])
     assert str(raised.value).startswith(message)
 
 
@@ -158,7 +158,7 @@ def test_values_at_odds_are_a_point_that_is_refused(toy: str) -> None:
 )
 def test_a_parameter_is_a_number_whatever_becomes_of_the_row(command: str, size: int, refused: bool) -> None:
     workload = f"{SMALL} {SMALL}" if command == "analyze" else SMALL
-    found = planned([Point(command, "gamma", workload, {"fibercache.size": f"{size}KiB"})])[0]
+    found = plan_tasks([Point(command, "gamma", workload, {"fibercache.size": f"{size}KiB"})])[0]
     assert found.refused == refused
     assert found.parameters["fibercache.size"] == size << 10
     assert json.loads(found.row["config"])["fibercache.size"] == size << 10
@@ -167,7 +167,7 @@ def test_a_parameter_is_a_number_whatever_becomes_of_the_row(command: str, size:
 
 def test_a_model_whose_plain_numbers_count_bits_is_not_found_by_another_ones_bytes() -> None:
     points = [Point("model", "gamma", SMALL, {"memory.bandwidth": value}) for value in ("8 GB/s", 8 * 10**9)]
-    assert len(planned(points)) == 2
+    assert len(plan_tasks(points)) == 2
 
 
 STUDY = """accelerator: gamma
@@ -264,7 +264,7 @@ def test_a_format_or_a_graph_that_is_not_there_is_refused_before_anything_runs(
     point: Point, message: str
 ) -> None:
     with pytest.raises((InputError, WorkloadError), match=message):
-        planned([point])
+        plan_tasks([point])
 
 
 def test_the_function_is_public_though_a_package_has_nearly_its_name() -> None:
@@ -276,9 +276,9 @@ def test_the_file_of_parameters_is_one_of_the_point_whatever_runs_it(command: st
     few = tmp_path / "few.yaml"
     few.write_text("pe: {count: 8}\n")
     points = [Point(command, "gamma", SMALL, {}, config) for config in (None, str(few))]
-    plain, given = planned(points)
+    plain, given = plan_tasks(points)
     assert (json.loads(given.row["config"])["pe.count"], given.digest == plain.digest) == (8, False)
-    counts = [run_of(point).run().config["pe"]["count"] for point in points]
+    counts = [build_request(point).run().config["pe"]["count"] for point in points]
     assert counts == [32, 8]
 
 
@@ -291,7 +291,7 @@ def test_the_file_of_parameters_is_one_of_the_point_whatever_runs_it(command: st
     ids=str,
 )
 def test_formats_without_a_recipe_cost_their_own_point(point: Point, reason: str) -> None:
-    refused, beside = planned([point, Point("convert", "csr csc", SMALL)])
+    refused, beside = plan_tasks([point, Point("convert", "csr csc", SMALL)])
     assert (refused.refused, beside.refused) == (True, False)
     assert refused.row["reason"].startswith(reason)
 

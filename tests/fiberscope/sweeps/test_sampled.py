@@ -12,15 +12,15 @@ import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.api import made_study
-from fiberscope.explore.sweeps.outcome import outcome
-from fiberscope.explore.sweeps.plan import planned
+from fiberscope.explore.sweeps.api import merge_study
+from fiberscope.explore.sweeps.outcome import execute_task
+from fiberscope.explore.sweeps.plan import plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.search import Goal, Search
 from fiberscope.explore.sweeps.suite import Suite, SuiteResult
-from fiberscope.explore.sweeps.suite_views import drawn, table
+from fiberscope.explore.sweeps.suite_views import draw_suite, suite_table
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import decoded
+from fiberscope.results.store.columns import decode_row
 
 MATRIX = "uniform:rows=900,cols=900,nonzeros=5000"
 SMALL = {"pe.count": 2, "memory.channels": 2}
@@ -34,8 +34,8 @@ def point(sample: fiberscope.Sample | None = REQUEST) -> Point:
 @pytest.fixture(scope="module")
 def rows():
     """Those of a sampled run, of one with another seed and of a whole run."""
-    tasks = planned([point(), point(fiberscope.Sample(windows=5, window_cycles=100, seed=1)), point(None)])
-    return [(task, outcome(asdict(task), None).content) for task in tasks]
+    tasks = plan_tasks([point(), point(fiberscope.Sample(windows=5, window_cycles=100, seed=1)), point(None)])
+    return [(task, execute_task(asdict(task), None).content) for task in tasks]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_sampled_run_another_seed_and_the_whole_run_are_three_rows(store):
 
 
 def test_the_row_has_the_report_of_the_same_run_from_python(rows):
-    report = fiberscope.Report.parse(decoded(rows[0][1]).values["report"], "row")
+    report = fiberscope.Report.parse(decode_row(rows[0][1]).values["report"], "row")
     alone = fiberscope.simulate("gamma", MATRIX, settings=SMALL, sample=REQUEST)
     assert (report.complete, report.cycles) == ("sampled", alone.cycles)
     assert report.cycles_interval == alone.cycles_interval
@@ -67,7 +67,7 @@ def test_the_row_has_the_report_of_the_same_run_from_python(rows):
 
 
 def test_a_point_without_a_sample_has_the_key_that_it_had(rows):
-    task = planned([Point("sim", "gamma", MATRIX, SMALL)])[0]
+    task = plan_tasks([Point("sim", "gamma", MATRIX, SMALL)])[0]
     assert task.digest == rows[2][0].digest
     assert "sampling" not in task.row
 
@@ -86,20 +86,20 @@ def test_the_table_of_results_shows_intervals_and_requests(store, capsys):
     "value", [True, "1%", 0.01, fiberscope.Sample(seed=2), {"half_width": "1%", "seed": 2}]
 )
 def test_python_and_a_study_file_ask_for_a_sample_as_simulate_does(value):
-    points = list(made_study("gamma", [MATRIX], {"sampling": value, "grid": {"pe.count": [1, 2]}}).sweep())
+    points = list(merge_study("gamma", [MATRIX], {"sampling": value, "grid": {"pe.count": [1, 2]}}).sweep())
     assert len(points) == 2
     wanted = {"half_width": 0.03 if value is True or isinstance(value, fiberscope.Sample) else 0.01}
     assert points[0].sample == asdict(fiberscope.Sample(**wanted, seed=points[0].sample["seed"]))
     if not isinstance(value, dict):
         assert (
-            list(made_study("gamma", [MATRIX], {"sample": value, "grid": {"pe.count": [1, 2]}}).sweep())
+            list(merge_study("gamma", [MATRIX], {"sample": value, "grid": {"pe.count": [1, 2]}}).sweep())
             == points
         )
 
 
 def test_drawn_points_can_be_sampled_runs():
     drawn_points = {"count": 3, "over": {"pe.count": {"from": 1, "to": 9}}}
-    points = list(made_study("gamma", [MATRIX], {"sample": drawn_points, "sampling": "1%"}).sweep())
+    points = list(merge_study("gamma", [MATRIX], {"sample": drawn_points, "sampling": "1%"}).sweep())
     assert len(points) == 3
     assert {each.sample["half_width"] for each in points} == {0.01}
 
@@ -125,7 +125,7 @@ def test_what_cannot_be_sampled_is_refused_where_the_file_says_it(keys, message,
     entries = {"accelerator": "gamma", "workloads": f"'{MATRIX}'", "sampling": "true", **keys}
     Path("study.yaml").write_text("".join(f"{key}: {value}\n" for key, value in entries.items()))
     with pytest.raises((InputError, ConfigurationError)) as caught:
-        planned(made_study("study.yaml", [], {}).sweep())
+        plan_tasks(merge_study("study.yaml", [], {}).sweep())
     assert str(caught.value).startswith(message)
 
 
@@ -151,10 +151,10 @@ def test_the_speedups_of_a_suite_have_the_error_of_both_runs():
     assert suite.spread("x", "b") == pytest.approx(0.05)
     assert (suite.spread("x", "a"), suite.spread("y", "b")) == (0, 0)
     assert suite.mean_spread("b") == pytest.approx(0.025)
-    made = table(suite)
+    made = suite_table(suite)
     assert made.rows[0] == ("x", "1,000 +- 3%", "1", "500 +- 4%", "2 +- 5%")
     assert made.rows[1] == ("y", "1,000", "1", "250", "4")
     assert made.rows[2] == ("geometric mean of 2", "", "1", "", "2.83 +- 2.5%")
     assert list(suite.frame()["cycles_low"].dropna()) == [970, 480]
     pytest.importorskip("matplotlib")
-    assert len(drawn(suite).axes[0].containers) == 3  # bars of two machines, and errors of a machine
+    assert len(draw_suite(suite).axes[0].containers) == 3  # bars of two machines, and errors of a machine

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.executors import Where
-from fiberscope.explore.sweeps.plan import Task, planned
+from fiberscope.explore.sweeps.executors import ExecutorChoice
+from fiberscope.explore.sweeps.plan import Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
-from fiberscope.explore.sweeps.runner import Limits
+from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
-from fiberscope.explore.sweeps.search_plot import drawn, front
-from fiberscope.explore.sweeps.task_status import Outcome
+from fiberscope.explore.sweeps.search_plot import draw_designs, pareto_front
+from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import encoded
+from fiberscope.results.store.columns import encode_row
 
 SPACE = "pe.count: {from: 1, to: 3}\nfibercache.ways: [8, 16]\n"
 GOALS = [Goal("cycles"), Goal("pe_count * fibercache_ways")]
@@ -45,7 +45,7 @@ def searched(
 def test_a_search_goes_on_where_it_was_ended_and_ends_when_nothing_is_left(
     scheduler: str, small: str, tmp_path: Path
 ) -> None:
-    where = Where(scheduler=scheduler)
+    where = ExecutorChoice(scheduler=scheduler)
     for points, there in ((2, 2), (4, 4), (4, 4), (50, 6)):  # the space has six
         search = searched(tmp_path, small, points)
         search.run(where, Limits(), quiet=True)
@@ -64,7 +64,7 @@ def test_a_search_goes_on_where_it_was_ended_and_ends_when_nothing_is_left(
 def test_points_of_other_searches_and_failures_teach_nothing(
     scheduler: str, small: str, tmp_path: Path
 ) -> None:
-    searched(tmp_path, small, 2).run(Where(scheduler=scheduler), Limits(0.001), quiet=True)
+    searched(tmp_path, small, 2).run(ExecutorChoice(scheduler=scheduler), Limits(0.001), quiet=True)
     point = Point("sim", "gamma", small, {"memory.channels": 8})
     other = Search(
         [point],
@@ -83,7 +83,9 @@ def rewritten(original: Store, folder: Path, **changes: object) -> Store:
         digest = f"{number:064x}"
         values = {**row, "digest": digest, **changes}
         keys = {name: values.pop(name) for name in ("pe_count", "fibercache_ways")}
-        store.add(digest, encoded(values, {name.replace("_", ".", 1): value for name, value in keys.items()}))
+        store.add(
+            digest, encode_row(values, {name.replace("_", ".", 1): value for name, value in keys.items()})
+        )
     return store
 
 
@@ -105,7 +107,7 @@ def test_a_search_counts_the_designs_of_its_own_space_and_sources_alone(
     scheduler: str, small: str, tmp_path: Path, changes: dict[str, object], counted: int
 ) -> None:
     first = searched(tmp_path, small, 3)
-    first.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    first.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     (tmp_path / "again").mkdir()
     rewritten(first.store, tmp_path / "again" / "s", **changes)
     again = searched(tmp_path / "again", small, 3)
@@ -116,8 +118,8 @@ def test_a_search_counts_the_designs_of_its_own_space_and_sources_alone(
 
 def ran(store: Store, *points: Point, status: str = "done") -> None:
     """Add the rows of points to a store, as if they had run for 5 cycles each."""
-    for task in planned(points):
-        store.add(task.digest, encoded({**task.row, "status": status, "cycles": 5}, task.parameters))
+    for task in plan_tasks(points):
+        store.add(task.digest, encode_row({**task.row, "status": status, "cycles": 5}, task.parameters))
 
 
 SPACE_OF_PES: dict[str, list[int]] = {"pe.count": [1, 2]}
@@ -171,7 +173,7 @@ def test_a_size_is_measured_beside_points_that_are_refused(
     search = searched(
         tmp_path, small, 2, [Goal("fibercache_size")], space='fibercache.size: ["2MiB", "3MiB"]'
     )
-    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     assert sorted(search.store.frame()["status"]) == ["done", "refused"]
     assert search.best() == [({"fibercache.size": "3MiB"}, [3 << 20])]
     assert search.store.table("SELECT sum(fibercache_size) AS total FROM runs").to_pylist() == [
@@ -182,7 +184,7 @@ def test_a_size_is_measured_beside_points_that_are_refused(
 def test_energy_and_area_are_measures(scheduler: str, small: str, tmp_path: Path) -> None:
     goals = [Goal("edp"), Goal("area_um2")]
     search = searched(tmp_path, small, 2, goals, space='fibercache.size: ["3MiB", "6MiB"]')
-    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     rows = search.store.frame()
     assert (rows["edp"] == rows["energy_pj"] * 1e-12 * rows["seconds"]).all()
     assert (rows["ed2p"] == rows["edp"] * rows["seconds"]).all()
@@ -192,7 +194,7 @@ def test_energy_and_area_are_measures(scheduler: str, small: str, tmp_path: Path
 def test_a_measure_that_is_none_costs_a_line(scheduler: str, small: str, tmp_path: Path) -> None:
     search = searched(tmp_path, small, 2, [Goal("cycels")])
     with pytest.raises(InputError, match=r'no measures of a run: .*Referenced column "cycels" not found'):
-        search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+        search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
 
 
 @pytest.mark.parametrize(("sign", "kept"), [("<", 1), ("<=", 2), (">", 1), (">=", 2)])
@@ -203,7 +205,7 @@ def test_a_design_over_a_limit_is_none_of_the_best(
     goals = [Goal("pe_count"), Goal("pe_count", largest=True)]
     limit = Limit.parse(f"pe_count {sign} 2")
     search = searched(tmp_path, small, 9, goals, space="pe.count: [1, 2, 3]", limits=[limit])
-    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     counts = {"<": [1], "<=": [1, 2], ">": [3], ">=": [2, 3]}[sign]
     for one in (search, searched(tmp_path, small, 9, goals, space="pe.count: [1, 2, 3]", limits=[limit])):
         assert [params["pe.count"] for params, _values in one.best()] == counts
@@ -228,7 +230,7 @@ def test_of_several_workloads_a_measure_is_the_geometric_mean_and_a_limit_is_kep
         return Search(points, space, [Goal("cycles")], Store(tmp_path / "s", make=True), 9, limits)
 
     search = found(())
-    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     frame = search.store.frame()
     assert len(frame) == 4
     means = {count: geometric_mean(rows["cycles"]) for count, rows in frame.groupby("pe_count")}
@@ -246,14 +248,14 @@ def test_a_search_goes_through_the_sources_once_however_often_a_design_is_sugges
     search = searched(tmp_path, small, 9, [Goal("cycles")], space="pe.count: [1, 2]")
     walks: list[object] = []
     monkeypatch.setattr(Roots, "sources", walks.append)
-    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+    search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
     assert (len(search.store.frame()), walks) == (2, [])
 
 
 class Deaf:
     """A progress that nobody looks at."""
 
-    def ended(self, task: Task, outcome: Outcome) -> None:
+    def ended(self, task: Task, outcome: TaskOutcome) -> None:
         """Nothing."""
 
 
@@ -268,7 +270,7 @@ def test_a_design_is_not_run_again_while_one_of_its_workloads_is_left(small: str
         seen.append(task.digest)
         if number % 2 == 0:  # the first workload of each design ends, and the second does not
             row = {"digest": task.digest, "status": "done", "cycles": 5}
-            search.ended(task, Outcome("done", 0.0, encoded(row, {})))
+            search.ended(task, TaskOutcome("done", 0.0, encode_row(row, {})))
     assert len(seen) == len(set(seen)) == 4
 
 
@@ -276,7 +278,7 @@ def test_a_design_is_not_run_again_while_one_of_its_workloads_is_left(small: str
 def test_a_measure_that_is_null_is_refused(scheduler: str, small: str, tmp_path: Path, nothing: str) -> None:
     search = searched(tmp_path, small, 2, [Goal(f"cycles * {nothing}")])
     with pytest.raises(InputError, match=r"cycles \* .*: is null for gamma, which has no such number"):
-        search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+        search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
 
 
 def test_a_measure_without_a_geometric_mean_is_refused(scheduler: str, small: str, tmp_path: Path) -> None:
@@ -285,7 +287,7 @@ def test_a_measure_without_a_geometric_mean_is_refused(scheduler: str, small: st
     space = read_space(tmp_path / "search.yaml", points[0])
     search = Search(points, space, [Goal("pe_count - 1")], Store(tmp_path / "s", make=True), 1)
     with pytest.raises(InputError, match="pe_count - 1: is 0 on a workload; a geometric mean is of numbers"):
-        search.run(Where(scheduler=scheduler), Limits(), quiet=True)
+        search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6))), st.booleans(), st.booleans())
@@ -298,15 +300,15 @@ def test_the_front_is_of_those_that_no_other_beats(
         return one != other and all((a >= b) if large else (a <= b) for a, b, large in pairs)
 
     plain = {one for one in designs if not any(beats(other, one) for other in designs)}
-    found = front(designs, [first, second])
+    found = pareto_front(designs, [first, second])
     assert (set(found), len(found)) == (plain, len(plain))
 
 
 def test_the_picture_has_every_design_and_the_front(scheduler: str, small: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra 'plots' is not installed")
     search = searched(tmp_path, small, 6, limits=[Limit.parse("pe_count < 3")])
-    search.run(Where(scheduler=scheduler), Limits(), quiet=True)
-    axes = drawn(search).axes[0]
+    search.run(ExecutorChoice(scheduler=scheduler), Limits(), quiet=True)
+    axes = draw_designs(search).axes[0]
     shown = {
         text.get_text(): len(drawn.get_offsets())
         for text, drawn in zip(axes.get_legend().get_texts(), axes.collections, strict=False)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fiberscope.explore.sweeps.space import Range, Sample, combined
+from fiberscope.explore.sweeps.space import Range, Sample, combine_points
 
 SHARES = st.integers(0, 2**20 - 1).map(lambda parts: parts / 2**20)  # floats are slow to draw
 WHOLE = st.integers(1, 10**6)
@@ -19,9 +19,9 @@ def spanned(**keys: object) -> Range:
 
 def test_a_grid_is_combined_each_with_each_and_with_lists() -> None:
     lists = [[{"c": 1}, {"c": 2}], [{"d": 5}]]
-    points = list(combined({"a": [1, 2], "b": ["x"]}, lists))
+    points = list(combine_points({"a": [1, 2], "b": ["x"]}, lists))
     assert points == [{"a": a, "b": "x", "c": c, "d": 5} for a in (1, 2) for c in (1, 2)]
-    assert list(combined({}, [])) == [{}]
+    assert list(combine_points({}, [])) == [{}]
 
 
 @given(WHOLE, WHOLE, st.integers(1, 1000), st.sampled_from(["linear", "log"]), SHARES, SHARES)

@@ -11,9 +11,9 @@ from rich.console import Console
 import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.suite import Suite, SuiteResult, workloads_of
-from fiberscope.explore.sweeps.suite_views import drawn, failures, table
-from fiberscope.results.report.table import trimmed
+from fiberscope.explore.sweeps.suite import Suite, SuiteResult, read_workloads
+from fiberscope.explore.sweeps.suite_views import draw_suite, failure_lines, suite_table
+from fiberscope.results.report.table import print_trimmed
 
 ONE, TWO = "uniform:rows=20,cols=20,nonzeros=60", "uniform:rows=30,cols=30,nonzeros=90"
 WRONG = "uniform:rows=20,cols=30,nonzeros=60"
@@ -57,7 +57,7 @@ def test_nothing_is_compared_with_a_machine_that_failed() -> None:
     assert over.speedup("y", "a") is None
     none = Suite(["c"], ["y"], "c", suite.runs)
     assert none.mean("c") is None
-    assert table(none).rows[-1] == ("geometric mean of 0", "", "")
+    assert suite_table(none).rows[-1] == ("geometric mean of 0", "", "")
 
 
 def test_a_run_that_takes_no_time_has_no_speedup() -> None:
@@ -71,17 +71,17 @@ def test_a_run_that_takes_no_time_has_no_speedup() -> None:
 
 
 def test_the_table_has_a_row_a_workload_and_the_means() -> None:
-    shown = table(made())
+    shown = suite_table(made())
     assert shown.rows == [
         ("x", "10", "1", "10", "2", "10", "0.25"),
         ("y", "10", "1", "10", "8", "wrong", ""),
         ("geometric mean of 1", "", "1", "", "2", "", "0.25"),
     ]
-    assert failures(made()) == ["c on y: wrong: not equal"]
+    assert failure_lines(made()) == ["c on y: wrong: not equal"]
 
 
 def test_bars_are_as_high_as_the_speedups() -> None:
-    axes = drawn(made()).axes[0]
+    axes = draw_suite(made()).axes[0]
     heights = sorted(bar.get_height() for bar in axes.patches)  # type: ignore[attr-defined]
     assert heights == sorted([1, 1, 1, 2, 8, 2, 0.25, 0.25])
 
@@ -92,7 +92,7 @@ def test_the_legend_is_beside_the_bars_and_labels_are_short() -> None:
         (workload, machine): SuiteResult("done", "", 10, 1.0) for workload in workloads for machine in "ab"
     }
     suite = Suite(["a", "b"], workloads, "a", runs, {workloads[2]: "mine"})
-    figure = drawn(suite)
+    figure = draw_suite(suite)
     axes = figure.axes[0]
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert labels == ["uniform seed=0", "uniform seed=1", "mine", "geometric mean"]
@@ -100,7 +100,7 @@ def test_the_legend_is_beside_the_bars_and_labels_are_short() -> None:
     legend = axes.get_legend()
     assert legend is not None
     assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
-    assert [row[0] for row in table(suite).rows] == [*labels[:3], "geometric mean of 3"]
+    assert [row[0] for row in suite_table(suite).rows] == [*labels[:3], "geometric mean of 3"]
     assert list(suite.frame()["name"][:4]) == ["uniform seed=0"] * 2 + ["uniform seed=1"] * 2
 
 
@@ -111,8 +111,8 @@ def test_no_number_of_a_table_is_broken_however_narrow_the_terminal(width: int) 
     workload = "a-workload-with-a-long-name"
     runs = {(workload, machine): SuiteResult("done", "", numbers[machine], 1.5) for machine in machines}
     console = Console(width=width, file=io.StringIO(), highlight=False)
-    blocks = table(Suite(machines, [workload], "gamma", runs)).blocks(width)
-    shown = trimmed(console, *(block.rich() for block in blocks))
+    blocks = suite_table(Suite(machines, [workload], "gamma", runs)).blocks(width)
+    shown = print_trimmed(console, *(block.rich() for block in blocks))
     assert all(f" {number:,} " in shown for number in numbers.values())
     assert max(map(len, shown.splitlines())) <= width
     assert len(blocks) == {40: 4, 60: 4, 80: 4, 120: 2}[width]
@@ -121,25 +121,25 @@ def test_no_number_of_a_table_is_broken_however_narrow_the_terminal(width: int) 
 def test_a_list_has_one_a_line_and_a_folder_its_matrices(folder: Path) -> None:
     listed = folder / "list.txt"
     listed.write_text(f"# two\n{ONE}  # small\n\n{TWO}\n{ONE}\n")
-    assert workloads_of(listed) == {ONE: "", TWO: ""}
+    assert read_workloads(listed) == {ONE: "", TWO: ""}
     listed.write_text(f"first one = {ONE}\n{TWO}\nA=a.mtx B=b.mtx\n{ONE}\n")
-    assert workloads_of(listed) == {ONE: "first one", TWO: "", "A=a.mtx B=b.mtx": ""}
+    assert read_workloads(listed) == {ONE: "first one", TWO: "", "A=a.mtx B=b.mtx": ""}
     listed.write_text(f"one = {ONE}\none = {TWO}\n")
     with pytest.raises(InputError, match=r"list.txt:2: the name one is there twice"):
-        workloads_of(listed)
+        read_workloads(listed)
     (folder / "m").mkdir()
     for name in ("b.mtx", "a b.npz", "notes.md", "c.MTX.gz"):
         (folder / "m" / name).write_text("")
-    assert workloads_of(folder / "m") == {
+    assert read_workloads(folder / "m") == {
         f"'{folder}/m/a b.npz'": "",
         f"{folder}/m/b.mtx": "",
         f"{folder}/m/c.MTX.gz": "",
     }
     with pytest.raises(InputError, match="cannot be read"):
-        workloads_of(folder / "none")
+        read_workloads(folder / "none")
     listed.write_text("# nothing\n")
     with pytest.raises(InputError, match="has no workload"):
-        workloads_of(listed)
+        read_workloads(listed)
 
 
 @pytest.mark.usefixtures("sweeps_here")

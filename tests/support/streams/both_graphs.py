@@ -6,7 +6,7 @@ from streams.plain_graph import PlainGraph
 
 from fiberscope.hw.streams.testing import SEEN, carried
 from fiberscope.hw.streams.tokens import text
-from fiberscope.models.graphs.execution import configured
+from fiberscope.models.graphs.execution import graph_settings
 from fiberscope.models.graphs.expression import expressions_of
 from fiberscope.models.graphs.machine import GraphMachine
 from fiberscope.sim import Kernel
@@ -43,7 +43,7 @@ def recorded(graph, tensors, sizes, phase=1, *, timing="sam", kernel=None, **set
                 machine.listen(node, output, sink, "in")
                 sinks[node.name, output] = sink
 
-    parameters = configured({"timing": timing, **settings})
+    parameters = graph_settings({"timing": timing, **settings})
     machine = GraphMachine(
         parameters, graph, tensors, expressions_of(graph), sizes, phase, kernel or Kernel(), observe
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from fiberscope.base.errors import InputError
-from fiberscope.base.progress import installing
+from fiberscope.base.progress import install_commands
 from fiberscope.models.analytic.evaluate import Design
 from fiberscope.models.analytic.mapper.search import Outcome, evaluate
 from fiberscope.models.analytic.mapper.space import Space, Whole
@@ -83,7 +83,7 @@ def guided(design: Design, space: Space, metrics: Sequence[str], seed: int) -> I
     try:
         import optuna  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
-        raise InputError(f"the search optuna needs its library: {installing('search')}") from None
+        raise InputError(f"the search optuna needs its library: {install_commands('search')}") from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
     study = optuna.create_study(sampler=sampler)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.compiler.language import OPERATORS, computed
+from fiberscope.models.graphs.compiler.language import OPERATORS, translate_expression
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.sums import with_sums
 from fiberscope.models.graphs.expression import Assignment
@@ -107,7 +107,9 @@ class _Reader:
             if OPERATORS[operator] != meaning:
                 raise InputError(f"{einsum.name}: {operator} means {meaning}, and graphs have no such block")
         equation = einsum.equation
-        return Assignment(self._access(equation.output), computed(equation.expression, self._access))
+        return Assignment(
+            self._access(equation.output), translate_expression(equation.expression, self._access)
+        )
 
     def _access(self, access: Access) -> Access:
         ranks = [index.rank for index in access.indices]

@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.compiler.front import NOT_SPLIT, notation_of, notation_of_text
+from fiberscope.models.graphs.compiler.front_end import NOT_SPLIT, notation_of, notation_of_text
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.orders import Orders
-from fiberscope.models.graphs.cost import Estimate, Inestimable, TensorStatistics, estimate, statistics_of
+from fiberscope.models.graphs.cost import (
+    Estimate,
+    InestimableError,
+    TensorStatistics,
+    estimate,
+    statistics_of,
+)
 from fiberscope.models.graphs.cut_tensors import cut_tensor
 from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import Assignment
@@ -82,7 +88,7 @@ def candidates(
                 name: _statistics(name, notation.formats[name], cut, stored_statistics) for name in cut
             }
             results.append(Candidate(order, stored, graph, estimate(graph, statistics)))
-        except (InputError, Inestimable) as error:
+        except (InputError, InestimableError) as error:
             reason = str(error)
     if not results:
         raise InputError(f"{assignment}: no order of its loops can be estimated: {reason}")

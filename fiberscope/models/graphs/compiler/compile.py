@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fiberscope.models.graphs.check import check
 from fiberscope.models.graphs.compiler.counts import primitive_counts
-from fiberscope.models.graphs.compiler.front import cascade_of, notation_of
+from fiberscope.models.graphs.compiler.front_end import cascade_of, notation_of
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.lower import lower
 from fiberscope.models.graphs.compiler.notation import Notation
@@ -19,11 +19,11 @@ from fiberscope.models.graphs.netlist import Graph
 from fiberscope.models.graphs.rewrites import rewrites_named, rewritten
 from fiberscope.models.graphs.rewrites.parallelize import parallelized
 
-__all__ = ["Compiled", "compile_expression"]
+__all__ = ["CompiledExpression", "compile_expression"]
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledExpression:
     """Result of the compilation of a text.
 
     Args:
@@ -70,7 +70,7 @@ def compile_expression(
     optimise: str = "",
     split: str = "",
     parallelize: str = "",
-) -> Compiled:
+) -> CompiledExpression:
     """Compile an expression into a graph.
 
     Args:
@@ -104,7 +104,7 @@ def compile_expression(
     if parallelize:
         graph = parallelized(graph, *parse_copies(parallelize))
     check(graph)
-    return Compiled(loops, tuple(notations), graph)
+    return CompiledExpression(loops, tuple(notations), graph)
 
 
 def _variables(variables: str | Sequence[str], argument: str) -> Sequence[str]:

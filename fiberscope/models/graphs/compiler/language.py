@@ -20,7 +20,7 @@ from fiberscope.workloads.expressions.expression import (
 from fiberscope.workloads.expressions.functions import FUNCTIONS
 from fiberscope.workloads.expressions.grammar import UnreadableTextError, parse_assignment
 
-__all__ = ["MOST_OPERANDS", "OPERATORS", "computed", "parse", "refuse_at"]
+__all__ = ["MOST_OPERANDS", "OPERATORS", "parse", "refuse_at", "translate_expression"]
 
 OPERATORS = {function.sign: function.name for function in FUNCTIONS.values() if function.sign}
 
@@ -38,10 +38,10 @@ def parse(text: str) -> Assignment:
         read = parse_assignment(text)
     except UnreadableTextError as error:
         _refuse(error.column, f"{error}{_hint(text)}")
-    return Assignment(read.output, computed(read.expression, lambda access: access))
+    return Assignment(read.output, translate_expression(read.expression, lambda access: access))
 
 
-def computed(expression: Expression, access: Callable[[Access], Access]) -> Expression:
+def translate_expression(expression: Expression, access: Callable[[Access], Access]) -> Expression:
     """An expression by functions that have blocks.
 
     Args:
@@ -65,7 +65,7 @@ def computed(expression: Expression, access: Callable[[Access], Access]) -> Expr
         function = expression.function
         raise InputError(f"the function {function}: no graph computes it; write the Einsum of tensors alone")
     assert isinstance(expression, Operation | Take)  # what is read has nothing else
-    operands = [computed(operand, access) for operand in expression.operands]
+    operands = [translate_expression(operand, access) for operand in expression.operands]
     if isinstance(expression, Take):
         operands.append(operands.pop(expression.selected))
         return _folded("take", operands)

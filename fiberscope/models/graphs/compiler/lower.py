@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.blocks import Blocks
-from fiberscope.models.graphs.compiler.results import Loop, Result
+from fiberscope.models.graphs.compiler.results import LoweredLoop, Result
 from fiberscope.models.graphs.compiler.sums import new_name
 from fiberscope.models.graphs.compiler.terms import (
     Every,
@@ -121,7 +121,7 @@ class _Statement:
         """
         self._check_paths()
         body = self._term.term if isinstance(self._term, Summed) else self._term
-        loops: list[Loop] = []
+        loops: list[LoweredLoop] = []
         for variable in self._nest:
             before = loops[-1].coordinates if loops else None
             loops.append(self._loop(body, variable, before, dense=self._result.is_dense(variable)))
@@ -134,7 +134,7 @@ class _Statement:
                 stored = f"{operand.access} is stored as {operand.format}, its levels {','.join(path)}"
                 raise InputError(f"order {','.join(self._order)}: {stored}, which the loops must follow")
 
-    def _loop(self, term: Term, variable: str, before: Wire | None, *, dense: bool = False) -> Loop:
+    def _loop(self, term: Term, variable: str, before: Wire | None, *, dense: bool = False) -> LoweredLoop:
         """The blocks of one loop; the operands' references are then those of its coordinates."""
         iteration = iteration_of(term, variable)
         lacks = dense and iteration is not None and not is_full(iteration, variable)
@@ -151,7 +151,7 @@ class _Statement:
                 f"coordinates it has; multiply by one that has, as in B({variable})"
             )
 
-    def _value(self, term: Term, loops: Sequence[Loop]) -> Wire:
+    def _value(self, term: Term, loops: Sequence[LoweredLoop]) -> Wire:
         """The values of a term within these loops."""
 
         def sum_of(operand: Operand | Summed) -> Wire | None:
@@ -159,7 +159,7 @@ class _Statement:
 
         return value_of(self._blocks, term, sum_of)
 
-    def _summed(self, term: Summed, loops: Sequence[Loop]) -> Wire:
+    def _summed(self, term: Summed, loops: Sequence[LoweredLoop]) -> Wire:
         """A sum within the expression: its loops are within all others."""
         variables = [variable for variable in self._order if variable in term.variables]
         inner = list(loops)
@@ -172,7 +172,7 @@ class _Statement:
             value = self._blocks.summed(value, inner[-1].coordinates if inner else None)
         return value
 
-    def _check_inside(self, variable: str, loops: Sequence[Loop]) -> None:
+    def _check_inside(self, variable: str, loops: Sequence[LoweredLoop]) -> None:
         """Refuse a sum whose loop would have to be around others."""
         late = [
             loop.variable for loop in loops if self._order.index(loop.variable) > self._order.index(variable)
@@ -184,7 +184,9 @@ class _Statement:
             )
 
 
-def go_through(blocks: Blocks, term: Term, iteration: Iteration, variable: str, before: Wire | None) -> Loop:
+def go_through(
+    blocks: Blocks, term: Term, iteration: Iteration, variable: str, before: Wire | None
+) -> LoweredLoop:
     """The blocks of one loop; the operands' references are then those of its coordinates.
 
     Args:
@@ -207,7 +209,7 @@ def go_through(blocks: Blocks, term: Term, iteration: Iteration, variable: str, 
     scanned = [operand for operand in references if operand is not None]
     filled = full or all(operand.has_no_empty_fiber(variable) for operand in scanned)
     intersects = isinstance(iteration, Join) and iteration.kind == "intersect"
-    return Loop(variable, coordinates, intersects, filled)
+    return LoweredLoop(variable, coordinates, intersects, filled)
 
 
 def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | Summed], Wire | None]) -> Wire:

@@ -25,13 +25,13 @@ from fiberscope.models.graphs.compiler.terms import Wire
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access
 
-__all__ = ["Loop", "Result"]
+__all__ = ["LoweredLoop", "Result"]
 
 PAIR = 2  # coordinates of the accumulators that the paper has
 
 
 @dataclass
-class Loop:
+class LoweredLoop:
     """One loop that has been lowered.
 
     Args:
@@ -77,7 +77,7 @@ class Result:
             return False
         return self._format.levels[self._levels.index(variable)].full
 
-    def write(self, blocks: Blocks, loops: Sequence[Loop], values: Wire) -> None:
+    def write(self, blocks: Blocks, loops: Sequence[LoweredLoop], values: Wire) -> None:
         """Add the blocks from the loops and the values within them to the writers."""
         coordinates = {loop.variable: loop.coordinates for loop in loops}
         dropped = self._drop(blocks, loops, coordinates)
@@ -102,7 +102,7 @@ class Result:
             nest.pop()
         return nest
 
-    def _drop(self, blocks: Blocks, loops: Sequence[Loop], coordinates: dict[str, Wire]) -> set[str]:
+    def _drop(self, blocks: Blocks, loops: Sequence[LoweredLoop], coordinates: dict[str, Wire]) -> set[str]:
         """Add the droppers; gives the variables whose empty fibers are dropped."""
         places = [place for place, loop in enumerate(loops) if loop.variable in self._levels]
         if not places or self.accumulates:

@@ -17,7 +17,7 @@ __all__ = [
     "parse_copies",
     "parse_splits",
     "parse_variables",
-    "reordered",
+    "reorder_loops",
 ]
 
 MOST_COPIES = 64  # a graph of some thousand blocks
@@ -36,7 +36,7 @@ def parse_variables(text: str, option: str) -> tuple[str, ...]:
     return variables
 
 
-def reordered(order: Sequence[str], moved: Sequence[str]) -> tuple[str, ...]:
+def reorder_loops(order: Sequence[str], moved: Sequence[str]) -> tuple[str, ...]:
     """An order in which some loops take each other's places, to be in the order that is given here.
 
     Raises:

@@ -16,7 +16,7 @@ from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format
 from fiberscope.workloads.expressions.expression import Access, Call, Expression, Sum, accesses
 
-__all__ = ["factored", "is_addition", "new_name", "variables_of", "with_sums"]
+__all__ = ["factor_sums", "is_addition", "new_name", "variables_of", "with_sums"]
 
 
 def variables_of(expression: Expression) -> list[str]:
@@ -110,7 +110,7 @@ def _refuse_torn(carriers: list[Expression], variable: str) -> NoReturn:
     )
 
 
-def factored(
+def factor_sums(
     statement: Assignment, formats: Mapping[str, Format], order: Sequence[str]
 ) -> tuple[list[Assignment], dict[str, Format]]:
     """The statements of a cascade, and all formats; temporaries are compressed in the order of the loops.

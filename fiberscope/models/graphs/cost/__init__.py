@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from fiberscope.base.errors import InputError
-from fiberscope.models.graphs.cost.estimate import Estimate, Inestimable, estimate
+from fiberscope.models.graphs.cost.estimate import Estimate, InestimableError, estimate
 from fiberscope.models.graphs.cost.statistics import TensorStatistics, statistics_of
-from fiberscope.models.graphs.prepared import Prepared
+from fiberscope.models.graphs.prepared import PreparedGraph
 
-__all__ = ["Estimate", "Inestimable", "TensorStatistics", "estimate", "estimated", "statistics_of"]
+__all__ = ["Estimate", "InestimableError", "TensorStatistics", "estimate", "estimate_graph", "statistics_of"]
 
 
-def estimated(ready: Prepared) -> Estimate:
+def estimate_graph(ready: PreparedGraph) -> Estimate:
     """The estimate of a graph with its operands.
 
     Raises:
@@ -19,5 +19,5 @@ def estimated(ready: Prepared) -> Estimate:
     tensors = {name: statistics_of(operand.stored) for name, operand in ready.operands.items()}
     try:
         return estimate(ready.graph, tensors)
-    except Inestimable as error:
+    except InestimableError as error:
         raise InputError(f"{ready.name} has no estimate: {error}") from None

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from fiberscope.models.graphs.cost.expected import Expected
+from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
 from fiberscope.models.graphs.cost.statistics import LevelStatistics, TensorStatistics
 from fiberscope.models.graphs.loops import Nests
-from fiberscope.models.graphs.nests import in_order, nests_of
+from fiberscope.models.graphs.nests import nests_of, topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.results.report.table import Table
 
-__all__ = ["Estimate", "Inestimable", "Walk", "cost_line", "cost_table", "estimate"]
+__all__ = ["Estimate", "InestimableError", "Walk", "cost_line", "cost_table", "estimate"]
 
 
-class Inestimable(ValueError):  # noqa: N818 - what it says is about the graph, not an error of its user
+class InestimableError(ValueError):
     """A graph has blocks of which no tokens can be estimated; the message says which."""
 
 
@@ -31,7 +31,7 @@ class Estimate:
             and an accumulator that sends at the end has all of that before it. Nothing stalls.
     """
 
-    streams: Mapping[tuple[str, str], Expected]
+    streams: Mapping[tuple[str, str], ExpectedStream]
     work: Mapping[str, float]
     cycles: float
 
@@ -54,12 +54,12 @@ def estimate(graph: Graph, statistics: Mapping[str, TensorStatistics]) -> Estima
         statistics: of the tensors that it is given, by name; those of what a phase writes are estimated.
 
     Raises:
-        Inestimable: it has blocks that are not known here.
+        InestimableError: it has blocks that are not known here.
     """
     walk = Walk(graph, statistics)
     cycles = 0.0
     for phase in graph.phases:
-        nodes = [node for node in in_order(graph) if node.phase == phase]
+        nodes = [node for node in topological_order(graph) if node.phase == phase]
         for node in nodes:
             walk.visit(node)
         cycles += max(walk.ends[node.name] for node in nodes)
@@ -73,8 +73,8 @@ class Walk:
     def __init__(self, graph: Graph, statistics: Mapping[str, TensorStatistics]) -> None:
         self.graph, self.statistics = graph, dict(statistics)
         self.nests: Nests = nests_of(graph)
-        self.streams: dict[tuple[str, str], Expected] = {}
-        self.bits: dict[str, Expected] = {}  # by the block that makes words, the coordinates in them
+        self.streams: dict[tuple[str, str], ExpectedStream] = {}
+        self.bits: dict[str, ExpectedStream] = {}  # by the block that makes words, the coordinates in them
         self.work: dict[str, float] = {}
         self.ends: dict[str, float] = {}
 
@@ -117,7 +117,7 @@ class Walk:
         spread = {dimension: crd.spread[writers[dimension]["index"]] for dimension in dimensions}
         return LevelStatistics(len(spread[dimensions[-1]]), crd.count, crd.filled, spread)
 
-    def ways(self, node: Node) -> list[Expected]:
+    def ways(self, node: Node) -> list[ExpectedStream]:
         """The streams of coordinates that come together, each once."""
         crds = {
             (stream.source, stream.output)
@@ -130,9 +130,9 @@ class Walk:
         """Refuse a block.
 
         Raises:
-            Inestimable: always.
+            InestimableError: always.
         """
-        raise Inestimable(f"{node} makes a stream that cannot be estimated")
+        raise InestimableError(f"{node} makes a stream that cannot be estimated")
 
 
 def cost_line(graph: Graph, expected: Estimate) -> str:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from fiberscope.models.graphs.cost.expected import Expected, ratio, scaled
+from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, ratio, scale_counts
 from fiberscope.models.graphs.netlist import Node
 from fiberscope.models.graphs.primitives.primitive import CostWalk
 
-__all__ = ["scanned", "whole"]
+__all__ = ["scan_all", "scan_fibers"]
 
 
-def whole(walk: CostWalk, node: Node, references: Expected) -> Expected:
+def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
     """All coordinates for each of these references."""
     size = walk.statistics[node["tensor"]].level(int(node["mode"])).size
     spread = {name: where * size for name, where in references.spread.items()}
     spread[node["index"]] = np.full(size, references.count)
-    return Expected(references.count * size, spread, references, references.count, references.spread)
+    return ExpectedStream(references.count * size, spread, references, references.count, references.spread)
 
 
-def scanned(walk: CostWalk, node: Node, references: Expected) -> Expected:
+def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
     """The fibers of these references, by how full they are at the coordinates of outer loops."""
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
     level, above = tensor.level(dimension), tensor.above(dimension)
@@ -31,11 +31,11 @@ def scanned(walk: CostWalk, node: Node, references: Expected) -> Expected:
         fill *= float(spread[name].sum() / where.sum()) if where.sum() else 0.0
     count = references.count * mean * fill
     own = level.spread[dimension] / (level.elements or 1.0)
-    spread = {**scaled(spread, count), node["index"]: own * count}
+    spread = {**scale_counts(spread, count), node["index"]: own * count}
     whole = level.fibers / above.elements if above and above.elements else float(level.elements > 0)
     filled = references.count * whole
     reached = {name: where * (spread[name] > 0) for name, where in references.spread.items()}
-    return Expected(count, spread, references, filled, scaled(reached, filled))
+    return ExpectedStream(count, spread, references, filled, scale_counts(reached, filled))
 
 
 def _fuller(walk: CostWalk, node: Node, name: str, where: np.ndarray) -> np.ndarray:

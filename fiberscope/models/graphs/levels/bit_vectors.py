@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.models.graphs.settings import ScratchpadParameters
@@ -110,12 +110,14 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         fibers[owners, np.arange(len(owners)) - segments[owners]] = words[: len(owners)]
         return BitLevel(fibers)
 
-    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.expected import words
-        from fiberscope.models.graphs.cost.scans import scanned
+    def estimate(
+        self, walk: CostWalk, node: Node, references: ExpectedStream
+    ) -> tuple[ExpectedStream, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import bit_words
+        from fiberscope.models.graphs.cost.scans import scan_fibers
 
-        walk.bits[node.name] = coordinates = scanned(walk, node, references)
-        held = words(references, len(coordinates.spread[node["index"]]))
+        walk.bits[node.name] = coordinates = scan_fibers(walk, node, references)
+        held = bit_words(references, len(coordinates.spread[node["index"]]))
         return held, held
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:

@@ -10,7 +10,7 @@ from fiberscope.models.graphs.levels.scans import ScannedFormat
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.models.graphs.settings import ScratchpadParameters
@@ -81,10 +81,12 @@ class _Compressed(WrittenFormat, ScannedFormat):
 
         return CompressedLevel(segments, np.array(block.coordinates, np.int64))  # type: ignore[attr-defined]
 
-    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.scans import scanned
+    def estimate(
+        self, walk: CostWalk, node: Node, references: ExpectedStream
+    ) -> tuple[ExpectedStream, ExpectedStream]:
+        from fiberscope.models.graphs.cost.scans import scan_fibers
 
-        coordinates = scanned(walk, node, references)
+        coordinates = scan_fibers(walk, node, references)
         return coordinates, coordinates
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:

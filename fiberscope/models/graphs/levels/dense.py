@@ -11,7 +11,7 @@ from fiberscope.models.graphs.levels.scans import ScannedFormat
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
     from fiberscope.workloads.canonical import Integers
@@ -75,10 +75,12 @@ class _Dense(ScannedFormat):
 
         return DenseScanner(name, context.tensors[node["tensor"]].shape[int(node["mode"])], context.quirks)
 
-    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
-        from fiberscope.models.graphs.cost.scans import whole
+    def estimate(
+        self, walk: CostWalk, node: Node, references: ExpectedStream
+    ) -> tuple[ExpectedStream, ExpectedStream]:
+        from fiberscope.models.graphs.cost.scans import scan_all
 
-        coordinates = whole(walk, node, references)
+        coordinates = scan_all(walk, node, references)
         return coordinates, coordinates
 
 

@@ -9,7 +9,7 @@ from fiberscope.models.graphs.levels.level import LevelFormat
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
 
@@ -34,7 +34,9 @@ class ScannedFormat(LevelFormat):
         return CompressedWriter(name, quirks=quirks)
 
     @abstractmethod
-    def estimate(self, walk: CostWalk, node: Node, references: Expected) -> tuple[Expected, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, references: ExpectedStream
+    ) -> tuple[ExpectedStream, ExpectedStream]:
         """Estimate the streams of a scanner: its coordinates, and their references."""
 
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fiberscope.models.graphs.nests import accumulated
+from fiberscope.models.graphs.nests import accumulated_variables
 from fiberscope.models.graphs.primitives.primitive import CRD, VAL, Port, Primitive
 from fiberscope.workloads.expressions.expression import Sum
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -32,40 +32,47 @@ class _Accumulator(Primitive):
 
     def outputs_of(self, node: Node) -> list[str]:
         """Those of coordinates, outermost first."""
-        return [f"crd[{place}]" for place in range(len(accumulated(node)))]
+        return [f"crd[{place}]" for place in range(len(accumulated_variables(node)))]
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        nest = accumulated(node)
+        nest = accumulated_variables(node)
         outputs = enumerate(self.outputs_of(node), start=1)
         return super().nest(node, fed, faults) | {output: nest[:n] for n, output in outputs} | {"": nest}
 
     def value(self, tree: ValueTree, node: Node) -> Expression:
         operand = tree.values_into(node)[0]
-        kept = accumulated(node)
+        kept = accumulated_variables(node)
         summed = tuple(variable for variable in tree.nest_into(node, VAL) if variable not in kept)
         return Sum(summed, operand) if summed else operand
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         """The different coordinates of the points that come, level by level."""
-        from fiberscope.models.graphs.cost.expected import ROOT, Expected, distinct, scaled
+        from fiberscope.models.graphs.cost.expected_streams import (
+            ROOT,
+            ExpectedStream,
+            count_distinct,
+            scale_counts,
+        )
 
-        values, names = fed[VAL], accumulated(node)
+        values, names = fed[VAL], accumulated_variables(node)
         outputs, level = {}, ROOT
         for number, output in enumerate(self.outputs_of(node), start=1):
             kept = names[:number]
-            count = min(distinct(values, kept), values.count)
-            spread = scaled({name: values.spread[name] for name in kept}, count)
-            level = Expected(count, spread, level, level.count, level.spread)
+            count = min(count_distinct(values, kept), values.count)
+            spread = scale_counts({name: values.spread[name] for name in kept}, count)
+            level = ExpectedStream(count, spread, level, level.count, level.spread)
             outputs[output] = level
         taken, sent = values.count, level.tokens
         walk.work[node.name] = taken + sent if _collects_all(node) else max(taken, sent)
         return {**outputs, VAL: level}
 
-    def sent_behind(self, node: Node, outputs: Mapping[str, Expected]) -> float:
+    def sent_behind(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
         return outputs[VAL].tokens if _collects_all(node) else 0.0
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
-        coordinates = len(accumulated(node))
+        coordinates = len(accumulated_variables(node))
         return (
             coordinates,
             coordinates - int(node["order"]),
@@ -87,7 +94,7 @@ class _Pairs(_Accumulator):
             faults.add(node.place, f"{node}: order={node['order']}; there are accumulators of order 1 and 2")
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
-        return super().nest(node, fed, faults) | {"crd_outer": accumulated(node)[:-1]}
+        return super().nest(node, fed, faults) | {"crd_outer": accumulated_variables(node)[:-1]}
 
     def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         """None of a variable that it sums over."""
@@ -137,7 +144,7 @@ class _VectorReducer(Primitive):
 
 def _collects_all(node: Node) -> bool:
     """Whether an accumulator has no outer loop whose coordinates are complete before the end."""
-    return int(node["order"]) == len(accumulated(node))
+    return int(node["order"]) == len(accumulated_variables(node))
 
 
 def _port_of(node: Node, variable: str) -> str:

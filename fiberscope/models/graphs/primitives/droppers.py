@@ -19,7 +19,7 @@ from fiberscope.models.graphs.primitives.primitive import (
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -75,14 +75,16 @@ class _Dropper(_Coordinates):
         """Then zeros are dropped."""
         return self.makes("inner", node.attributes) == VAL and len(inner) == len(outer)
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import Expected, without_empty
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, without_empty
 
         outer, inner = fed["outer"], fed["inner"]
         if inner.parent is None or outer.spread.keys() == inner.spread.keys():
             return {"outer": outer, "inner": inner}
         left = without_empty(inner)
-        below = Expected(inner.count, inner.spread, left, inner.filled, inner.filled_spread)
+        below = ExpectedStream(inner.count, inner.spread, left, inner.filled, inner.filled_spread)
         return {"outer": left, "inner": below}
 
     def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -99,7 +101,9 @@ class _Hold(_Coordinates):
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": super().nest(node, fed, faults)["inner"]}
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         return {"outer": fed["inner"], "inner": fed["inner"]}
 
 
@@ -114,10 +118,12 @@ class _StopDropper(Primitive):
     unit = "droppers.StopDropper"
     passes = "in"
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import Expected
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
 
-        return {"out": Expected(fed["in"].count, fed["in"].spread)}
+        return {"out": ExpectedStream(fed["in"].count, fed["in"].spread)}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
         return (context.carried_into(node),)

@@ -9,7 +9,7 @@ from fiberscope.models.graphs.nests import check_within
 from fiberscope.models.graphs.primitives.primitive import CRD, REF, REPSIG, Port, Primitive
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -37,11 +37,17 @@ class _Intersection(Joiner):
     unit = "join.Intersect"
     intersects = True
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import intersected, united, with_missing
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import (
+            intersect_streams,
+            unite_streams,
+            with_missing,
+        )
 
-        coordinates = intersected(walk.ways(node), node["index"])
-        walk.work[node.name] = united(walk.ways(node), node["index"]).tokens
+        coordinates = intersect_streams(walk.ways(node), node["index"])
+        walk.work[node.name] = unite_streams(walk.ways(node), node["index"]).tokens
         return {CRD: coordinates, **{name: with_missing(fed[name], coordinates) for name in _references(fed)}}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -52,10 +58,12 @@ class _Union(Joiner):
     unit = "join.Union"
     unites = True
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import references_in_union, united
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import references_in_union, unite_streams
 
-        coordinates = united(walk.ways(node), node["index"])
+        coordinates = unite_streams(walk.ways(node), node["index"])
         return {
             CRD: coordinates,
             **{name: references_in_union(fed[name], coordinates) for name in _references(fed)},
@@ -65,7 +73,7 @@ class _Union(Joiner):
         return (context.graph.arity(node),)
 
 
-def _references(fed: Mapping[str, Expected]) -> list[str]:
+def _references(fed: Mapping[str, ExpectedStream]) -> list[str]:
     return [name for name in fed if name.startswith(REF)]
 
 
@@ -78,8 +86,10 @@ class _Repeater(Primitive):
         check_within(node, fed.get(REF, ()), signal, ("references", "repeat signals"), faults)
         return {"": signal}
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import ROOT, with_missing
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import ROOT, with_missing
 
         return {REF: with_missing(fed.get(REF, ROOT), fed[REPSIG])}
 
@@ -88,7 +98,9 @@ class _Signals(Primitive):
     unit = "repeater.RepeatSignalGenerator"
     of_loop = True
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         return {REPSIG: fed[CRD]}
 
 

@@ -21,7 +21,7 @@ from fiberscope.models.graphs.primitives.primitive import (
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
@@ -62,8 +62,10 @@ class _Scanner(Primitive):
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*next(iter(fed.values())), node["index"])}
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import ROOT
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import ROOT
 
         coordinates, references = scanned_format(node).estimate(walk, node, fed.get(REF, ROOT))
         return {CRD: coordinates, REF: references}
@@ -107,7 +109,9 @@ class _Writer(Primitive):
     def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return edge.kind if edge.kind in (BV, VAL) else CRD
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         return {}
 
     def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -132,7 +136,9 @@ class _Locator(Primitive):
     def output_port(self, node: Node, port: str) -> str:
         return "out_ref2" if port == self.positions else super().output_port(node, port)
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         return {CRD: fed[CRD], self.positions: fed[CRD]}
 
     def make(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
@@ -148,8 +154,10 @@ class _Array(Primitive):
     def value(self, tree: ValueTree, node: Node) -> Expression:
         return tree.access(node)
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import ROOT
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import ROOT
 
         return {VAL: fed.get(REF, ROOT).points}
 

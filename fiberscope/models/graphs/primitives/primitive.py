@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fiberscope.hw.fibers.level import Level as Fibers
     from fiberscope.hw.rtl.kit.interface import Token
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.cost.statistics import TensorStatistics
     from fiberscope.models.graphs.edges import Edge
     from fiberscope.models.graphs.faults import Faults
@@ -123,10 +123,10 @@ class CostWalk(Protocol):
     graph: Graph
     statistics: dict[str, TensorStatistics]
     nests: Nests
-    bits: dict[str, Expected]
+    bits: dict[str, ExpectedStream]
     work: dict[str, float]
 
-    def ways(self, node: Node) -> list[Expected]:
+    def ways(self, node: Node) -> list[ExpectedStream]:
         """Return the streams of coordinates that come together."""
 
     def refuse(self, node: Node) -> NoReturn:
@@ -323,7 +323,9 @@ class Primitive:
             raise Unreadable(f"{node} feeds an array with what are no references")
         return output
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         """Estimate its outputs, by port.
 
         Raises:
@@ -331,7 +333,7 @@ class Primitive:
         """
         return walk.refuse(node)
 
-    def sent_behind(self, node: Node, outputs: Mapping[str, Expected]) -> float:
+    def sent_behind(self, node: Node, outputs: Mapping[str, ExpectedStream]) -> float:
         """Tokens that it sends when all that it takes has come."""
         return 0.0
 

@@ -13,7 +13,7 @@ from fiberscope.workloads.expressions.expression import Access, Call, Number, Su
 
 if TYPE_CHECKING:
     from fiberscope.hw.streams.block import StreamBlock
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.faults import Faults
     from fiberscope.models.graphs.loops import Nest
     from fiberscope.models.graphs.netlist import Node
@@ -66,7 +66,9 @@ class _Alu(Primitive):
             raise Unreadable(f"{node} is no function that is known of {len(operands)} operands")
         return Call(self.function_of(node), tuple(operands))
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         return {VAL: fed["val[0]"]}
 
     def arguments(self, node: Node, context: BlockContext) -> tuple[object, ...]:
@@ -123,8 +125,10 @@ class _Reducer(Primitive):
         operand = tree.values_into(node)[0]
         return Sum((tree.nest_into(node, VAL)[-1],), operand)
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import ROOT, without_empty
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import ROOT, without_empty
 
         values = fed[VAL]
         if drops_empty(walk.graph, walk.nests, node):

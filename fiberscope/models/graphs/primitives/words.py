@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fiberscope.models.graphs.primitives.primitive import BV, CRD, NO_WORDS, REF, Port, Primitive
 
 if TYPE_CHECKING:
-    from fiberscope.models.graphs.cost.expected import Expected
+    from fiberscope.models.graphs.cost.expected_streams import ExpectedStream
     from fiberscope.models.graphs.netlist import Node
     from fiberscope.models.graphs.primitives.primitive import BlockContext, CostWalk
 
@@ -25,16 +25,18 @@ class _Packer(_OfWords):
     whole = True
     passes = CRD
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
         """Words up to that of the last bit of each fiber, which lies as far as the last of so many draws."""
-        from fiberscope.models.graphs.cost.expected import Expected, words
+        from fiberscope.models.graphs.cost.expected_streams import ExpectedStream, bit_words
 
         crd = fed[CRD]
         bits = crd.count / crd.filled if crd.filled else 0.0
         last = len(crd.spread[node["index"]]) * bits / (bits + 1)
-        held = words(Expected(crd.filled, crd.filled_spread, crd.parent), int(last))
+        held = bit_words(ExpectedStream(crd.filled, crd.filled_spread, crd.parent), int(last))
         walk.work[node.name] = crd.tokens + held.count
-        return {BV: Expected(held.count, held.spread, crd.parent, crd.filled, crd.filled_spread)}
+        return {BV: ExpectedStream(held.count, held.spread, crd.parent, crd.filled, crd.filled_spread)}
 
 
 class _Chunker(_OfWords):
@@ -52,8 +54,10 @@ class _Expander(_OfWords):
     unit = "bit_expander.BitExpander"
     of_loop = alike = expands = True
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import by_bit
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import by_bit
 
         words = walk.graph.feeding(node, BV)
         assert words is not None
@@ -71,11 +75,13 @@ class _Intersection(_OfWords):
         """Those of the words of the same number."""
         return super().before(node, output).replace(REF, BV)
 
-    def estimate(self, walk: CostWalk, node: Node, fed: Mapping[str, Expected]) -> dict[str, Expected]:
-        from fiberscope.models.graphs.cost.expected import by_bit, intersected
+    def estimate(
+        self, walk: CostWalk, node: Node, fed: Mapping[str, ExpectedStream]
+    ) -> dict[str, ExpectedStream]:
+        from fiberscope.models.graphs.cost.expected_streams import by_bit, intersect_streams
 
         sources = [stream.source for stream in walk.graph.streams_into(node) if stream.kind == BV]
-        elements = intersected([walk.bits[source] for source in sources], node["index"])
+        elements = intersect_streams([walk.bits[source] for source in sources], node["index"])
         walk.bits[node.name] = elements
         walk.work[node.name] = by_bit(elements, fed["bv[0]"], node["index"])
         return {BV: fed["bv[0]"], "ref[0]": elements, "ref[1]": elements}

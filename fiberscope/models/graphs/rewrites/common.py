@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from fiberscope.models.graphs.nests import in_order
+from fiberscope.models.graphs.nests import topological_order
 from fiberscope.models.graphs.netlist import Graph, Node
 from fiberscope.models.graphs.rewrites.surgery import (
     copy_of,
@@ -29,7 +29,7 @@ def common_scanners(graph: Graph) -> Graph:
     """
     graph = copy_of(graph)
     seen: dict[_Key, Node] = {}
-    for node in in_order(graph):
+    for node in topological_order(graph):
         if node in joiners_of(graph):
             _take_once(graph, node)
         if node.name in graph.nodes and (node.primitive.of_loop or node.primitive.loads):

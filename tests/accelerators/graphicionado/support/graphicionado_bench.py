@@ -10,7 +10,7 @@ from scipy import sparse
 from fiberscope.accelerators.configuration import load
 from fiberscope.accelerators.graphicionado import ACCELERATOR, Graphicionado, GraphicionadoConfiguration
 from fiberscope.workloads import GraphAlgorithm, Workload, from_scipy
-from fiberscope.workloads.synchronous import Outcome, run
+from fiberscope.workloads.synchronous import ProgramResult, run
 
 DESIGNS = ("graphicionado", "sparse_access", "csr_like", "graphdyns")
 ALGORITHMS = ("bfs", "sssp", "pagerank")
@@ -54,12 +54,12 @@ def machine_of(
     )
 
 
-def reference(problem: GraphAlgorithm) -> Outcome:
+def reference(problem: GraphAlgorithm) -> ProgramResult:
     """What the plain loop makes of it."""
     return run(*problem.machine_inputs())
 
 
-def useful_bytes(design: str, outcome: Outcome, weighted: bool) -> int:
+def useful_bytes(design: str, outcome: ProgramResult, weighted: bool) -> int:
     """By the formulas of a machine with widths of 4 bytes; graphicionado writes all vertices."""
     vertices, total = len(outcome.properties), outcome.total
     listed = 8 * total("changed")

@@ -17,7 +17,7 @@ from fiberscope.base.errors import InputError
 from fiberscope.hw.streams.block_lookahead import AheadKernel
 from fiberscope.models.graphs import machine, run
 from fiberscope.models.graphs.compiler.lower import lower
-from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.gv_reader import read_gv
 from fiberscope.results.errors import FailedRunError
 from fiberscope.sim import DeadlockError, Kernel, SimulationError
@@ -101,7 +101,7 @@ def machine_of(graph, operands, parameters, kernel):
     ready = prepare(graph, operands)
     tensors = {name: operand.stored for name, operand in ready.operands.items()}
     return machine.GraphMachine(
-        configured(parameters), graph, tensors, ready.meant, ready.sizes, ready.graph.phases[0], kernel
+        graph_settings(parameters), graph, tensors, ready.meant, ready.sizes, ready.graph.phases[0], kernel
     )
 
 

@@ -10,7 +10,7 @@ from streams.random_graphs import RandomGraph
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, read_gv, run
 from fiberscope.models.graphs.compiler.choice import candidates_of_text
-from fiberscope.models.graphs.cost import estimated, statistics_of
+from fiberscope.models.graphs.cost import estimate_graph, statistics_of
 from fiberscope.models.graphs.execution import prepare
 from fiberscope.models.graphs.expression import accesses_in, expressions_of
 from fiberscope.models.graphs.formats import format_of
@@ -30,7 +30,7 @@ RANDOM = {
 
 def both(graph, operands):
     """The expected stream and the measured counts of every output, the estimate and the report."""
-    expected = estimated(prepare(graph, operands))
+    expected = estimate_graph(prepare(graph, operands))
     report = run(graph, operands)
     counts = {(one.block, one.output): one for one in stream_counts(report)}
     names = block_names(graph.nodes.values())
@@ -174,4 +174,4 @@ def test_a_product_of_a_real_matrix(order, most):
 def test_what_cannot_be_estimated_is_named():
     vectors = {"b": np.ones(70), "c": np.ones(70)}
     with pytest.raises(InputError, match=r"fig13_bv has no estimate: .* cannot be estimated"):
-        estimated(prepare(EXAMPLES / "fig13_bv.gv", vectors))
+        estimate_graph(prepare(EXAMPLES / "fig13_bv.gv", vectors))

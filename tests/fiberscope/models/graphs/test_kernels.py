@@ -10,7 +10,7 @@ from streams.kernels import KERNELS, Kernel, orders_of
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, run
 from fiberscope.models.graphs.compiler.lower import lower
-from fiberscope.models.graphs.compiler.sums import factored
+from fiberscope.models.graphs.compiler.sums import factor_sums
 
 SUM_OUTSIDE = {"Residual": "i", "MatTransMul": "i", "accumulate": "j"}  # beside their sum: what comes first
 
@@ -18,7 +18,7 @@ SUM_OUTSIDE = {"Residual": "i", "MatTransMul": "i", "accumulate": "j"}  # beside
 def lowered(kernel, *, factor=False):
     """Its graph; factored where it is asked for."""
     if factor:
-        return lower(*factored(kernel.assignment, kernel.formats, kernel.order), kernel.order)
+        return lower(*factor_sums(kernel.assignment, kernel.formats, kernel.order), kernel.order)
     return lower([kernel.assignment], kernel.formats, kernel.order)
 
 
@@ -95,7 +95,7 @@ def test_bit_vectors_of_too_many_words_are_refused_before_a_run() -> None:
 
 def test_a_cascade_reduces_into_temporaries() -> None:
     kernel = Kernel("SDDMM", ("i", "j", "k"), 0)
-    statements, formats = factored(kernel.assignment, kernel.formats, kernel.order)
+    statements, formats = factor_sums(kernel.assignment, kernel.formats, kernel.order)
     assert [str(one) for one in statements] == [
         "T1(i,j) = sum[k] (C(i,k) * D(j,k))",
         "X(i,j) = B(i,j) * T1(i,j)",

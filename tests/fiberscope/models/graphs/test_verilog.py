@@ -18,7 +18,7 @@ from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.streams import tokens_rtl as tokens
 from fiberscope.models.graphs import compile_expression
 from fiberscope.models.graphs.compiler.kernels import KERNELS
-from fiberscope.models.graphs.execution import configured, prepare
+from fiberscope.models.graphs.execution import graph_settings, prepare
 from fiberscope.models.graphs.random_tensors import drawn as drawn_for
 from fiberscope.models.graphs.transcript import of_machine, of_module
 from fiberscope.models.graphs.verilog import machine_of, verilog_of
@@ -42,7 +42,7 @@ def drawn(shape, generator):
 def machine(name, seed, **settings):
     generator = np.random.default_rng(seed)
     operands = {operand: drawn(shape, generator) for operand, shape in OPERANDS[name].items()}
-    return machine_of(prepare(GRAPHS / f"{name}.gv", operands), configured(settings))
+    return machine_of(prepare(GRAPHS / f"{name}.gv", operands), graph_settings(settings))
 
 
 def backend(graph, seed):
@@ -72,7 +72,7 @@ def test_the_module_is_the_graph_token_by_token_and_cycle_by_cycle(name, depth):
 def test_an_accumulator_is_its_event_model():
     compiled = compile_expression("x(j) = B(i,j)", ["x:s,B:ss"], ("i", "j"))
     operands = {"B": drawn((5, 4), np.random.default_rng(4))}
-    model = machine_of(prepare(compiled.graph, operands), configured({}))
+    model = machine_of(prepare(compiled.graph, operands), graph_settings({}))
     graph, cramped = (verilog_of(model, "sums", points=points) for points in (4, 2))
     expected = of_machine(model)
     found, _stored = of_module(graph, backend(graph, 1), model.kernel.cycle + 20)
@@ -92,7 +92,7 @@ def test_a_dropper_of_stops_is_its_event_model():
     graph.streams.remove(stream)
     graph.connect(graph.nodes[stream.source], stream.output, dropper, "in")
     graph.connect(dropper, "out", sums, "val")
-    model = machine_of(prepare(graph, {"B": drawn((5, 4), np.random.default_rng(4))}), configured({}))
+    model = machine_of(prepare(graph, {"B": drawn((5, 4), np.random.default_rng(4))}), graph_settings({}))
     made = verilog_of(model, "stops")
     expected = of_machine(model)
     found, _stored = of_module(made, backend(made, 1), model.kernel.cycle + 20)
@@ -127,7 +127,7 @@ UNITS = {"b": np.eye(3)[0], "c": np.eye(3)[1]}
 )
 def test_what_has_no_verilog_is_refused(graph, operands, more, message):
     with pytest.raises(InputError, match=message):
-        verilog_of(machine_of(prepare(GRAPHS / f"{graph}.gv", operands), configured(more)), graph)
+        verilog_of(machine_of(prepare(GRAPHS / f"{graph}.gv", operands), graph_settings(more)), graph)
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_what_has_no_verilog_is_said_as_it_was_written(expression, formats, mess
     compiled = compile_expression(expression, formats)
     operands = {name: np.ones(3) for name in "Bc" if f"{name}(" in expression}
     with pytest.raises(InputError, match=message):
-        verilog_of(machine_of(prepare(compiled.graph, operands), configured({})), "graph")
+        verilog_of(machine_of(prepare(compiled.graph, operands), graph_settings({})), "graph")
 
 
 def test_copies_of_a_loop_have_no_verilog():
     compiled = compile_expression("x(i) = B(i) * c(i)", ["x:s", "B:s", "c:s"], parallelize="i:2")
     ready = prepare(compiled.graph, {"B": np.ones(3), "c": np.ones(3)})
     with pytest.raises(InputError, match=r"^scatter i .*; compile it without --parallelize$"):
-        verilog_of(machine_of(ready, configured({})), "graph")
+        verilog_of(machine_of(ready, graph_settings({})), "graph")
 
 
 def test_the_command_writes_the_module_and_its_words(tmp_path, capsys):
@@ -185,7 +185,7 @@ def in_letters(formats, letter):
 
 def transcripts(text, formats, value="auto", latency=1, **options):
     compiled = compile_expression(text, [formats], **options)
-    settings = configured({"value": value, "latency.alu": latency})
+    settings = graph_settings({"value": value, "latency.alu": latency})
     given = drawn_for(compiled.graph, whole=not settings.value_type.floats)
     model = machine_of(prepare(compiled.graph, given), settings)
     graph = verilog_of(model, "graph_kernel")

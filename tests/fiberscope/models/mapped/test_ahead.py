@@ -14,7 +14,7 @@ from fiberscope.hw.streams.run_sum import RunSum
 from fiberscope.hw.streams.testing import TimedSource, with_gaps
 from fiberscope.hw.streams.tokens import CRD, DATA, REF
 from fiberscope.hw.streams.ways import FiberWays
-from fiberscope.models.from_spec.lookahead import work_ahead
+from fiberscope.models.from_spec.lookahead import add_lookaheads
 from fiberscope.sim import Kernel
 from fiberscope.sim.lookahead import LookaheadKernel
 from fiberscope.sim.testing import StreamSink
@@ -81,7 +81,7 @@ def summed(kernel, fibers, pause):
     for sink in sinks:
         connect(sums, f"{sink.name}[0]", sink, "in", capacity=1)
     if isinstance(kernel, LookaheadKernel):
-        work_ahead(kernel, [(ways, merger, points)])
+        add_lookaheads(kernel, [(ways, merger, points)])
     kernel.run()
     crd, val = (sink.received for sink in sinks)
     assert [cycle for cycle, _token in crd] == [cycle for cycle, _token in val]

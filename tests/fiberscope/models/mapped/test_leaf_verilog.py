@@ -20,7 +20,7 @@ from fiberscope.hw.rtl.kit.backend import PyrtlBackend
 from fiberscope.hw.rtl.kit.twin import build
 from fiberscope.hw.rtl.kit.wrapper import flat
 from fiberscope.hw.streams import merged_sums_rtl, way_slots_rtl
-from fiberscope.models.from_spec.verilog import leaf_verilog
+from fiberscope.models.from_spec.verilog import instance_verilog
 from fiberscope.models.graphs.transcript import of_module
 from fiberscope.workloads.fibertree import FiberTree
 
@@ -48,7 +48,7 @@ def compared(program, **timing):
     """What the streams of an instance should carry, and what those of its module do."""
     specification, trees = program
     machine = built((specification, whole(trees)), **{"memory": "ideal", **timing})
-    leaf = leaf_verilog(machine, machine.stages[0].stage.level, "leaf", BITS, POINTS)
+    leaf = instance_verilog(machine, machine.stages[0].stage.level, "leaf", BITS, POINTS)
     found, _stored = of_module(leaf.verilog, backend(leaf.verilog), leaf.cycles + 20, leaf.offers)
     assert any(leaf.expected.values())
     return leaf.expected, found

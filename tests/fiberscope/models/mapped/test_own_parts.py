@@ -112,7 +112,7 @@ def test_a_cache_and_an_intersector_do_so_too(timing, change, family, tmp_path):
 
 def test_one_in_verilog_is_run_by_another_command(tmp_path, capsys):
     pytest.importorskip("pyrtl")
-    from fiberscope.rtl.cosim_request import verilog_of
+    from fiberscope.rtl.cosim_request import verilog_files
 
     path = written(tmp_path, "matraptor", "{Merger: {part: merger.v}}")
     few = ["--set=pe.count=2", "--set=queues.count=4"]
@@ -120,7 +120,7 @@ def test_one_in_verilog_is_run_by_another_command(tmp_path, capsys):
     assert cli.run(["sim", path, SMALL, *few]) == 2
     said = f"{path}:1:25: {tmp_path / 'merger.v'} is Verilog, which runs by fiberscope rtl loop merger {path}"
     assert said in capsys.readouterr().err
-    assert verilog_of(path, ["merger"]) == (str(tmp_path / "merger.v"),)
+    assert verilog_files(path, ["merger"]) == (str(tmp_path / "merger.v"),)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs.compiler.compile import compile_expression
 from fiberscope.models.graphs.compiler.counts import primitive_counts
-from fiberscope.models.graphs.compiler.front import notation_of_text
+from fiberscope.models.graphs.compiler.front_end import notation_of_text
 from fiberscope.models.graphs.compiler.kernels import KERNELS
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.sums import accesses

@@ -12,7 +12,7 @@ from streams.kernels import KERNELS
 from fiberscope import cli
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression, graph_from_text, gv_text, read_gv, run
-from fiberscope.models.graphs.compiler.front import notation_of
+from fiberscope.models.graphs.compiler.front_end import notation_of
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.sums import accesses, with_sums
 from fiberscope.models.graphs.expression import Assignment

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fiberscope.base.errors import InputError
 from fiberscope.base.processes import ALONE
-from fiberscope.explore.sweeps.statuses import REFUSED, STALE
+from fiberscope.explore.sweeps.unrun_status import REFUSED, STALE
 
 if TYPE_CHECKING:
-    from fiberscope.explore.sweeps.task_status import Outcome
+    from fiberscope.explore.sweeps.task_status import TaskOutcome
 
 __all__ = ["ENDED", "ChildStartError", "Limits", "end_child", "run_batch", "run_task"]
 
@@ -44,7 +44,8 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
     Args:
         batch: of each the fields of a ``plan.Task``.
         limits: what each may take.
-        topic: of the events, whose action is ``ENDED``; each has a digest and the fields of an ``Outcome``.
+        topic: the topic of the events. Their action is ``ENDED``; they carry a digest and the fields of
+            a ``TaskOutcome``.
     """
     from distributed import get_worker  # noqa: PLC0415  (who gives the points has no need of it)
 
@@ -54,7 +55,7 @@ def run_batch(batch: Sequence[Mapping[str, Any]], limits: Limits, topic: str) ->
         worker.log_event(topic, {"action": ENDED, "digest": task["row"]["digest"], "outcome": tuple(outcome)})
 
 
-def run_task(task: Mapping[str, Any], limits: Limits) -> Outcome:
+def run_task(task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
     """Run a task in the process that this thread has for it.
 
     Args:
@@ -64,7 +65,7 @@ def run_task(task: Mapping[str, Any], limits: Limits) -> Outcome:
     Raises:
         ChildStartError: no process can be started.
     """
-    from fiberscope.explore.sweeps.task_status import ended  # noqa: PLC0415  (the sweep itself reads this file)
+    from fiberscope.explore.sweeps.task_status import make_outcome  # noqa: PLC0415  (the sweep itself reads this file)
 
     began = time.perf_counter()
     try:
@@ -76,7 +77,7 @@ def run_task(task: Mapping[str, Any], limits: Limits) -> Outcome:
         return came._replace(status=REFUSED) if came.status == STALE else came
     except _GoneError as gone:
         _HERE.child = None
-        return ended(task, gone.status, str(gone), time.perf_counter() - began)
+        return make_outcome(task, gone.status, str(gone), time.perf_counter() - began)
 
 
 def end_child() -> None:
@@ -124,7 +125,7 @@ class _Child:
             code = self._process.wait()
             raise _not_started(f"it ended by {f'signal {-code}' if code < 0 else f'exit code {code}'}")
 
-    def ask(self, task: Mapping[str, Any], limits: Limits) -> Outcome:
+    def ask(self, task: Mapping[str, Any], limits: Limits) -> TaskOutcome:
         """The outcome of a task.
 
         Raises:
@@ -151,15 +152,15 @@ class _Child:
         waiting.register(self._answers, select.POLLIN)
         return bool(waiting.poll(None if seconds is None else seconds * 1000))
 
-    def _outcome(self, limits: Limits) -> Outcome:
-        from fiberscope.explore.sweeps.task_status import Outcome  # noqa: PLC0415
+    def _outcome(self, limits: Limits) -> TaskOutcome:
+        from fiberscope.explore.sweeps.task_status import TaskOutcome  # noqa: PLC0415
 
         line = self._answers.readline()
         answer: dict[str, Any] = json.loads(line) if line else {"length": -1}
         content = self._answers.read(answer["length"]) if line else b""
         if len(content) != answer["length"]:
             raise self._died(limits)
-        return Outcome(answer["status"], answer["seconds"], content)
+        return TaskOutcome(answer["status"], answer["seconds"], content)
 
     def _died(self, limits: Limits) -> _GoneError:
         code = self._process.wait()

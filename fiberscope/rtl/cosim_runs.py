@@ -26,7 +26,7 @@ from fiberscope.hw.rtl.tools.verilated import VerilatedBackend, VerilatedModule
 from fiberscope.results.errors import FailedRunError
 from fiberscope.results.recording.waveform import Waveform
 from fiberscope.results.report.document import Report
-from fiberscope.rtl.cosim_request import Loop, machine
+from fiberscope.rtl.cosim_request import CosimRequest, find_cosim_machine
 from fiberscope.rtl.substitution import Place, makers
 from fiberscope.rtl.units import units
 from fiberscope.run.api import simulate
@@ -39,17 +39,17 @@ __all__ = [
     "TOP",
     "Recorder",
     "Run",
-    "benched",
-    "in_bench",
-    "in_hdl",
-    "in_pyrtl",
-    "made_folder",
-    "recorded",
+    "run_bench",
+    "run_in_bench",
+    "run_in_hdl",
+    "run_in_pyrtl",
+    "run_verilated",
     "simulate_in_bench",
-    "simulated",
-    "verilated",
+    "simulate_request",
     "with_exercises",
-    "written",
+    "wrap_backend",
+    "writable_folder",
+    "write_sources",
 ]
 
 TOP = "fiberscope_loop"  # the module around all others, in an HDL simulator
@@ -64,27 +64,27 @@ Recorder: TypeAlias = "Callable[[Any, Backend], Backend]"  # of a place, or of a
 def simulate_in_bench(backend: Callable[[Place, bool], Backend]) -> None:
     """The second run, within an HDL simulator; leaves its report, or what went wrong, where it was told."""
 
-    def with_places(loop: Loop) -> Run:
+    def with_places(request: CosimRequest) -> Run:
         places = [
             Place(**{**place, "parameters": unit.parameters(**place["parameters"])})
             for place in read_order()["places"]
             for unit in [units(place["accelerator"])[place["block"]]]
         ]
-        return _with_rtl(loop, places, backend)
+        return _with_rtl(request, places, backend)
 
-    in_bench(with_places)
+    run_in_bench(with_places)
 
 
-def in_bench(run: Callable[[Loop], Run]) -> None:
+def run_in_bench(run: Callable[[CosimRequest], Run]) -> None:
     """A run of the loop that was ordered; leaves its report, or what went wrong, where it was told."""
     order = read_order()
     options: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in order["loop"].items()
+        key: tuple(value) if isinstance(value, list) else value for key, value in order["request"].items()
     }
     if options["waveform"] is not None:
         options["waveform"] = Waveform(**{**options["waveform"], "path": Path(options["waveform"]["path"])})
     with contextlib.chdir(order["here"]), _reported(order["report"], order["fault"]):
-        report, exercised = run(Loop(**options))
+        report, exercised = run(CosimRequest(**options))
         exercises = {at: asdict(exercise) for at, exercise in exercised.items()}
         Path(order["exercised"]).write_text(json.dumps(exercises), encoding="utf-8")
         report.write(order["report"])
@@ -102,39 +102,43 @@ def _reported(report: str, fault: str) -> Iterator[None]:
         raise
 
 
-def in_pyrtl(
-    places: Sequence[Place], recorder: Recorder | None, loop: Loop, progress: Progress | None
+def run_in_pyrtl(
+    places: Sequence[Place], recorder: Recorder | None, request: CosimRequest, progress: Progress | None
 ) -> Run:
     """The run with twins in PyRTL's simulation."""
 
     def backend(place: Place, watched: bool) -> Backend:
         twin = place.unit.twin(place.parameters)
-        return recorded(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
+        return wrap_backend(place, PyrtlBackend(twin, watched=watched or recorder is not None), recorder)
 
-    return _with_rtl(loop, places, backend, progress)
+    return _with_rtl(request, places, backend, progress)
 
 
-def recorded(module: object, backend: Backend, recorder: Recorder | None) -> Backend:
+def wrap_backend(module: object, backend: Backend, recorder: Recorder | None) -> Backend:
     """Return the runner of a module, in the recorder if there is one."""
     return backend if recorder is None else recorder(module, backend)
 
 
-def verilated(
-    places: Sequence[Place], folder: Path, recorder: Recorder | None, loop: Loop, progress: Progress | None
+def run_verilated(
+    places: Sequence[Place],
+    folder: Path,
+    recorder: Recorder | None,
+    request: CosimRequest,
+    progress: Progress | None,
 ) -> Run:
     """With the modules compiled into this process."""
-    sources = _sources(loop, places, folder)
+    sources = _sources(request, places, folder)
     interfaces = {_key(place): place.interface for place in places}
-    watched = loop.waveform is not None or recorder is not None
+    watched = request.waveform is not None or recorder is not None
     modules = {
         key: VerilatedModule(sources, interface, folder, watched=watched)
         for key, interface in interfaces.items()
     }
 
     def backend(place: Place, _watched: bool) -> Backend:
-        return recorded(place, VerilatedBackend(modules[_key(place)]), recorder)
+        return wrap_backend(place, VerilatedBackend(modules[_key(place)]), recorder)
 
-    run = _with_rtl(loop, places, backend, progress)
+    run = _with_rtl(request, places, backend, progress)
     run[0].write(folder / "report.json")
     return run
 
@@ -144,18 +148,18 @@ def _key(place: Place) -> tuple[str, Parameters]:
     return place.module, place.parameters
 
 
-def in_hdl(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> Run:
+def run_in_hdl(request: CosimRequest, places: Sequence[Place], simulator: str, folder: Path) -> Run:
     """The run in an HDL simulator, in a process of its own."""
     folder = folder.resolve()
-    sources = _sources(loop, places, folder)
+    sources = _sources(request, places, folder)
     interfaces = tuple({_key(place): place.interface for place in places}.values())
     bench = Bench(
-        sources, TOP, interfaces, "fiberscope.rtl.bench", {"places": [*map(asdict, places)]}, folder
+        sources, TOP, interfaces, "fiberscope.rtl.cosim_bench", {"places": [*map(asdict, places)]}, folder
     )
-    return benched(loop, bench, simulator)
+    return run_bench(request, bench, simulator)
 
 
-def benched(loop: Loop, bench: Bench, simulator: str) -> Run:
+def run_bench(request: CosimRequest, bench: Bench, simulator: str) -> Run:
     """A run of a loop in a bench, which is told of it."""
     folder = bench.folder
     report, fault, exercised = (folder / name for name in RESULTS)
@@ -164,7 +168,7 @@ def benched(loop: Loop, bench: Bench, simulator: str) -> Run:
         old.unlink(missing_ok=True)
     order = {
         **bench.order,
-        "loop": json.loads(json.dumps(asdict(loop), default=str)),  # paths as text
+        "request": json.loads(json.dumps(asdict(request), default=str)),  # paths as text
         "here": str(Path.cwd()),
         "report": str(report),
         "fault": str(fault),
@@ -200,7 +204,7 @@ def _pass_on(process: Path) -> None:
 
 
 @contextlib.contextmanager
-def made_folder(folder: Path) -> Iterator[None]:
+def writable_folder(folder: Path) -> Iterator[None]:
     """Make a folder to write into, and say in a line what is in the way of that."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -209,44 +213,44 @@ def made_folder(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder}: cannot be written to: {error.strerror}") from error
 
 
-def _sources(loop: Loop, places: Sequence[Place], folder: Path) -> tuple[Path, ...]:
+def _sources(request: CosimRequest, places: Sequence[Place], folder: Path) -> tuple[Path, ...]:
     """The Verilog files; those of twins and of the harness around all modules are written now."""
     texts = {f"{TOP}.v": harness(TOP, {place.instance: place.interface for place in places})}
-    if not loop.sources:
+    if not request.sources:
         for module, place in {place.module: place for place in places}.items():
             texts[f"{module}.v"] = place.unit.verilog(place.parameters, module)
-    return (*map(Path, loop.sources), *written(texts, folder))
+    return (*map(Path, request.sources), *write_sources(texts, folder))
 
 
-def written(texts: Mapping[str, str], folder: Path) -> tuple[Path, ...]:
+def write_sources(texts: Mapping[str, str], folder: Path) -> tuple[Path, ...]:
     """Files of Verilog by name, in a folder that is made for them.
 
     Raises:
         InputError: it cannot be written to.
     """
-    with made_folder(folder):
+    with writable_folder(folder):
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
     return tuple(folder / name for name in texts)
 
 
 def _with_rtl(
-    loop: Loop,
+    request: CosimRequest,
     places: Sequence[Place],
     backend: Callable[[Place, bool], Backend],
     progress: Progress | None = None,
 ) -> Run:
     """The accelerator with RTL at some places; ``backend`` is told whether the RTL is watched."""
-    watched = loop.waveform is not None
+    watched = request.waveform is not None
     adapters: dict[str, Adapter] = {}
 
     def substitute(place: Place) -> Callable[..., Component]:
-        component = machine(loop.accelerator).parts[place.block]
+        component = find_cosim_machine(request.accelerator).parts[place.block]
 
         def make(name: str, *arguments: object, **options: object) -> Component:
             adapter = place.unit.adapter(name, place.interface, backend(place, watched))
             adapter.configure(*arguments, **options)
-            if loop.sources:
+            if request.sources:
                 adapter.drain, adapter.checks_handshake = OWN_DRAIN, True
             adapter.shadow = partial(component, name, *arguments, **options)
             adapters[name] = adapter
@@ -255,8 +259,8 @@ def _with_rtl(
         return make
 
     rtl = {place.at: substitute(place) for place in places}
-    parts = makers(loop.accelerator, loop.blocks, rtl)
-    report, exercises = with_exercises(lambda: simulated(loop, parts, progress), adapters)
+    parts = makers(request.accelerator, request.blocks, rtl)
+    report, exercises = with_exercises(lambda: simulate_request(request, parts, progress), adapters)
     return report, {place.at: exercises[place.at] for place in places}
 
 
@@ -281,20 +285,20 @@ def with_exercises(run: Callable[[], Report], adapters: Mapping[str, Adapter]) -
     return report, {name: adapter.exercise() for name, adapter in adapters.items()}
 
 
-def simulated(
-    loop: Loop,
+def simulate_request(
+    request: CosimRequest,
     parts: Mapping[str, Callable[..., Component]],
     progress: Progress | None = None,
-    kind: Accelerator[Any] | None = None,
+    accelerator: Accelerator[Any] | None = None,
 ) -> Report:
     """The run with these parts, of the accelerator as it is or as another that is given."""
     return simulate(
-        kind or loop.model,
-        loop.a,
-        loop.b,
-        settings=parse_settings(loop.settings),
-        cycle_limit=loop.cycle_limit,
-        waveform=loop.waveform,
+        accelerator or request.model,
+        request.a,
+        request.b,
+        settings=parse_settings(request.settings),
+        cycle_limit=request.cycle_limit,
+        waveform=request.waveform,
         parts=parts,
         progress=progress,
     )

@@ -1,4 +1,4 @@
-"""The cocotb test that runs in an HDL simulator with blocks in the loop; see ``fiberscope.rtl.runs``."""
+"""The cocotb test that runs in an HDL simulator with RTL in place of blocks (``rtl.cosim_runs``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cocotb.triggers import Timer
 from fiberscope.hw.rtl.tools.cocotb_backend import SETTLE, CocotbBackend
 from fiberscope.hw.rtl.tools.harness import prefix
 from fiberscope.hw.rtl.tools.hdl import read_order
-from fiberscope.rtl.runs import simulate_in_bench
+from fiberscope.rtl.cosim_runs import simulate_in_bench
 from fiberscope.rtl.substitution import Place
 from fiberscope.sim.interrupt import TERMINATIONS, interrupt_elsewhere
 

@@ -15,39 +15,39 @@ from fiberscope.hw.rtl.tools.hdl import AUTO, FILES, SIMULATORS, HdlError, find
 from fiberscope.hw.rtl.tools.hdl import choose as choose_simulator
 from fiberscope.hw.rtl.tools.simulator import check_sources
 from fiberscope.hw.rtl.tools.verilator import Verilator
-from fiberscope.results.errors import FailedRunError, finished
+from fiberscope.results.errors import FailedRunError, refuse_interrupted
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.files import check_outputs
-from fiberscope.results.report.numbers import leaves
+from fiberscope.results.report.numbers import flatten_parameters
 from fiberscope.results.report.parts import CIRCUMSTANCES
 from fiberscope.rtl import machine_module
-from fiberscope.rtl.cosim_request import Loop, machine
-from fiberscope.rtl.reference_process import ReferenceProcess, TooLongError
-from fiberscope.rtl.runs import (
+from fiberscope.rtl.cosim_request import CosimRequest, find_cosim_machine
+from fiberscope.rtl.cosim_runs import (
     RESULTS,
     SAME_OUTPUTS,
     TOP,
     Recorder,
     Run,
-    in_hdl,
-    in_pyrtl,
-    made_folder,
-    simulated,
-    verilated,
+    run_in_hdl,
+    run_in_pyrtl,
+    run_verilated,
+    simulate_request,
+    writable_folder,
 )
-from fiberscope.rtl.substitution import ALL, MACHINE, Maker, Place, choose, makers, outermost
+from fiberscope.rtl.reference_process import ReferenceProcess, TooLongError
+from fiberscope.rtl.substitution import ALL, MACHINE, Maker, Place, choose_places, makers, outermost_places
 from fiberscope.run.configure import resolve_run
 from fiberscope.sim import SimulationError
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["PYRTL", "FailedLoopError", "Outcome", "compare"]
+__all__ = ["PYRTL", "CosimulationResult", "FailedCosimulationError", "cosimulate"]
 
 PYRTL = "pyrtl"  # the backend that needs no HDL simulator
 COSTS = ("energy", "area", "area_um2", "edp")  # which follow from what is counted
 NOT_COMPARED = (*CIRCUMSTANCES, "parts", *COSTS)  # what of a report may differ: that a part was replaced, too
 
 
-class FailedLoopError(FailedRunError):
+class FailedCosimulationError(FailedRunError):
     """The accelerator went wrong with RTL in it; ``files`` are the files of its run, by their description."""
 
     def __init__(self, message: str, report: Report, files: Mapping[str, Path]) -> None:
@@ -56,7 +56,7 @@ class FailedLoopError(FailedRunError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CosimulationResult:
     """Outcome of a cosimulation: reports with and without RTL, which the properties compare.
 
     Args:
@@ -79,12 +79,12 @@ class Outcome:
         return earliest(exercise.violation for exercise in self.exercised.values())
 
     @property
-    def input(self) -> str | None:
+    def input_difference(self) -> str | None:
         """Describe the first input that only a module or only its component takes, if there is one."""
         return earliest(exercise.input for exercise in self.exercised.values())
 
     @property
-    def parted(self) -> str | None:
+    def first_difference(self) -> str | None:
         """Describe how the RTL first differs from the component; None if it does not.
 
         The outputs decide. Reports differ too where inputs are taken in other cycles, which is no difference;
@@ -92,16 +92,20 @@ class Outcome:
         """
         output = earliest(exercise.output for exercise in self.exercised.values())
         counted = f"{SAME_OUTPUTS}; what differs is what is counted"
-        return output or self.violation or (counted if self.differences() and self.input is None else None)
+        return (
+            output
+            or self.violation
+            or (counted if self.differences() and self.input_difference is None else None)
+        )
 
     @property
-    def at(self) -> tuple[str, ...]:
+    def place_names(self) -> tuple[str, ...]:
         """Names of the places of RTL."""
         return tuple(self.exercised)
 
     def entries(self) -> int:
         """Return the number of entries that were compared."""
-        return len(self._compared(self.component)) - len(self.untold())
+        return len(self._compared(self.component)) - len(self.missing_counters())
 
     def _compared(self, report: Report) -> dict[str, object]:
         """What is compared; of a module in the place of several components not what is told of each part."""
@@ -109,9 +113,9 @@ class Outcome:
         left_out = (*wholes, "bottleneck") if wholes else ()
         return {key: entry for key, entry in _entries(report).items() if not key.startswith(left_out)}
 
-    def untold(self) -> list[str]:
+    def missing_counters(self) -> list[str]:
         """The counters of the replaced components for which a module of the user's lacks a status output."""
-        entries, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.at)
+        entries, counters = _entries(self.rtl), tuple(f"components.{at}.counters." for at in self.place_names)
         return [key for key in _entries(self.component) if key not in entries and key.startswith(counters)]
 
     @property
@@ -123,7 +127,7 @@ class Outcome:
     def differences(self) -> list[str]:
         """One line for each entry that differs."""
         first, second = self._compared(self.component), self._compared(self.rtl)
-        for key in self.untold():
+        for key in self.missing_counters():
             del first[key]
         return [
             f"{key}: {first.get(key, 'absent')} with the component, {second.get(key, 'absent')} with RTL"
@@ -132,13 +136,15 @@ class Outcome:
         ]
 
 
-def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None = None) -> Outcome:
+def cosimulate(
+    request: CosimRequest, simulator: str, folder: Path, recorder: Recorder | None = None
+) -> CosimulationResult:
     """Run the accelerator as it is and with RTL in it, where RTL runs in this process both at once.
 
     RTL that never comes to an end is stopped at twice the cycles that it should take.
 
     Args:
-        loop: what to run.
+        request: what to run.
         simulator: ``pyrtl``, an HDL simulator of ``fiberscope.hw.rtl.tools.hdl``, or ``auto`` for the first
             that is installed, and PyRTL where none is.
         folder: where Verilog, logs and the report of the second run are put.
@@ -149,12 +155,12 @@ def compare(loop: Loop, simulator: str, folder: Path, recorder: Recorder | None 
         FailedRunError: the accelerator went wrong, by itself or with RTL in it.
         KeyboardInterrupt: the run with RTL was interrupted; where it leaves a report, that says so.
     """
-    _check(loop, simulator)
-    places, noted = locate(loop)
-    return _compared(loop, places, noted, _installed(loop, simulator), folder, recorder)
+    _check(request, simulator)
+    places, noted = locate_rtl(request)
+    return _compared(request, places, noted, _installed(request, simulator), folder, recorder)
 
 
-def locate(loop: Loop) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
+def locate_rtl(request: CosimRequest) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
     """Find where RTL goes; this checks the machine's settings and operands, and needs no tool.
 
     Returns:
@@ -163,32 +169,34 @@ def locate(loop: Loop) -> tuple[tuple[Place, ...], Mapping[str, Maker]]:
     Raises:
         InputError, ConfigurationError, WorkloadError: for what the user can put right.
     """
-    if loop.blocks == (MACHINE,):
-        machine_module.composed(loop)
+    if request.blocks == (MACHINE,):
+        machine_module.compose_parts(request)
         return (), {}
-    noted = makers(loop.accelerator, loop.blocks, {})
-    resolve_run(machine(loop.accelerator), parse_settings(loop.settings)).build(loop.a, loop.b, noted)
-    chosen, at = outermost(noted) if ALL in loop.blocks else (noted, loop.at)
-    return choose(loop.accelerator, chosen, at, loop.module), noted
+    noted = makers(request.accelerator, request.blocks, {})
+    resolve_run(find_cosim_machine(request.accelerator), parse_settings(request.settings)).build(
+        request.a, request.b, noted
+    )
+    chosen, at = outermost_places(noted) if ALL in request.blocks else (noted, request.at)
+    return choose_places(request.accelerator, chosen, at, request.module), noted
 
 
 def _compared(
-    loop: Loop,
+    request: CosimRequest,
     places: Sequence[Place],
     noted: Mapping[str, Maker],
     simulator: str,
     folder: Path,
     recorder: Recorder | None,
-) -> Outcome:
+) -> CosimulationResult:
     """Both runs; without places the machine is one module."""
     if simulator != PYRTL:
-        _check_folder(loop, places, folder)
-    plain = replace(loop, waveform=None, lock_step=False)
-    with ReferenceProcess(lambda: simulated(plain, noted)) as component:
+        _check_folder(request, places, folder)
+    plain = replace(request, waveform=None, lock_step=False)
+    with ReferenceProcess(lambda: simulate_request(plain, noted)) as component:
         try:
-            if loop.sources:
-                places = _fitted(loop, places, simulator, folder)
-            return _Attempt(loop, places, simulator, component).outcome(folder, recorder)
+            if request.sources:
+                places = _fitted(request, places, simulator, folder)
+            return _Attempt(request, places, simulator, component).outcome(folder, recorder)
         except SimulationError as error:
             raise InputError(str(error)) from error
 
@@ -197,83 +205,89 @@ def _compared(
 class _Attempt:
     """RTL in its places, and the run without it."""
 
-    loop: Loop
+    request: CosimRequest
     places: Sequence[Place]
     simulator: str
     component: ReferenceProcess
 
-    def outcome(self, folder: Path, recorder: Recorder | None) -> Outcome:
+    def outcome(self, folder: Path, recorder: Recorder | None) -> CosimulationResult:
         """Both runs.
 
         Raises:
-            FailedLoopError: the accelerator went wrong with RTL in it, and does not without.
+            FailedCosimulationError: the accelerator went wrong with RTL in it, and does not without.
         """
         try:
-            rtl, exercised = self._run(self.loop, folder, recorder)
-            finished(rtl)
+            rtl, exercised = self._run(self.request, folder, recorder)
+            refuse_interrupted(rtl)
         except FailedRunError as failed:
             self.component.report()  # what goes wrong without RTL is none of its faults
-            everywhere = f"{self.loop.accelerator}.{machine_module.MODULE}"
+            everywhere = f"{self.request.accelerator}.{machine_module.MODULE}"
             at = ", ".join(place.at for place in self.places) or everywhere
             message = f"with RTL at {at}: {failed}"
-            raise FailedLoopError(message, failed.report, self._files(folder)) from failed
-        component, files = finished(self.component.report()), self._files(folder)
-        return Outcome(component, rtl, exercised, files, self.simulator)
+            raise FailedCosimulationError(message, failed.report, self._files(folder)) from failed
+        component, files = refuse_interrupted(self.component.report()), self._files(folder)
+        return CosimulationResult(component, rtl, exercised, files, self.simulator)
 
-    def _run(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
+    def _run(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> Run:
         if not self.places:
-            return self._run_whole(loop, folder, recorder)
+            return self._run_whole(request, folder, recorder)
         if self.simulator == PYRTL:
-            return self._limited(loop, partial(in_pyrtl, self.places, recorder))
+            return self._limited(request, partial(run_in_pyrtl, self.places, recorder))
         if self.simulator == Verilator.name:
-            return self._limited(loop, partial(verilated, self.places, folder, recorder))
-        return in_hdl(replace(loop, cycle_limit=self.component.limit), self.places, self.simulator, folder)
+            return self._limited(request, partial(run_verilated, self.places, folder, recorder))
+        return run_in_hdl(
+            replace(request, cycle_limit=self.component.limit), self.places, self.simulator, folder
+        )
 
-    def _run_whole(self, loop: Loop, folder: Path, recorder: Recorder | None) -> Run:
+    def _run_whole(self, request: CosimRequest, folder: Path, recorder: Recorder | None) -> Run:
         """The run with the machine as one module."""
         if self.simulator == PYRTL:
-            return self._limited(loop, partial(machine_module.in_pyrtl, recorder))
+            return self._limited(request, partial(machine_module.run_in_pyrtl, recorder))
         if self.simulator == Verilator.name:
-            return self._limited(loop, partial(machine_module.verilated, folder, recorder))
-        return machine_module.in_hdl(replace(loop, cycle_limit=self.component.limit), self.simulator, folder)
+            return self._limited(request, partial(machine_module.run_verilated, folder, recorder))
+        return machine_module.run_in_hdl(
+            replace(request, cycle_limit=self.component.limit), self.simulator, folder
+        )
 
-    def _limited(self, loop: Loop, simulate: Callable[[Loop, Progress | None], Run]) -> Run:
+    def _limited(
+        self, request: CosimRequest, simulate: Callable[[CosimRequest, Progress | None], Run]
+    ) -> Run:
         """The run with RTL in this process; again up to the limit, if it goes on behind it."""
         try:
-            return simulate(loop, self.component.hold)
+            return simulate(request, self.component.hold)
         except TooLongError:
-            return simulate(replace(loop, cycle_limit=self.component.limit), None)
+            return simulate(replace(request, cycle_limit=self.component.limit), None)
 
     def _files(self, folder: Path) -> dict[str, Path]:
         """What shows how the run with RTL went, by what it is."""
-        own = [Path(source) for source in self.loop.sources]
-        modules = [place.module for place in self.places] or [self.loop.accelerator]
+        own = [Path(source) for source in self.request.sources]
+        modules = [place.module for place in self.places] or [self.request.accelerator]
         twins = [] if self.simulator == PYRTL else [folder / f"{module}.v" for module in modules]
         files = {f"Verilog of {path.stem}": path for path in own or twins}
         files |= {} if self.simulator == PYRTL else {"Report with RTL": folder / RESULTS[0]}
-        return files | ({} if self.loop.waveform is None else {"Waveform": self.loop.waveform.path})
+        return files | ({} if self.request.waveform is None else {"Waveform": self.request.waveform.path})
 
 
-def _check(loop: Loop, simulator: str) -> None:
+def _check(request: CosimRequest, simulator: str) -> None:
     """Refuse what cannot be run with RTL before the run without it."""
-    if loop.module is not None and not loop.sources:
-        raise InputError(f"--module {loop.module}: say by --verilog in which file it is")
-    if (len(loop.blocks) > 1 or ALL in loop.blocks) and loop.sources:
-        raise InputError(f"--verilog is for one block, not for {' and '.join(loop.blocks)}")
+    if request.module is not None and not request.sources:
+        raise InputError(f"--module {request.module}: say by --verilog in which file it is")
+    if (len(request.blocks) > 1 or ALL in request.blocks) and request.sources:
+        raise InputError(f"--verilog is for one block, not for {' and '.join(request.blocks)}")
     if simulator not in (simulators := (AUTO, *SIMULATORS, PYRTL)):
         raise InputError(f"no simulator {simulator}; {nearest(simulator, simulators)}")
-    if simulator == PYRTL and loop.sources:
+    if simulator == PYRTL and request.sources:
         raise InputError("PyRTL runs the twin only; Verilog of your own needs --sim icarus or verilator")
     try:
-        check_sources([Path(source) for source in loop.sources])
+        check_sources([Path(source) for source in request.sources])
     except HdlError as error:
         raise InputError(str(error)) from error
 
 
-def _installed(loop: Loop, simulator: str) -> str:
+def _installed(request: CosimRequest, simulator: str) -> str:
     """The simulator that runs the RTL, which is installed."""
     try:
-        chosen = choose_simulator(simulator, () if loop.sources else (PYRTL,))
+        chosen = choose_simulator(simulator, () if request.sources else (PYRTL,))
         if chosen != PYRTL:
             find(chosen)
     except HdlError as error:
@@ -281,22 +295,24 @@ def _installed(loop: Loop, simulator: str) -> str:
     return chosen
 
 
-def _check_folder(loop: Loop, places: Sequence[Place], folder: Path) -> None:
+def _check_folder(request: CosimRequest, places: Sequence[Place], folder: Path) -> None:
     """Refuse to write over what the run is made of."""
-    twins = () if loop.sources else (f"{place.module}.v" for place in places)
+    twins = () if request.sources else (f"{place.module}.v" for place in places)
     for name in (f"{TOP}.v", *twins, *RESULTS, *FILES):
         if (folder / name).exists():
-            check_outputs({"a file of --output": folder / name}, loop.inputs)
+            check_outputs({"a file of --output": folder / name}, request.inputs)
 
 
-def _fitted(loop: Loop, places: Sequence[Place], simulator: str, folder: Path) -> tuple[Place, ...]:
+def _fitted(
+    request: CosimRequest, places: Sequence[Place], simulator: str, folder: Path
+) -> tuple[Place, ...]:
     """The places with the user's module in them, which may lack status outputs."""
-    with made_folder(folder):
-        sources = [Path(source) for source in loop.sources]
+    with writable_folder(folder):
+        sources = [Path(source) for source in request.sources]
         ports = {place.module: find(simulator).ports(sources, place.module, folder) for place in places}
     return tuple(place.fitted(ports[place.module]) for place in places)
 
 
 def _entries(report: Report) -> dict[str, object]:
     """What is compared, by dotted key."""
-    return leaves(report.model_dump(mode="json", exclude=set(NOT_COMPARED)))
+    return flatten_parameters(report.model_dump(mode="json", exclude=set(NOT_COMPARED)))

@@ -24,14 +24,14 @@ from sweeps_here import sweep_by_key
 import fiberscope
 from fiberscope import cli
 from fiberscope.base.errors import InputError
-from fiberscope.explore.sweeps.engine import execute
+from fiberscope.explore.sweeps.dask_execution import execute_batches
 from fiberscope.explore.sweeps.local_workers import credentials
-from fiberscope.explore.sweeps.plan import planned
+from fiberscope.explore.sweeps.plan import plan_tasks
 from fiberscope.explore.sweeps.point import Point
+from fiberscope.explore.sweeps.point_process import _CHILD, Limits
 from fiberscope.explore.sweeps.progress import Progress
-from fiberscope.explore.sweeps.runner import _CHILD, Limits
 from fiberscope.results.store import Store
-from fiberscope.results.store.columns import decoded
+from fiberscope.results.store.columns import decode_row
 
 ROOT = Path(__file__).parents[3]
 SLOW = "uniform:rows=30,cols=30,nonzeros=100"  # the toy, in Python, takes some hundredths of a second
@@ -138,7 +138,7 @@ def test_a_retry_that_is_ended_at_once_leaves_the_rows_of_what_had_failed(
     def interrupted(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("fiberscope.explore.sweeps.engine.execute", interrupted)
+    monkeypatch.setattr("fiberscope.explore.sweeps.dask_execution.execute_batches", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fiberscope.sweep(toy, "uniform:rows=9,cols=9,nonzeros=20", retry=True, **given)
     assert dict(zip(before["digest"], before["status"], strict=True)) == dict(
@@ -170,7 +170,7 @@ def test_a_limit_of_time_is_of_the_point_and_not_of_its_new_process(
 ) -> None:
     module = "fiberscope.explore.sweeps.worker"
     child = f"import runpy, time; time.sleep(11); runpy.run_module('{module}', run_name='__main__')"
-    monkeypatch.setattr("fiberscope.explore.sweeps.runner._CHILD", [sys.executable, "-c", child])
+    monkeypatch.setattr("fiberscope.explore.sweeps.point_process._CHILD", [sys.executable, "-c", child])
     mine = altered(toy, tmp_path, "signal.SIGINT", "signal.SIGKILL")
     frame = fiberscope.sweep(
         mine,
@@ -217,15 +217,15 @@ def altered(toy: str, folder: Path, old: str, new: str) -> str:
 def test_a_death_of_a_worker_gives_back_what_is_unfinished_of_its_batch_and_costs_who_ran(
     workers: Any, toy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fiberscope.explore.sweeps.engine.DEATHS", 2)
+    monkeypatch.setattr("fiberscope.explore.sweeps.dask_execution.DEATHS", 2)
     runs = f"""open("{tmp_path}/runs", "a").write(f"{{parameters.lane.pause}}\\n")
         if parameters.lane.pause == 3:
             os.kill(os.getppid(), signal.SIGKILL)
         self.parameters, self.a"""
     mine = altered(toy, tmp_path, "self.parameters, self.a", runs)
     points = (Point("sim", mine, "uniform:rows=9,cols=9,nonzeros=20", {"lane.pause": n}) for n in range(1, 6))
-    tasks = planned(points)
-    execute(workers, iter([tasks]), Store(tmp_path / "s", make=True), Limits(), Progress(tasks))
+    tasks = plan_tasks(points)
+    execute_batches(workers, iter([tasks]), Store(tmp_path / "s", make=True), Limits(), Progress(tasks))
     frame = Store(tmp_path / "s").frame().set_index("lane_pause")
     assert list(frame["status"].sort_index()) == ["done", "done", "crashed", "done", "done"]
     assert frame["reason"][3] == "the workers that it ran on died again and again"
@@ -284,7 +284,7 @@ def test_no_scheduler_is_a_line(monkeypatch: pytest.MonkeyPatch, small: str) -> 
 def test_points_wait_for_workers_that_are_still_to_come(
     scheduler: str, small: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fiberscope.explore.sweeps.engine.threads", lambda _client: 0)
+    monkeypatch.setattr("fiberscope.explore.sweeps.dask_execution.count_threads", lambda _client: 0)
     frame = fiberscope.sweep("gamma", small, grid={"pe.count": [1, 2, 3]}, scheduler=scheduler, quiet=True)
     assert list(frame["status"]) == ["done"] * 3
 
@@ -356,7 +356,7 @@ def test_no_finished_point_is_lost_or_there_twice_however_often_workers_and_swee
     walls = frame.set_index("digest")["wall_seconds"]
     for name, content in seen.items():
         assert (
-            walls[name.removesuffix(".json.gz")] == decoded(content).values["wall_seconds"]
+            walls[name.removesuffix(".json.gz")] == decode_row(content).values["wall_seconds"]
         )  # not run again
 
 

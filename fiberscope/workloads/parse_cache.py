@@ -27,7 +27,7 @@ from fiberscope.workloads.canonical import CsrArray, Duplicates, compressed, dig
 from fiberscope.workloads.download import file_digest
 from fiberscope.workloads.text import STANDARD_INPUT
 
-__all__ = ["Parsed", "read"]
+__all__ = ["Parsed", "read_parsed"]
 
 RECORD = "record"
 VERSION = 1  # of what is kept; another one is not looked at
@@ -44,7 +44,7 @@ class Parsed(NamedTuple):
     note: str | None = None
 
 
-def read(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> Parsed:
+def read_parsed(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> Parsed:
     """The matrix of a file, from the cache if it lies there; the arguments are those of ``read_matrix``.
 
     Raises:

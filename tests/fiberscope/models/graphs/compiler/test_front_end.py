@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fiberscope.base.errors import InputError
 from fiberscope.models.graphs import compile_expression
-from fiberscope.models.graphs.compiler.front import notation_of_text
+from fiberscope.models.graphs.compiler.front_end import notation_of_text
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.orders import Orders
 from fiberscope.models.graphs.compiler.sums import accesses, with_sums

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from fiberscope.workloads import WorkloadError, load, parsed
+from fiberscope.workloads import WorkloadError, load, parse_cache
 
 TEXT = "0 1 2.5\n2 0 -1\n2 2 3\n"
 
@@ -15,7 +15,7 @@ TEXT = "0 1 2.5\n2 0 -1\n2 2 3\n"
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     """A small file that is kept like a large one, and was changed long ago."""
-    monkeypatch.setattr(parsed, "LEAST_BYTES", 1)
+    monkeypatch.setattr(parse_cache, "LEAST_BYTES", 1)
     path = tmp_path / "a.el"
     return put(path, TEXT)
 
@@ -52,7 +52,7 @@ def same(found, other):
 def test_a_file_is_read_once_and_hashed_once(file, unread):
     first = load(file)
     unread()
-    unread("parsed.file_digest")
+    unread("parse_cache.file_digest")
     same(load(file), first)
     assert load(file).matrix.has_canonical_format
 
@@ -135,7 +135,7 @@ def test_it_may_be_turned_off_and_small_files_are_not_kept(file, tmp_path, monke
     monkeypatch.setenv("FIBERSCOPE_PARSED", "0")
     load(file)
     monkeypatch.setenv("FIBERSCOPE_PARSED", "1")
-    monkeypatch.setattr(parsed, "LEAST_BYTES", 1000)
+    monkeypatch.setattr(parse_cache, "LEAST_BYTES", 1000)
     load(file)
     assert not (tmp_path / "cache").exists()
 
@@ -150,7 +150,7 @@ def test_nothing_half_written_stays(file, tmp_path, monkeypatch):
     def interrupted(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(parsed.zlib, "crc32", interrupted)
+    monkeypatch.setattr(parse_cache.zlib, "crc32", interrupted)
     with pytest.raises(KeyboardInterrupt):
         load(file)
     assert kept(tmp_path) == []

@@ -18,18 +18,18 @@ from fiberscope.workloads.canonical import Values
 
 __all__ = [
     "ROOT",
-    "Expected",
+    "ExpectedStream",
     "Spread",
+    "bit_words",
     "by_bit",
-    "distinct",
-    "intersected",
+    "count_distinct",
+    "intersect_streams",
     "ratio",
     "references_in_union",
-    "scaled",
-    "united",
+    "scale_counts",
+    "unite_streams",
     "with_missing",
     "without_empty",
-    "words",
 ]
 
 Spread = Mapping[str, Values]
@@ -37,7 +37,7 @@ BUCKETS = 64  # of counts, when points are thrown into the cells of a matrix
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedStream:
     """A stream.
 
     Args:
@@ -52,14 +52,14 @@ class Expected:
 
     count: float
     spread: Spread
-    parent: Expected | None = None
+    parent: ExpectedStream | None = None
     filled: float = 0.0
     filled_spread: Spread = field(default_factory=dict)
     missing: float = 0.0
-    whole: Expected | None = None
+    whole: ExpectedStream | None = None
 
     @property
-    def points(self) -> Expected:
+    def points(self) -> ExpectedStream:
         """All its points, those of N too."""
         return self.whole or self
 
@@ -82,7 +82,7 @@ class Expected:
         return self.count + self.missing + self.stops
 
 
-ROOT = Expected(1.0, {})
+ROOT = ExpectedStream(1.0, {})
 
 
 def ratio(numbers: Values, others: Values) -> Values:
@@ -90,14 +90,14 @@ def ratio(numbers: Values, others: Values) -> Values:
     return np.divide(numbers, others, out=np.zeros_like(numbers, dtype=np.float64), where=others > 0)
 
 
-def scaled(spread: Spread, count: float) -> Spread:
+def scale_counts(spread: Spread, count: float) -> Spread:
     """A spread of other counts, alike."""
     return {
         name: counts * (count / total if (total := counts.sum()) else 0.0) for name, counts in spread.items()
     }
 
 
-def intersected(ways: Sequence[Expected], variable: str) -> Expected:
+def intersect_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
     """The coordinates that all streams have."""
     prefix = prefix_of(ways)
     among = prefix.count or 1.0
@@ -111,10 +111,10 @@ def intersected(ways: Sequence[Expected], variable: str) -> Expected:
         spread[name] = common
     count = min(count, *(way.count for way in ways))
     few = min(ways, key=lambda way: way.count)
-    return thinned(few, count, scaled({**spread, variable: product}, count), prefix)
+    return thin_stream(few, count, scale_counts({**spread, variable: product}, count), prefix)
 
 
-def united(ways: Sequence[Expected], variable: str) -> Expected:
+def unite_streams(ways: Sequence[ExpectedStream], variable: str) -> ExpectedStream:
     """The coordinates that any of the streams has."""
     prefix = prefix_of(ways)
     among = prefix.count or 1.0
@@ -131,18 +131,20 @@ def united(ways: Sequence[Expected], variable: str) -> Expected:
     fills = [way.filled / among for way in ways]
     every = all(way.filled >= way.parent.count * (1 - 1e-9) for way in ways if way.parent is not None)
     filled = prefix.count if every else prefix.count * (1 - float(np.prod([1 - min(1, f) for f in fills])))
-    spread = scaled({**where, variable: together}, count)
-    return Expected(count, spread, prefix, filled, scaled(prefix.spread, filled))
+    spread = scale_counts({**where, variable: together}, count)
+    return ExpectedStream(count, spread, prefix, filled, scale_counts(prefix.spread, filled))
 
 
-def prefix_of(ways: Sequence[Expected]) -> Expected:
+def prefix_of(ways: Sequence[ExpectedStream]) -> ExpectedStream:
     """The points whose fibers are joined."""
     parent = ways[0].parent
     assert parent is not None
     return parent.points
 
 
-def thinned(before: Expected, count: float, spread: Spread, parent: Expected | None) -> Expected:
+def thin_stream(
+    before: ExpectedStream, count: float, spread: Spread, parent: ExpectedStream | None
+) -> ExpectedStream:
     """A stream of which so many points are left; which fibers have any follows from how full they were."""
     filled, where = before.filled, dict(before.filled_spread)
     for name, fibers in before.filled_spread.items():
@@ -154,10 +156,10 @@ def thinned(before: Expected, count: float, spread: Spread, parent: Expected | N
         left_of_all = min(1.0, count / before.count) if before.count else 0.0
         filled = before.filled * (1 - (1 - left_of_all) ** (before.count / before.filled))
     filled = min(filled, count)
-    return Expected(count, spread, parent, filled, scaled(where, filled))
+    return ExpectedStream(count, spread, parent, filled, scale_counts(where, filled))
 
 
-def distinct(points: Expected, names: Sequence[str]) -> float:
+def count_distinct(points: ExpectedStream, names: Sequence[str]) -> float:
     """Return the expected number of different coordinates, or tuples of them, of the points of a stream.
 
     No fiber has a coordinate of its own loop twice: each hits one as often as there are fibers. Over other
@@ -171,14 +173,14 @@ def distinct(points: Expected, names: Sequence[str]) -> float:
         return 0.0
     hits, cells = np.ones(1), np.ones(1)
     for name in (name for name in names if name != inner):
-        shares, sizes = bucketed(throws.spread[name] / throws.count)
+        shares, sizes = bucket_counts(throws.spread[name] / throws.count)
         hits, cells = np.outer(hits, shares).ravel(), np.outer(cells, sizes).ravel()
-    chances, sizes = bucketed(points.spread[inner] / throws.count)
+    chances, sizes = bucket_counts(points.spread[inner] / throws.count)
     missed = (1 - np.minimum(1, chances))[None, :] ** (hits * throws.count)[:, None]
     return float((np.outer(cells, sizes) * (1 - missed)).sum())
 
 
-def bucketed(counts: Values) -> tuple[Values, Values]:
+def bucket_counts(counts: Values) -> tuple[Values, Values]:
     """Counts that are alike together: the mean of each bucket, and how many are in it."""
     some = np.sort(counts[counts > 0])
     edges = np.geomspace(some[0], some[-1] * (1 + 1e-9), BUCKETS) if len(some) else np.zeros(0)
@@ -187,40 +189,40 @@ def bucketed(counts: Values) -> tuple[Values, Values]:
     return ratio(np.bincount(groups, weights=some, minlength=1).astype(np.float64), sizes), sizes
 
 
-def with_missing(references: Expected, points: Expected) -> Expected:
+def with_missing(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
     """References that go along with these points: as many of them are N as were before."""
     if not references.missing:
         return points
     count = points.count * references.count / (references.count + references.missing)
-    return _add_references(points, count, scaled(points.spread, count))
+    return _add_references(points, count, scale_counts(points.spread, count))
 
 
-def references_in_union(references: Expected, points: Expected) -> Expected:
+def references_in_union(references: ExpectedStream, points: ExpectedStream) -> ExpectedStream:
     """The references of one operand of a union: N where others alone have the coordinate."""
     return _add_references(points, min(references.count, points.count), references.spread)
 
 
-def _add_references(points: Expected, count: float, spread: Spread) -> Expected:
+def _add_references(points: ExpectedStream, count: float, spread: Spread) -> ExpectedStream:
     """So many references beside the coordinates of these points, and N for the others."""
     missing = points.count - count
-    return Expected(count, spread, points.parent, points.filled, points.filled_spread, missing, points)
+    return ExpectedStream(count, spread, points.parent, points.filled, points.filled_spread, missing, points)
 
 
-def without_empty(inner: Expected) -> Expected:
+def without_empty(inner: ExpectedStream) -> ExpectedStream:
     """The points above a stream whose fibers have any."""
     above = inner.parent.points if inner.parent else ROOT
     if above.parent is None:
-        return Expected(min(1.0, inner.filled), {})
-    return thinned(above, inner.filled, inner.filled_spread, above.parent)
+        return ExpectedStream(min(1.0, inner.filled), {})
+    return thin_stream(above, inner.filled, inner.filled_spread, above.parent)
 
 
-def words(fibers: Expected, size: int) -> Expected:
+def bit_words(fibers: ExpectedStream, size: int) -> ExpectedStream:
     """The words of so many bits for each of these fibers."""
     count = fibers.count * words_of(size)
-    return Expected(count, scaled(fibers.spread, count), fibers, fibers.count, fibers.spread)
+    return ExpectedStream(count, scale_counts(fibers.spread, count), fibers, fibers.count, fibers.spread)
 
 
-def by_bit(output: Expected, words: Expected, variable: str) -> float:
+def by_bit(output: ExpectedStream, words: ExpectedStream, variable: str) -> float:
     """Cycles for all bits of words, of which those without any take one too, if bits are spread evenly."""
     size = len(output.spread[variable])
     wide = size / words_of(size)

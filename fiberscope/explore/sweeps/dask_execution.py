@@ -21,19 +21,19 @@ from distributed.scheduler import KilledWorker
 
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.plan import Task
-from fiberscope.explore.sweeps.runner import ENDED, ChildStartError, Limits, run_batch
-from fiberscope.explore.sweeps.task_status import Outcome, ended
+from fiberscope.explore.sweeps.point_process import ENDED, ChildStartError, Limits, run_batch
+from fiberscope.explore.sweeps.task_status import TaskOutcome, make_outcome
 from fiberscope.explore.sweeps.watcher import Watcher
 from fiberscope.results.store import Store
 
-__all__ = ["DEATHS", "execute", "threads"]
+__all__ = ["DEATHS", "count_threads", "execute_batches"]
 
 
 LOOK_SECONDS = 5.0  # workers come and go
 DEATHS = 10  # workers that a point may be on when they die, before it is taken for the cause
 
 
-def execute(
+def execute_batches(
     client: Client, batches: Iterator[Sequence[Task]], store: Store, limits: Limits, watcher: Watcher
 ) -> None:
     """Run tasks to their ends, whatever these are; each row is in the store as soon as it has come.
@@ -51,7 +51,7 @@ def execute(
     _Execution(client, batches, store, limits, watcher).run()
 
 
-def threads(client: Client) -> int:
+def count_threads(client: Client) -> int:
     """Return the number of points that all workers run at a time."""
     return sum(map(int, client.nthreads().values()))
 
@@ -69,7 +69,7 @@ class _Execution:
     ) -> None:
         self._client, self._batches, self._store = client, batches, store
         self._limits, self._watcher = limits, watcher
-        self._news: queue.SimpleQueue[Future[Any] | tuple[str, Outcome]] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[Future[Any] | tuple[str, TaskOutcome]] = queue.SimpleQueue()
         self._at_work: dict[Future[Any], Sequence[Task]] = {}
         self._unfinished: dict[str, Task] = {}
         self._deaths: Counter[str] = Counter()  # of workers, by point
@@ -88,7 +88,7 @@ class _Execution:
             self._client.unsubscribe_topic(topic)
 
     def _look(self) -> None:
-        self._ahead, self._looked = max(1, threads(self._client)), time.monotonic()
+        self._ahead, self._looked = max(1, count_threads(self._client)), time.monotonic()
         self._watcher.working(self._ahead)
 
     def _fill(self) -> None:
@@ -108,7 +108,7 @@ class _Execution:
     def _heard(self, event: tuple[float, Mapping[str, Any]]) -> None:
         message = event[1]
         if message.get("action") == ENDED:  # others are of the scheduler itself
-            self._news.put((message["digest"], Outcome(*message["outcome"])))
+            self._news.put((message["digest"], TaskOutcome(*message["outcome"])))
 
     def _hear(self) -> None:
         try:
@@ -120,7 +120,7 @@ class _Execution:
         else:
             self._keep(*came)
 
-    def _keep(self, digest: str, outcome: Outcome) -> None:
+    def _keep(self, digest: str, outcome: TaskOutcome) -> None:
         """Keep what a point has come to; one that was run again as its worker seemed dead counts once."""
         task = self._unfinished.pop(digest, None)
         if task is not None:
@@ -151,4 +151,4 @@ class _Execution:
             if self._deaths[task.digest] < DEATHS:
                 return
             reason = "the workers that it ran on died again and again"
-        self._keep(task.digest, ended(asdict(task), "crashed", reason))
+        self._keep(task.digest, make_outcome(asdict(task), "crashed", reason))

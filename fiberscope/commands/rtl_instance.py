@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fiberscope.base.errors import MACHINE_WRONG, InputError
 from fiberscope.commands.graph_source import tensors_by_name
-from fiberscope.rtl.select_block import in_one_line, rtl_blocks
+from fiberscope.rtl.select_block import condense_error, rtl_blocks
 
 __all__ = ["export_leaf"]
 
@@ -36,13 +36,19 @@ def export_leaf(
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER
     from fiberscope.results.report.files import make_folder
-    from fiberscope.rtl.element_export import PYRTL, LeafOrder, check, drawn, export
+    from fiberscope.rtl.element_export import (
+        PYRTL,
+        ElementRequest,
+        check_element,
+        draw_operands,
+        export_element,
+    )
 
     make_folder(folder)
     asked = {name: setting.value for name, setting in parse_settings(settings or []).items()}
     whole = asked.get("value", AUTO) in (AUTO, INTEGER)
-    operands = tensors_by_name(tensors) or drawn(specification, folder, whole=whole)
-    order = LeafOrder(specification, level, operands, asked, value_bits, points)
+    operands = tensors_by_name(tensors) or draw_operands(specification, folder, whole=whole)
+    order = ElementRequest(specification, level, operands, asked, value_bits, points)
     order.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
     try:
         simulator = choose(simulator, (PYRTL,))
@@ -50,15 +56,15 @@ def export_leaf(
             find(simulator)
     except HdlError as error:
         raise InputError(str(error)) from error
-    exported = export(order, folder)
+    exported = export_element(order, folder)
     for path in exported.files:
         print(f"Written: {path}")
     try:
-        tokens = check(exported, simulator, folder)
+        tokens = check_element(exported, simulator, folder)
     except FailedBenchError as failed:
         print(failed, file=sys.stderr)
         return MACHINE_WRONG
     except HdlError as error:
-        raise in_one_line(error, folder) from error
+        raise condense_error(error, folder) from error
     print(f"{tokens:,} tokens in {order.leaf.cycles:,} cycles, in {simulator} as in the machine")
     return 0

@@ -9,8 +9,13 @@ from fiberscope.models.graphs.compiler.checks import check_assignment, complete_
 from fiberscope.models.graphs.compiler.language import parse
 from fiberscope.models.graphs.compiler.notation import Notation, TensorPath, paths_of
 from fiberscope.models.graphs.compiler.orders import Orders
-from fiberscope.models.graphs.compiler.schedule import check_splits, cut_assignment, cut_formats, reordered
-from fiberscope.models.graphs.compiler.sums import factored, with_sums
+from fiberscope.models.graphs.compiler.schedule import (
+    check_splits,
+    cut_assignment,
+    cut_formats,
+    reorder_loops,
+)
+from fiberscope.models.graphs.compiler.sums import factor_sums, with_sums
 from fiberscope.models.graphs.expression import Assignment
 from fiberscope.models.graphs.formats import Format, parse_formats
 from fiberscope.models.graphs.splits import Splits, cut_variables, joined_variables
@@ -77,7 +82,7 @@ def cascade_of(
     """
     placed, stored = _placed(assignment, formats)
     loops = _loops(placed, stored, order, reorder, splits, factor=True)
-    statements, every = factored(placed, stored, joined_variables(loops, splits))
+    statements, every = factor_sums(placed, stored, joined_variables(loops, splits))
     return loops, [_notation(statement, every, splits, loops) for statement in statements]
 
 
@@ -102,7 +107,7 @@ def _loops(
     assignment = cut_assignment(placed, splits)
     if not order:
         order = cut_variables(_orders(placed, stored, factor=factor).default(), splits)
-    loops = reordered(order, reorder)
+    loops = reorder_loops(order, reorder)
     _orders(assignment, cut_formats(placed, stored, splits, loops), factor=factor).check(loops)
     return loops
 
