@@ -202,7 +202,8 @@ def _usage(error: Exception) -> str:
     message = getattr(error, "format_message", error.__str__)()
     context = getattr(error, "ctx", None)
     command = "fiberscope" if context is None else context.command_path
-    return f"{' '.join(str(message).split()).rstrip('.')}; see {command} --help"
+    line = " ".join(str(message).split()).rstrip(".")
+    return f"{line} See {command} --help" if line.endswith("?") else f"{line}; see {command} --help"
 
 
 def _is_input_error(error: ValueError) -> bool:

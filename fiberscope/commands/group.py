@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache, partial
 from itertools import zip_longest
 from typing import Any
@@ -122,6 +123,16 @@ def _named_interrupts() -> Iterator[None]:
         raise InterruptedCommandError(*error.args) from error
 
 
+def _similar_commands(word: str, names: Sequence[str]) -> str:
+    """Return the question for commands like a word: ``; did you mean sim?``; empty if there is none.
+
+    Commands that begin the word, or that the word begins, come before commands with a similar spelling.
+    """
+    prefixes = [name for name in names if word.startswith(name) or name.startswith(word)]
+    similar = prefixes or get_close_matches(word, names)
+    return f"; did you mean {' or '.join(similar)}?" if word and similar else ""
+
+
 def commands_at_first_use(headings: Mapping[str, Sequence[str]]) -> type[TyperGroup]:
     """A group of commands, each imported when it is first asked for.
 
@@ -134,6 +145,11 @@ def commands_at_first_use(headings: Mapping[str, Sequence[str]]) -> type[TyperGr
         def __init__(self, **options: Any) -> None:  # noqa: ANN401  (those of typer)
             super().__init__(**options)
             self.commands: Any = _Commands(names, _command)
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  (click's own, or typer's)
+            if not ctx.resilient_parsing and args[0][:1] != "-" and args[0] not in names:
+                ctx.fail(f"No such command {args[0]!r}{_similar_commands(args[0], names)}")
+            return super().resolve_command(ctx, args)
 
         def make_context(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
             with _named_interrupts():

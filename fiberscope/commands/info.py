@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["info"]
 
 COLUMNS = ("Parameter", "Default", "Range", "Meaning")
-WIDE = 120  # columns of a terminal from which on the table has room for what is said of a parameter
+WIDE = 120  # columns of a terminal from which on meanings are a column of the table
+PIPED = 100  # columns of the description of a machine in a pipe or a file
 
 _Name = Annotated[
     str,
@@ -171,18 +172,18 @@ class _Machine:
         """One parameter with what its sources are below it; several as a table below that."""
         from rich.text import Text
 
-        room = width()
+        room, show = width(PIPED), partial(print_stacked, piped=PIPED)
         sources = Text(("\n" if room >= max(map(len, self._header)) else " ").join(self._header))
         rows = [self._row(parameter) for parameter in self._shown]
         if self._single:
-            print_stacked(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
+            show(_labelled(dict(zip(COLUMNS, rows[0], strict=True))), "", sources)
         elif room < WIDE:
-            print_stacked(sources, *(part for row in rows for part in ("", *_paragraph(row))))
+            show(sources, *(part for row in rows for part in ("", *_paragraph(row))))
         else:
             table = ruled_table(*COLUMNS[:-1], "Meaning, unit and source")
             for row in rows:
                 table.add_row(*map(Text, row))
-            print_stacked(sources, "", table)
+            show(sources, "", table)
 
     def _row(self, parameter: Parameter) -> tuple[str, str, str, str]:
         from fiberscope.accelerators.configuration import format_value

@@ -33,23 +33,28 @@ def print_progress(line: str) -> None:
     print(line, file=sys.stderr)
 
 
-def print_stacked(*parts: RenderableType) -> None:
-    """Print one below the other; in a pipe each row is one line, however long, without blanks at its end."""
+def print_stacked(*parts: RenderableType, piped: int = PIPE_WIDTH) -> None:
+    """Print parts one below the other, without blanks at the ends of lines.
+
+    Args:
+        parts: what ``rich`` can print.
+        piped: number of columns if the output is no terminal. By default each row is a single line.
+    """
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
     if console.is_terminal:
         console.print(*parts, sep="\n")
         return
-    print(print_trimmed(Console(width=PIPE_WIDTH, highlight=False, markup=False), *parts))
+    print(print_trimmed(Console(width=piped, highlight=False, markup=False), *parts))
 
 
-def width() -> int:
-    """Columns that there are to print in; in a pipe more than anything needs."""
+def width(piped: int = PIPE_WIDTH) -> int:
+    """Return the number of columns of the terminal, or ``piped`` if the output is no terminal."""
     from rich.console import Console
 
     console = Console()
-    return console.width if console.is_terminal else PIPE_WIDTH
+    return console.width if console.is_terminal else piped
 
 
 def shape(entry: Entry) -> str:

@@ -70,6 +70,8 @@ def test_in_a_pipe_a_row_is_a_line_without_blanks_at_its_end(command, capsys, mo
     monkeypatch.setenv("COLUMNS", "40")
     lines = said(capsys, *command).splitlines()
     assert all(line == line.rstrip() for line in lines)
+    if command == ["info", "gamma"]:
+        assert 80 < max(map(len, lines)) <= 100
     if command == ["list"]:
         assert sum(line.startswith("p2p-Gnutella31 ") for line in lines) == 1
         assert any(line.startswith("wikipedia-20070206 ") for line in lines)
@@ -112,9 +114,9 @@ def test_the_list_is_sorted_and_says_what_is_here(capsys, tmp_path, monkeypatch)
 
 
 def test_where_there_is_no_room_the_meaning_stands_below_its_parameter(capsys, monkeypatch):
-    wide = said(capsys, "info", "gamma", "pe")
-    monkeypatch.setattr("fiberscope.commands.info.width", lambda: 80)
     lines = said(capsys, "info", "gamma", "pe").splitlines()
+    monkeypatch.setattr("fiberscope.commands.info.width", lambda _piped: 200)
+    wide = said(capsys, "info", "gamma", "pe")
     assert "pe.count = 32  (1 to 256)" in lines
     assert lines[lines.index("pe.count = 32  (1 to 256)") + 1] == "    processing elements [T4]"
     assert any(line.split()[:2] == ["pe.count", "32"] for line in wide.splitlines())
