@@ -17,6 +17,7 @@ from fiberscope.hw.rtl.tools.ports import check_ports
 from fiberscope.rtl.cosim_request import find_cosim_machine
 from fiberscope.rtl.units import units
 from fiberscope.sim import Component
+from fiberscope.sim.scopes import full_name
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["ALL", "MACHINE", "Maker", "Place", "choose_places", "makers", "outermost_places"]
@@ -161,16 +162,12 @@ def choose_places(
         InputError: if there is no such instance, or the RTL cannot be made for its arguments.
     """
     block_of = {name: block for block, maker in makers_by_block.items() for name in maker.parameters_by_name}
-    for name in at:
-        if name not in (ALL, *block_of):
-            raise InputError(
-                f"{accelerator} has no {' or '.join(makers_by_block)} named {name}; {nearest(name, block_of)}"
-            )
+    places = {name if name == ALL else _instance(accelerator, name, block_of) for name in at}
     chosen, refusals = [], Refusals()
     for block, maker in makers_by_block.items():
         if not maker.parameters_by_name:
             raise InputError(f"{accelerator} has no {block} in this run")
-        named = [name for name in maker.parameters_by_name if name in at or ALL in at]
+        named = [name for name in maker.parameters_by_name if name in places or ALL in places]
         for name in named or list(maker.parameters_by_name)[:1]:
             with refusals.collected():
                 chosen.append((name, block, maker.parameters_by_name[name]()))
@@ -179,6 +176,24 @@ def choose_places(
     except ValueError as error:
         raise InputError(f"{error}; set the accelerator so that it suits the RTL") from error
     return _with_modules(accelerator, chosen, own_module)
+
+
+def _instance(accelerator: str, name: str, block_of: Mapping[str, str]) -> str:
+    """Return the instance name that a name of ``--at`` stands for.
+
+    Args:
+        accelerator: name of the accelerator.
+        name: the instance name, which may lack the machine's name and zeros in front of numbers.
+        block_of: block of each instance.
+
+    Raises:
+        InputError: there is no such instance.
+    """
+    instance = full_name(name, block_of)
+    if instance is None:
+        blocks = " or ".join(dict.fromkeys(block_of.values()))
+        raise InputError(f"{accelerator} has no {blocks} named {name}; {nearest(name, block_of)}")
+    return instance
 
 
 def _with_modules(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from fiberscope.sim.component import Component
@@ -26,6 +26,27 @@ def choose(components: Sequence[Component], patterns: Sequence[str]) -> list[Com
     meant = [_meant(components, pattern) for pattern in patterns]
     indices = {id(component) for group in meant for component in group}
     return [component for component in components if not patterns or id(component) in indices]
+
+
+def full_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the instance name that a name stands for, which may differ in zeros and lack the machine's name.
+
+    Args:
+        name: as a person types it: ``gamma.pe0.merger`` or ``pe0.merger`` for ``gamma.pe00.merger``.
+        names: of instances; None is returned if the name stands for none of them.
+    """
+    instances = list(names)
+    if name in instances or not name:
+        return name or None
+    short = _without_zeros(name)
+    return next(
+        (
+            each
+            for each in instances
+            if short in (_without_zeros(each), _without_zeros(each.partition(".")[2]))
+        ),
+        None,
+    )
 
 
 def choose_one(components: Sequence[Component], name: str) -> Component:

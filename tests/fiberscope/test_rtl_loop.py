@@ -208,7 +208,7 @@ def test_what_no_token_came_to_is_warned_of(capsys: pytest.CaptureFixture[str]) 
         "--sim=pyrtl",
         "--set=pe.radix=8",
     ]
-    assert cli.run([*order, "--at=gamma.pe2.merger", "--at=gamma.pe0.merger"]) == 0
+    assert cli.run([*order, "--at=pe02.merger", "--at=gamma.pe00.merger"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "xercised" in line.lower()]
     assert lines[0].startswith("exercised at gamma.pe0.merger: ")
     assert "no token at ways (6 of 8); " in lines[1]

@@ -37,7 +37,7 @@ from fiberscope.explore.sweeps.stale_sources import note_stale
 from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import Row, decode_row, tabulate_rows
-from fiberscope.results.store.query import open_database
+from fiberscope.results.store.query import open_database, suggest_columns
 
 __all__ = ["DesignMeasures", "Goal", "Limit", "Search", "read_space"]
 
@@ -352,7 +352,8 @@ def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[l
             result_rows = connection.execute(f"SELECT {asked} FROM runs").fetchall()
         except duckdb.Error as error:
             message = " ".join(str(error).split("\n\n")[0].split())
-            raise InputError(f"no measures of a run: {asked}: {message}") from error
+            parts = [f"no measures of a run: {asked}: {message}", *suggest_columns(asked, connection)]
+            raise InputError("; ".join(parts)) from error
     return [list(numbers) for numbers in zip(*result_rows, strict=True)]
 
 

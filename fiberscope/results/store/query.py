@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import pyarrow as pa
 from fiberscope.base.errors import InputError
 from fiberscope.results.store.columns import FIXED
 
-__all__ = ["QueryError", "open_database", "run"]
+__all__ = ["QueryError", "open_database", "run", "suggest_columns"]
 
 LOOK_SECONDS = 0.05
 
@@ -58,7 +59,8 @@ def run(sql: str, rows: Sequence[Path] | pa.Table, stale: Sequence[str] = ()) ->
                 wait([future], LOOK_SECONDS)
             raise
         except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-            raise QueryError(f"{' '.join(sql.split())}: {_line(error)}") from error
+            advice = suggest_columns(sql, connection)
+            raise QueryError("; ".join([f"{' '.join(sql.split())}: {_line(error)}", *advice])) from error
         except duckdb.Error as error:
             raise InputError(_line(error)) from error
 
@@ -101,6 +103,22 @@ def _asked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
             f"{' '.join(sql.split()) or 'no SQL'}: write one SELECT; a store is asked and not changed"
         )
     return sql
+
+
+def suggest_columns(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Name the columns of parameters that a query writes as other places do: ``pe.count`` or ``pe__count``.
+
+    Args:
+        sql: the query, or a part of it.
+        connection: a database with the rows as ``runs``.
+    """
+    columns = set(connection.table("runs").columns)
+    names = {name: re.sub(r"\.|__", "_", name) for name in re.findall(r"[A-Za-z_][\w.]*", sql)}
+    return [
+        f"the column of {name} is {column}"
+        for name, column in names.items()
+        if name not in columns and column in columns
+    ]
 
 
 def _line(error: Exception) -> str:

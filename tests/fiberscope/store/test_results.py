@@ -82,3 +82,24 @@ def test_an_error_of_a_run_does_not_repeat_the_query(store: Path) -> None:
 def test_a_query_asks_no_network_for_an_extension(address: str, store: Path) -> None:
     with pytest.raises(InputError, match="requires the extension httpfs"):
         results(store, sql=f"SELECT * FROM '{address}'")
+
+
+@pytest.mark.parametrize(
+    ("where", "advice"),
+    [
+        ("pe.count > 1", "; the column of pe.count is pe_count"),
+        (
+            "pe__count > 1 AND bank.ways = 2",
+            "; the column of pe__count is pe_count; the column of bank.ways is bank_ways",
+        ),
+        ("pe_cuont > 1", ""),
+        ("pe_count > (", ""),
+    ],
+)
+def test_a_parameter_in_the_spelling_of_another_place_names_its_column(
+    where: str, advice: str, tmp_path: Path
+) -> None:
+    filled(tmp_path, range(2), **{"pe.count": 4, "bank.ways": 2})
+    with pytest.raises(InputError, match="Error: ") as raised:
+        results(str(tmp_path), where=where)
+    assert str(raised.value).partition("; the column")[1:] == advice.partition("; the column")[1:]
