@@ -153,3 +153,7 @@ def _show(study: Search) -> None:
         cells = [str(values[key]) for key in study.distributions]
         table.add_row(*map(Text, [*cells, *(f"{measure:,.6g}" for measure in measured)]))
     print_stacked(table)
+    if widest := max(study.spreads()):
+        from fiberscope.results.report.estimates import written
+
+        print(f"Cycles are estimates,{written(widest)} at most (95%)")

@@ -33,6 +33,8 @@ def _unpriced(report: Report) -> str:
     """Why a run has no energy or no area, and how it would."""
     if report.problem is not None and report.problem.kind == "graph":
         return "What the blocks of a graph cost is not known."
+    if report.cycles_interval:
+        return "A sampled run counts no actions of components; a whole run has energy and area."
     return (
         f"{report.accelerator} has no costs.yaml, or the report is of before it had one. A costs.yaml in the "
         "machine's folder says what its actions and parts cost; fiberscope rerun makes the report anew."

@@ -37,7 +37,8 @@ def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
         run_sources: run the Python file that the report names, to draw a machine that does not ship.
     """
     if not report.components:
-        return "", f"A run of the {report.fidelity} model has no components."
+        kind = "sampled run" if report.cycles_interval else f"run of the {report.fidelity} model"
+        return "", f"A {kind} has no components."
     try:
         graph, boxes = _graph(report) if _kind(report) == "graph" else _machine(report, run_sources)
     except (InputError, ConfigurationError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,6 +49,12 @@ def _digest(report: Report) -> str:
     return hashlib.sha256(report.dumped().encode()).hexdigest()
 
 
+def _request(report: Report) -> str | None:
+    """The request of a sampled run, as a row has it."""
+    sample = None if report.source is None else report.source.asked.sample
+    return None if sample is None else json.dumps(asdict(sample), sort_keys=True)
+
+
 def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
     """A store of reports by digest; the settings that are not the same in all of them are its parameters."""
     configs = [flatten_parameters(report.config) for report in reports.values()]
@@ -63,6 +70,7 @@ def _store_of(reports: Mapping[str, Report], folder: Path) -> Store:
             "accelerator": machine,
             "workload": report.workload.name,
             "config": json.dumps(config),
+            "sampling": _request(report),
             **measured,
         }
         store.add(digest, encode_row(row, {key: config[key] for key in config if key in differing}))

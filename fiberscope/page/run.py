@@ -12,8 +12,14 @@ from fiberscope.page.roofline import roofline
 from fiberscope.page.starved import with_starved, with_starved_totals
 from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
+from fiberscope.results.report.estimates import spread
 from fiberscope.results.report.families import families
-from fiberscope.results.report.summary import engineering_time, unmoved_in_words, verification_line
+from fiberscope.results.report.summary import (
+    engineering_time,
+    sampling_in_words,
+    unmoved_in_words,
+    verification_line,
+)
 from fiberscope.results.report.surrogates import footnote
 
 __all__ = ["run_data"]
@@ -90,7 +96,9 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
     )
     if report.problem:
         yield "problem", report.problem.title
-    yield "cycles", f"{report.cycles:,}, {engineering_time(report.seconds)}"
+    yield "cycles", f"{report.cycles:,}{spread(report)}, {engineering_time(report.seconds)}"
+    if report.sampling:
+        yield "sampled", sampling_in_words(report.sampling)
     yield "ended", "done" if report.complete else f"INCOMPLETE: {report.ending}"
     yield "verified", verification_line(report)
     yield "operations", ", ".join(f"{count:,} {name}" for name, count in report.operations.items())

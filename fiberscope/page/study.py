@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
 from fiberscope import __version__
 from fiberscope.accelerators.quantities import BANDWIDTH, FREQUENCY, SIZE
+from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
 from fiberscope.page.measures import measures, select_rows, with_rates
 from fiberscope.results.report.short_names import short_names
@@ -71,6 +73,7 @@ def study_data(
         "numbers": [number + 1 for number in runs.index],
         "ids": [digest[:DIGEST_LETTERS] for digest in runs["digest"]],
         "columns": columns,
+        **({"spreads": spreads} if (spreads := _spreads(runs)) else {}),
         "short_names": _short_names(runs["workload"]),
         "telling": [column["name"] for column in columns if column.pop("telling")],
         **_families([row["families"] for row in large]),
@@ -90,9 +93,28 @@ def _ordered(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
     return frame.sort_values(order, ignore_index=True, kind="stable")
 
 
+def _spreads(runs: pd.DataFrame) -> list[float | None]:
+    """Half the width of the interval of each run's cycles, as a fraction of them; empty without estimates."""
+    if runs["cycles_low"].isna().all():
+        return []
+    spreads = (runs["cycles_high"] - runs["cycles_low"]) / 2 / runs["cycles"]
+    return [None if isnan(spread) else float(f"{spread:.3g}") for spread in spreads.astype("float64")]
+
+
+def _requests(texts: pd.Series[str]) -> pd.Series[str]:
+    """The requests of sampled runs in words."""
+    return texts.map(lambda text: str(Sample(**json.loads(text))), na_action="ignore")
+
+
 def _notices(frame: pd.DataFrame, runs: pd.DataFrame) -> list[str]:
     surrogates = frame["workload"][frame["workload_source"] == SURROGATE].str.removesuffix(DAGGER)
     notices = [footnote(sorted(surrogates.unique()))] if len(surrogates) else []
+    if estimates := int(frame["cycles_low"].notna().sum()):
+        count = f"{estimates:,} run has" if estimates == 1 else f"{estimates:,} runs have"
+        notices.append(
+            f"{count} cycles that are estimated from a sample: ± and the bars of charts show the 95 % "
+            "interval. Simulated time, rates and bandwidth have the same error; medians do not show it."
+        )
     if len(runs) == len(frame):
         return notices
     return [
@@ -142,6 +164,9 @@ def _columns(
 ) -> Iterable[Column | None]:
     for name in IDENTITIES:
         yield _column(runs, name, "identity", name.replace("_", " "), telling=name in TELLING)
+    if runs["sampling"].notna().any():
+        sampled = runs.assign(sampling=_requests(runs["sampling"]))
+        yield _column(sampled, "sampling", "identity", "sampling", telling=True)
     for name in parameters:
         key = keys[name]
         yield _column(runs, name, "parameter", key, unit=units.get(key, ""), telling=True)

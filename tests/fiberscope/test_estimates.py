@@ -11,9 +11,11 @@ import pytest
 import fiberscope
 from fiberscope import cli
 from fiberscope.accelerators.sampling import half_width
+from fiberscope.page.run import run_data
 from fiberscope.results.report.difference import compare
 from fiberscope.results.report.estimates import significance, spread
 from fiberscope.results.report.parts import Sampling
+from fiberscope.results.report.pictures import figure
 
 MATRIX = "uniform:rows=60,cols=60,nonzeros=400,seed=5"
 ROWS = tuple((10 * number, 10 * number + 4) for number in range(20))
@@ -125,3 +127,27 @@ def test_diff_says_not_how_much_faster_where_that_is_not_significant(whole, tmp_
     told = capsys.readouterr().out
     assert "not significant" in told
     assert "times" not in told
+
+
+def test_the_page_and_the_picture_of_a_run_show_the_interval(whole):
+    sampled = estimate(whole, 1_000_000, drawn(1))
+    width = spread(sampled).strip()
+    data = run_data(sampled)
+    assert data["facts"]["cycles"].startswith(f"1,000,000 {width}, ")
+    assert data["facts"]["sampled"].startswith("22 windows of about 4,000 cycles, seed 0")
+    assert "sampled" not in run_data(whole)["facts"]
+    assert data["undrawn"] == "A sampled run has no components."
+    assert "sampled run" in data["costs"]["unpriced"]
+    pytest.importorskip("matplotlib")
+    picture = figure(sampled)
+    assert picture.get_suptitle().endswith(f": 1,000,000 {width} cycles")
+    titles = {axes.get_title(loc="left"): axes for axes in picture.axes}
+    bars = titles["Cycles and their 95 % interval"].containers
+    assert [type(each).__name__ for each in bars] == ["ErrorbarContainer", "BarContainer", "BarContainer"]
+
+
+def test_a_report_in_one_line_is_no_count(whole):
+    sampled = estimate(whole, 1_000_000, drawn(1))
+    assert f"1,000,000{spread(sampled)} cycles" in repr(sampled)
+    assert (sampled.row()["cycles_low"], sampled.row()["complete"]) == (sampled.cycles_interval[0], True)
+    assert "cycles_low" not in whole.row()

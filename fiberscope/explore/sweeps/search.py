@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from math import hypot, isnan
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, Literal
@@ -212,6 +212,21 @@ class Search:
             )
             for digests, measured in done
         ]
+
+    def spreads(self) -> list[float]:
+        """Return half the width of the interval of each design's cycles, as a fraction.
+
+        Designs are in the order of ``designs``. The cycles of several workloads are their geometric mean; a
+        count has 0.
+        """
+        width = "coalesce((cycles_high - cycles_low) / 2.0 / cycles, 0)"
+        done = [digests for digests, measured in self._measured_points.items() if measured is not None]
+        wanted = {digest for digests in done for digest in digests}
+        rows = self.store.table(
+            f"SELECT digest, {width} AS spread FROM runs WHERE digest IN ({_literals(wanted)})"
+        ).to_pylist()
+        spreads = {row["digest"]: row["spread"] for row in rows}
+        return [hypot(*map(spreads.__getitem__, digests)) / len(digests) for digests in done]
 
     def working(self, workers: int) -> None:
         """As ``watcher.Watcher``."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_designs", "pareto_front"]
 
+ESTIMATED = ("cycles", "seconds")  # that have the error of a sampled run
 TIME_AND_AREA = ("seconds", "area_um2")
 
 
@@ -29,6 +30,7 @@ def draw_designs(search: Search) -> Figure:
         measures, largest = [*TIME_AND_AREA], [False, False]
     designs = search.designs(*measures)
     kept = [values for values, keeps in designs if keeps]
+    spreads = search.spreads()
     figure = blank(f"{search.points[0].accelerator}: {len(designs):,} designs", 5.0)
     axes = figure.subplots()
     others = [values for values, keeps in designs if not keeps]
@@ -36,6 +38,14 @@ def draw_designs(search: Search) -> Figure:
         if values:
             across, up = zip(*values, strict=True)
             axes.scatter(across, up, s=18, facecolors=face, edgecolors="#4477aa", label=label)
+    for place, measure in enumerate(measures):
+        if measure in ESTIMATED and any(spreads):
+            errors = [
+                spread * values[place] for spread, (values, _keeps) in zip(spreads, designs, strict=True)
+            ]
+            ends = {"xerr" if place == 0 else "yerr": errors}
+            across, up = zip(*(values for values, _keeps in designs), strict=True)
+            axes.errorbar(across, up, **ends, fmt="none", ecolor="#4477aa", elinewidth=0.8, capsize=2)
     if best := pareto_front(kept, largest):
         axes.plot(*zip(*best, strict=True), color="#cc3311", linewidth=1.2, marker=".", label="front")
     axes.set_xscale("log")

@@ -8,7 +8,7 @@ const Data = (() => {
       ? column.codes.map((code) => (code < 0 ? null : column.words[code]))
       : column.values;
   const runs = carried.numbers.map((number, at) => {
-    const run = { number, at, id: carried.ids[at] };
+    const run = { number, at, id: carried.ids[at], spread: carried.spreads?.[at] ?? null };
     for (const column of carried.columns) run[column.name] = column.values[at];
     return run;
   });
@@ -42,6 +42,25 @@ const Data = (() => {
     return words.join(", ") || `run ${run.number}`;
   }
 
+  const ESTIMATED = ["cycles", "seconds", "operations_per_second", "memory_utilization"];
+
+  /* Half the width of the 95 % interval of an estimate, as a share of it; null of a count. */
+  const spread = (run, { name }) => (ESTIMATED.includes(name) ? run.spread : null);
+
+  /* A value of a run, with the error of an estimate. */
+  function text(run, column) {
+    const share = spread(run, column);
+    return Format.value(run[column.name], column.unit) + (share === null ? "" : ` ± ${Format.value(share, "share")}`);
+  }
+
+  /* The values of a column, and the ends of the intervals of estimates. */
+  const ends = (runs, column) =>
+    runs.flatMap((run) => {
+      const share = spread(run, column);
+      const value = run[column.name];
+      return share === null ? [value] : [value * (1 - share), value, value * (1 + share)];
+    });
+
   /* A value where room is short: of a workload its short name. */
   const short = (column, value) =>
     (column.name === "workload" && carried.short_names[value]) || String(value ?? "none");
@@ -68,6 +87,9 @@ const Data = (() => {
     short,
     numeric,
     values,
+    spread,
+    text,
+    ends,
     measures,
     parameters,
     identities,

@@ -9,7 +9,7 @@ const Detail = (() => {
       {},
       known.flatMap((column) => [
         element("dt", {}, column.label),
-        element("dd", {}, Format.value(run[column.name], column.unit)),
+        element("dd", {}, Data.text(run, column)),
       ]),
     );
   }

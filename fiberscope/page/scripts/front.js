@@ -42,7 +42,7 @@ const Front = (() => {
     const groups = Chart.groups(Study.groupBy(), shown);
     const fronts = d3.groups(shown, (run) => run.workload).map(([, runs]) => front(runs, x, y));
     const best = new Set(fronts.flat());
-    const axes = [x, y].map((column) => [column, Scale.of(column, Data.values(shown, column))]);
+    const axes = [x, y].map((column) => [column, Scale.of(column, Data.ends(shown, column))]);
     const svg = Chart.plot(title, width, 460, ...axes, [
       ...fronts.map((runs) => line(runs, x, y)),
       ...Points.dots(groups, x, y, (run) => !best.has(run)),

@@ -51,7 +51,7 @@ const ByParameter = (() => {
     const middle = medians(groups, x, y);
     const axes = [x, y].map((column) => [
       column,
-      Scale.of(column, Data.values(shown, column), false, width - 100),
+      Scale.of(column, Data.ends(shown, column), false, width - 100),
     ]);
     const svg = Chart.plot(title, width, 330, ...axes, [...Points.dots(groups, x, y), ...lines(middle)]);
     const readout = Points.bind(svg, groups, title, prefix);

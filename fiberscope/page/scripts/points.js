@@ -5,12 +5,25 @@ const Points = (() => {
     "Point at a run, or tab to the chart and use the arrow keys; " +
     "Enter looks at it, Shift+Enter takes it as the second run.";
 
-  const value = (run, column) => `${column.label} ${Format.value(run[column.name], column.unit)}`;
+  const value = (run, column) => `${column.label} ${Data.text(run, column)}`;
 
-  /* The dots of every group, as a list of marks for Plot. */
+  /* The intervals of estimates of one measure, as a mark for Plot: a line through each dot. */
+  function intervals(groups, column, line, place, ends) {
+    const runs = groups.flatMap(({ runs, colour }) => runs.map((run) => ({ ...run, colour })));
+    const from = (sign) => (run) => run[column.name] * (1 + sign * run.spread);
+    const shown = runs.filter((run) => Data.spread(run, column) !== null);
+    const look = { stroke: (run) => run.colour, strokeWidth: 1.5, ariaHidden: "true", pointerEvents: "none" };
+    return shown.length ? [line(shown, { ...place, [ends[0]]: from(-1), [ends[1]]: from(1), ...look })] : [];
+  }
+
+  /* The dots of every group and the intervals of estimates, as a list of marks for Plot. */
   function dots(groups, x, y, faded = () => false) {
     const r = d3.sum(groups, (group) => group.runs.length) > MANY ? 3.5 : 5;
-    return groups.map((group) =>
+    const bars = [
+      ...intervals(groups, y, Plot.ruleX, { x: x.name }, ["y1", "y2"]),
+      ...intervals(groups, x, Plot.ruleY, { y: y.name }, ["x1", "x2"]),
+    ];
+    const dots = groups.map((group) =>
       Plot.dot(group.runs, {
         x: x.name,
         y: y.name,
@@ -23,6 +36,7 @@ const Points = (() => {
         ariaLabel: (run) => `${Data.name(run)}: ${value(run, x)}, ${value(run, y)}`,
       }),
     );
+    return [...bars, ...dots];
   }
 
   const choose = (run, second) => View.set({ [second ? "other" : "run"]: run.id });

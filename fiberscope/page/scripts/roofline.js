@@ -36,7 +36,7 @@ const Roofline = (() => {
     const [low, high] = d3.extent(shown, (run) => run[X.name]);
     const across = [low / 2, high * 2];
     const lines = over.map((roof) => Roof.outline(roof, across));
-    const reached = [...shown.map((run) => run[Y.name]), ...lines.flat().map((point) => point.height)];
+    const reached = [...Data.ends(shown, Y), ...lines.flat().map((point) => point.height)];
     const x = Scale.of(X, across, true);
     const y = Scale.of(Y, reached, true);
     const svg = Chart.plot(

@@ -3,7 +3,8 @@ const Sides = (() => {
   function ratio(column, pair) {
     const [first, second] = pair.map((run) => run[column.name]);
     const known = Data.numeric(column) && first && second !== null;
-    return known ? `x ${Format.value(second / first)}` : "";
+    const error = Math.hypot(...pair.map((run) => Data.spread(run, column) ?? 0));
+    return known ? `x ${Format.value(second / first)}${error ? ` ± ${Format.value(error, "share")}` : ""}` : "";
   }
 
   function differences(pair) {
@@ -21,7 +22,7 @@ const Sides = (() => {
       .filter((column) => pair.some((run) => run[column.name] !== null))
       .map((column) => [
         column.label,
-        ...pair.map((run) => Format.value(run[column.name], column.unit)),
+        ...pair.map((run) => Data.text(run, column)),
         ratio(column, pair),
       ]);
 

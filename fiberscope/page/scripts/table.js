@@ -47,7 +47,7 @@ const Table = (() => {
   function cell(run, column) {
     const failed = !Data.done(run) && ["status", "bottleneck"].includes(column.name);
     const kinds = [failed ? "failed" : side(column), column.name === "bottleneck" && "sentence"];
-    const text = Format.value(value(run, column), column.unit);
+    const text = Data.numeric(column) ? Data.text(run, column) : Format.value(value(run, column));
     return element("td", { class: kinds.filter(Boolean).join(" "), title: side(column) ? null : text }, text);
   }
 
@@ -101,8 +101,12 @@ const Table = (() => {
   function whole(runs) {
     const shown = columns();
     const heads = shown.map(({ label, unit }) => ({ text: label, unit }));
-    const row = (run) => [run.number, ...shown.map((column) => value(run, column))];
-    return tabular("", ["run", ...heads], runs.map(row));
+    const errors = Data.spreads ? [{ text: "half-width of the 95 % interval", unit: "share" }] : [];
+    const row = (run) => [
+      ...[run.number, ...shown.map((column) => value(run, column))],
+      ...errors.map(() => run.spread ?? ""),
+    ];
+    return tabular("", ["run", ...heads, ...errors], runs.map(row));
   }
 
   function show(runs) {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fiberscope.base.errors import InputError
 from fiberscope.base.progress import install_commands
 from fiberscope.results.report.document import Report
+from fiberscope.results.report.estimates import spread
 from fiberscope.results.report.families import families
 from fiberscope.results.report.files import check_writable, write_bytes
 from fiberscope.results.report.parts import Iteration, Occupancy, Teaal, Timeline
@@ -120,12 +121,14 @@ def figure(report: Report) -> Figure:
     heights += [3.2] if timeline else []
     heights += [3.2] if report.iterations else []
     heights += [1.2 + 0.2 * len(report.occupancies)] if report.occupancies else []
-    title = f"{report.accelerator} on {report.workload.heading}: {report.cycles:,} cycles"
+    title = f"{report.accelerator} on {report.workload.heading}: {report.cycles:,}{spread(report)} cycles"
     title = "\n".join(filter(None, [title, footnote(report.workload.surrogates)]))
     drawn = blank(title, sum(heights) + 0.5)
     grid = drawn.add_gridspec(len(heights), 2, height_ratios=heights, width_ratios=(3, 2))
     if report.components:
         _cycles(drawn.add_subplot(grid[0, 0]), report)
+    elif report.cycles_interval:
+        _estimate(drawn.add_subplot(grid[0, 0]), report)
     elif report.teaal:
         _times(drawn.add_subplot(grid[0, 0]), report.teaal)
     if report.levels:
@@ -153,6 +156,19 @@ def _cycles(axes: Axes, report: Report) -> None:
     _bars(axes, "Where cycles went", "% of the cycles")
     axes.set_xlim(0, 100)
     axes.legend(**LEGEND)
+
+
+def _estimate(axes: Axes, report: Report) -> None:
+    """The cycles of a sampled run and those that were simulated, with the interval as an error bar."""
+    assert report.cycles_interval is not None
+    simulated = report.sampling.cycles_simulated if report.sampling else 0
+    low, high = report.cycles_interval
+    errors = [[report.cycles - low], [high - report.cycles]]
+    axes.barh(["estimate"], [report.cycles], xerr=errors, color=WORK, capsize=4)
+    axes.barh(["simulated"], [simulated], color=WORK)
+    _bars(axes, "Cycles and their 95 % interval", "cycles")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.locator_params(axis="x", nbins=5)
 
 
 def _times(axes: Axes, counted: Teaal) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "as_html",
     "as_text",
     "engineering_time",
+    "sampling_in_words",
     "show",
     "summary",
     "unmoved_in_words",

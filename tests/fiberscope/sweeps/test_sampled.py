@@ -19,6 +19,7 @@ from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.search import Goal, Search
 from fiberscope.explore.sweeps.suite import Suite, SuiteResult
 from fiberscope.explore.sweeps.suite_views import draw_suite, suite_table
+from fiberscope.page import study_data
 from fiberscope.results.store import Store
 from fiberscope.results.store.columns import decode_row
 
@@ -135,9 +136,32 @@ def test_a_search_knows_the_rows_of_its_own_request_alone(store):
 
     def known(sample):
         asked = Point("sim", "gamma", MATRIX, base, sample=None if sample is None else asdict(sample))
-        return len(Search([asked], space, [Goal("cycles")], store, 4).designs("cycles"))
+        search = Search([asked], space, [Goal("cycles")], store, 4)
+        return len(search.designs("cycles")), search.spreads()
 
-    assert [known(None), known(REQUEST), known(fiberscope.Sample())] == [1, 1, 0]
+    assert known(None) == (1, [0])
+    designs, (spread,) = known(REQUEST)
+    assert (designs, 0 < spread < 1) == (1, True)
+    assert known(fiberscope.Sample()) == (0, [])
+
+
+def test_the_page_of_a_study_carries_the_error_of_each_run(store):
+    data = study_data(store)
+    assert "2 runs have cycles that are estimated from a sample" in data["notices"][0]
+    frame = store.frame()
+    widths = ((frame["cycles_high"] - frame["cycles_low"]) / 2 / frame["cycles"]).dropna()
+    assert sorted(filter(None, data["spreads"])) == pytest.approx(sorted(widths), rel=0.01)
+    requests = next(column for column in data["columns"] if column["name"] == "sampling")
+    assert requests["words"] == ["5 windows of 100 cycles, seed 0", "5 windows of 100 cycles, seed 1"]
+
+
+def test_the_page_of_whole_runs_has_no_errors(rows, tmp_path):
+    store = Store(tmp_path / "whole", make=True)
+    task, content = rows[2]
+    store.add(task.digest, content)
+    data = study_data(store)
+    assert "spreads" not in data
+    assert "sampling" not in {column["name"] for column in data["columns"]}
 
 
 def test_the_speedups_of_a_suite_have_the_error_of_both_runs():
