@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from fiberscope.accelerators import find, names
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError, layers, validate
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.base.sharing import shared
 from fiberscope.workloads import (
     Operand,
     Problem,
@@ -19,12 +21,14 @@ from fiberscope.workloads import (
     Workload,
     WorkloadError,
     draw,
+    file_of,
     from_scipy,
     is_gemm,
     open_tensor,
 )
 from fiberscope.workloads import load as load_workload
 from fiberscope.workloads.errors import nearest
+from fiberscope.workloads.spec import is_spec
 
 __all__ = ["SECTION", "ProblemMaker", "configure", "load_operand"]
 
@@ -165,6 +169,25 @@ def _operands(a: object, b: object, exact: bool, progress: Callable[[int, int], 
     return [load_operand(operand, letter, exact, progress) for letter, operand in operands.items()]
 
 
+def _shared_workload(operand: str | Path, exact: bool, progress: Callable[[int, int], None]) -> Workload:
+    """Load a workload, which runs of one process share where its file or its words are the same."""
+    text, file = os.fspath(operand), file_of(operand)
+
+    def load() -> Workload:
+        return load_workload(text, exact=exact, progress=progress)
+
+    if not (is_spec(text) if file is None else file.is_file()):  # a surrogate, say
+        return load()
+    state = None if file is None else file.stat()
+    content = () if state is None else (state.st_mtime_ns, state.st_size)
+    return shared(("workload", text, exact, *content), load, _bytes_of)
+
+
+def _bytes_of(workload: Workload) -> int:
+    matrix = workload.matrix
+    return int(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes)
+
+
 def load_operand(operand: object, letter: str, exact: bool, progress: Callable[[int, int], None]) -> Workload:
     """Load one operand.
 
@@ -180,5 +203,5 @@ def load_operand(operand: object, letter: str, exact: bool, progress: Callable[[
     if isinstance(operand, Workload):
         return operand
     if isinstance(operand, str | Path):
-        return load_workload(operand, exact=exact, progress=progress)
+        return _shared_workload(operand, exact, progress)
     return from_scipy(operand, name=letter)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from fiberscope.accelerators.gamma.functional import CacheState, FunctionalCache
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.row_work import RowWork, Trees
+from fiberscope.base.sharing import shared
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.workloads.canonical import CsrArray, Integers
@@ -40,8 +42,18 @@ class FunctionalPass:
         self.a = self.preprocessed.a
         self.trees = Trees(self.a, self.preprocessed.rows, parameters.pe.radix)
         self.work = RowWork(self.a, self.b, self.columns, self.trees)
-        self.work.count_short_rows(0, self.a.rows)
-        self.work.count_trees()
+        content = (self.a.pointers, self.a.coordinates, self.preprocessed.rows, self.b.pointers)
+        digests = map(_digest, (*content, self.b.coordinates))
+        self._key = ("gamma", self.columns, parameters.pe.radix, *digests)
+        counts = shared(("row work", *self._key), self._count, lambda each: sum(map(_bytes_of, each)))
+        self.work.merged, self.work.outputs, self.work.task_merged, self.work.task_outputs = counts
+
+    def _count(self) -> tuple[memoryview[int], ...]:
+        """Count the work of all rows: merged elements and outputs by row, and by task of a tree."""
+        work = self.work
+        work.count_short_rows(0, self.a.rows)
+        work.count_trees()
+        return work.merged, work.outputs, work.task_merged, work.task_outputs
 
     @property
     def merged(self) -> Integers:
@@ -68,6 +80,12 @@ class FunctionalPass:
         Returns:
             The run, and the states by row.
         """
+        parameters, rows = self.parameters, sorted(at)
+        own = (parameters.fibercache, parameters.sizes, self.b_sizes, parameters.pe)
+        key = ("cache", *self._key, *map(repr, own), *rows)
+        return shared(key, lambda: self._run_cache(rows), _bytes_of_run)
+
+    def _run_cache(self, at: Sequence[int]) -> tuple[FunctionalRun, dict[int, CacheState]]:
         parameters = self.parameters
         specification = parameters.fibercache.specification()
         sizes, pe = parameters.sizes, parameters.pe
@@ -85,9 +103,25 @@ class FunctionalPass:
             fetching=pe.prefetch,
         )
         states, done = {}, 0
-        for row in sorted(at):
+        for row in at:
             run.run_rows(done, row)
             states[row], done = run.cache.state(), row
         run.run_rows(done, self.a.rows)
         run.finish()
         return run, states
+
+
+def _digest(numbers: memoryview[int] | Integers) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(numbers), digest_size=16).hexdigest()
+
+
+def _bytes_of(numbers: memoryview[int]) -> int:
+    return int(np.asarray(numbers).nbytes)
+
+
+def _bytes_of_run(result: tuple[FunctionalRun, Mapping[int, CacheState]]) -> int:
+    """The memory of a run with its states, without that of the operands."""
+    run, states = result
+    work, table = run.work, run.table
+    own = (run.lines, work.merged, work.outputs, table.inputs, table.missing, table.output_starts)
+    return sum(map(_bytes_of, own)) + sum(each.lines.nbytes + each.reuse.nbytes for each in states.values())

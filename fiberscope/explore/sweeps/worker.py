@@ -17,12 +17,15 @@ import threading
 from contextlib import suppress
 from typing import BinaryIO
 
+from fiberscope.base.sharing import sharing
 from fiberscope.explore.sweeps.outcome import execute_task
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 
 __all__ = ["main"]
 
 READY = b"\n"
+MOST_SHARED = 2 << 30  # bytes
+MEMORY_PART = 4  # of the memory, a quarter is for all processes together
 
 
 def main() -> None:
@@ -35,9 +38,16 @@ def main() -> None:
     gc.freeze()  # what is imported is there to stay
     with suppress(BrokenPipeError):  # who started it is gone; _listen ends it
         os.write(answers.fileno(), READY)
-    while True:
-        request = json.loads(lines.get())
-        _answer(answers, execute_task(request["task"], request["memory_bytes"]))
+    with sharing(_shared_bytes()):
+        while True:
+            request = json.loads(lines.get())
+            _answer(answers, execute_task(request["task"], request["memory_bytes"]))
+
+
+def _shared_bytes() -> int:
+    """Return the memory that operands and functional passes may take which points share in this process."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min(MOST_SHARED, memory // (MEMORY_PART * (os.cpu_count() or 1)))
 
 
 def _listen(lines: queue.SimpleQueue[bytes]) -> None:

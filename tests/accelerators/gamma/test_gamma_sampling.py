@@ -12,6 +12,7 @@ from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
 from fiberscope.accelerators.gamma.splice import rows_of, run_windows
 from fiberscope.accelerators.sampling import Sample
 from fiberscope.base.errors import InputError
+from fiberscope.base.sharing import sharing
 
 MATRIX = "uniform:rows=3000,cols=3000,nonzeros=24000"
 SMALL = {"pe.count": 4, "memory.channels": 2, "fibercache.size": "96KiB", "fibercache.banks": 6}
@@ -116,3 +117,46 @@ def test_a_run_that_is_too_short_is_simulated_in_full_and_says_so(full):
 def test_what_cannot_be_sampled_is_refused(options, message):
     with pytest.raises((InputError, fiberscope.ConfigurationError), match=message):
         fiberscope.simulate("gamma", MATRIX, **options)
+
+
+DESIGNS = (
+    {},
+    {"memory.channels": 4},
+    {"pe.count": 2},
+    {"pe.radix": 4},
+    {"fibercache.size": "48KiB"},
+    {"memory.channels": 4, "pe.radix": 4},
+    {},
+)
+
+
+@pytest.mark.astray
+def test_designs_that_share_functional_passes_have_the_same_reports():
+    circumstances = {"host", "source", "environment"}
+    matrix = "chung-lu:rows=1500,cols=1500,nonzeros=9000"
+
+    def run(design):
+        request = Sample(windows=5, window_cycles=300)
+        report = fiberscope.simulate("gamma", matrix, settings={**SMALL, **design}, sample=request)
+        return report.model_dump(exclude=circumstances)
+
+    alone = [run(design) for design in DESIGNS]
+    with sharing(64 << 20) as results:
+        together = [run(design) for design in DESIGNS]
+    assert together == alone
+    operands, counts, caches = 6, 5, 1
+    assert results.hits == operands + counts + caches
+
+
+def test_a_functional_pass_is_not_shared_with_another_matrix_or_radix():
+    a, b = small_operands()
+    with sharing(64 << 20) as results:
+        first = FunctionalPass(configured(), a, b)
+        FunctionalPass(configured(**{"pe.radix": 2}), a, b)
+        FunctionalPass(configured(), a[::-1], b)
+        assert results.hits == 0
+        again = FunctionalPass(configured(), a.copy(), b * 2)
+        assert results.hits == 1
+    assert np.array_equal(again.merged, first.merged)
+    runs = [each.run_cache()[0] for each in (first, again)]
+    assert runs[0].cache.traffic_lines() == runs[1].cache.traffic_lines() > 0
