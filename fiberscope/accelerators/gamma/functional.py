@@ -1,4 +1,5 @@
 # cython: infer_types=True
+# C compiler: -O2
 """A functional run of Gamma: tasks in the order of dispatch through a FiberCache."""
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ import numpy.typing as npt
 from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, NO_PARENT, PARTIAL_BASE, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.row_work import RowWork
+from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.partials import PartialStore
 from fiberscope.hw.memory.cache_geometry import HASHED, FiberCacheSpecification
 from fiberscope.hw.memory.tags import Sets, TagStore
+from fiberscope.sim import inline
 
 __all__ = ["CacheState", "FunctionalCache", "FunctionalRun"]
 
 NO_LINE = -1
+HINTS = 1 << 13
+AHEAD = 8  # nonzeros of A
 
 
 class CacheState:  # C: object
@@ -47,6 +52,8 @@ class FunctionalCache:  # C: final
             specification.priority_limit,
             specification.reuse_limit,
         )
+        # By the low bits of a line: the place that it was fetched to last
+        self.places = integers_of(np.zeros(HINTS, np.int64))  # C: long[::1]
         self.fetches = self.reads = self.consumes = self.writes = self.write_backs = 0
         self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
 
@@ -62,13 +69,18 @@ class FunctionalCache:  # C: final
             self.tags.note_fetch(place)
         else:
             self.fetch_misses += 1
-            self._replace(set_index, line, 1)
+            place = self._replace(set_index, line, 1)
+        self.places[line % HINTS] = place
 
     def read(self, line: int) -> None:  # C: noexcept
         """Read a line, which stays."""
+        self.reads += 1
+        place = self.places[line % HINTS]
+        if self.tags.lines[place] == line:
+            self.tags.note_read(place)
+            return
         set_index = self._set_of(line)
         place = self.tags.find(set_index, line)
-        self.reads += 1
         if place >= 0:
             self.tags.note_read(place)
         else:
@@ -116,8 +128,9 @@ class FunctionalRun:  # C: final
     """Runs the tasks of a product through a FiberCache, in the order in which the machine dispatches tasks.
 
     A task goes to the element with the fewest tasks, as the scheduler has it. An element takes a cycle for
-    each element that is merged. The lines of a task are fetched when the task is dispatched and read when
-    it begins; partial fibers are written when it ends. This time decides only in which order tasks use the
+    each element that is merged. The lines of a task are fetched when the task is dispatched. When it begins,
+    it reads as much as its buffers hold, from all fibers in proportion, and as much again whenever that is
+    merged. Partial fibers are written when it ends. This time decides only in which order tasks use the
     cache, and which tasks are in flight together.
 
     Tasks are numbered: row r of A as r, the task t of a tree as ``a.rows + t``.
@@ -130,6 +143,7 @@ class FunctionalRun:  # C: final
         elements: number of processing elements.
         most_tasks: tasks that an element may have been given and not completed.
         most_partial_tasks: the same, when a task that writes a partial fiber is to be given.
+        buffered: elements that the buffers of a task hold.
         sizes: of lines, and of elements of partial fibers.
         b_sizes: of elements and pointers of B.
         fetching: whether lines are fetched ahead.
@@ -145,6 +159,7 @@ class FunctionalRun:  # C: final
         elements: int,
         most_tasks: int,
         most_partial_tasks: int,
+        buffered: int,
         sizes: Sizes,
         b_sizes: Sizes,
         fetching: bool,
@@ -154,12 +169,14 @@ class FunctionalRun:  # C: final
         self.table = work.trees.table
         self.a = work.a
         self.b = work.b
+        self.last_nonzero = len(work.a.coordinates) - 1
         self.cache = cache
         self.partials = partials
         self.occupancy = occupancy
         self.elements = elements
         self.most_tasks = most_tasks
         self.most_partial_tasks = most_partial_tasks
+        self.buffered = buffered
         self.line_bytes = sizes.line_bytes
         self.partial_bytes = sizes.element_bytes
         self.element_bytes = b_sizes.element_bytes
@@ -176,6 +193,8 @@ class FunctionalRun:  # C: final
         self.depth = depth
         self.loads = array("q", bytes(8 * elements))  # by element: tasks not completed
         self.oldest = array("q", bytes(8 * elements))
+        self.parts = array("q", bytes(8 * elements))  # of its oldest task: those that were read
+        self.events = array("q", bytes(8 * elements))  # the cycle in which it reads more, or the task ends
         self.free = array("q", bytes(8 * elements))  # the cycle in which all tasks are done
         self.queue = array("q", bytes(8 * elements * depth))
         self.ends = array("q", bytes(8 * elements * depth))
@@ -198,19 +217,19 @@ class FunctionalRun:  # C: final
 
     def finish(self) -> None:
         """Complete all tasks."""
-        while self._dispatch_ready() or self._complete_next():
+        while self._dispatch_ready() or self._advance():
             pass
 
     def _issue(self, task: int) -> None:
         """Dispatch a task, behind the merging tasks that are ready."""
         while self.first_ready < self.last_ready or not self._dispatch(task):
             if not self._dispatch_ready():
-                self._complete_next()
+                self._advance()
 
     def _await_room(self, task: int) -> None:
         """Go on until the cache has room for the output of a leaf."""
         while not self.occupancy.admits(task):
-            if not self._dispatch_ready() and not self._complete_next():
+            if not self._dispatch_ready() and not self._advance():
                 return
 
     def _dispatch_ready(self) -> bool:
@@ -231,7 +250,7 @@ class FunctionalRun:  # C: final
         if writes_partial:
             self.occupancy.begin(tree_task)
             self.table.output_starts[tree_task] = self.partials.allocate(self.occupancy.bound(tree_task))
-        merged = self.work.task_merged[tree_task] if tree_task >= 0 else self.work.merged[task]
+        merged = self._merged(task)
         place = element * self.depth + (self.oldest[element] + self.loads[element]) % self.depth
         self.now += 1
         self.free[element] = max(self.free[element], self.now) + merged + 1
@@ -258,18 +277,23 @@ class FunctionalRun:  # C: final
                 element = 0
         return best
 
-    def _complete_next(self) -> bool:
-        """Complete the task that ends first; whether there is one."""
+    def _merged(self, task: int) -> int:  # C: noexcept
+        """Elements that a task merges."""
+        return self.work.merged[task] if task < self.a.rows else self.work.task_merged[task - self.a.rows]
+
+    def _advance(self) -> bool:
+        """Go on with the task that reads more or ends first; whether there is one."""
         best = -1
         for element in range(self.elements):
-            if self.loads[element] > 0:
-                place = element * self.depth + self.oldest[element]
-                if best < 0 or self.ends[place] < self.ends[best * self.depth + self.oldest[best]]:
-                    best = element
+            if self.loads[element] > 0 and (best < 0 or self.events[element] < self.events[best]):
+                best = element
         if best < 0:
             return False
+        self.now = max(self.now, self.events[best])
         place = best * self.depth + self.oldest[best]
-        self.now = max(self.now, self.ends[place])
+        if self.events[best] < self.ends[place]:
+            self._read_part(best)
+            return True
         task = self.queue[place]
         self.oldest[best] = (self.oldest[best] + 1) % self.depth
         self.loads[best] -= 1
@@ -280,38 +304,51 @@ class FunctionalRun:  # C: final
         return True
 
     def _begin(self, element: int) -> None:
-        """The oldest task of an element reads its lines."""
-        task = self.queue[element * self.depth + self.oldest[element]]
+        """The oldest task of an element begins."""
+        place = element * self.depth + self.oldest[element]
+        self.parts[element] = 0
+        self.events[element] = self.ends[place] - self._merged(self.queue[place]) - 1
+        self._read_part(element)
+
+    def _read_part(self, element: int) -> None:
+        """The oldest task of an element reads what its buffers hold."""
+        place = element * self.depth + self.oldest[element]
+        task = self.queue[place]
+        parts = max(1, (self._merged(task) + self.buffered - 1) // self.buffered)
+        part = self.parts[element]
+        self.parts[element] += 1
+        self.events[element] = self.ends[place] if part + 1 == parts else self.events[element] + self.buffered
         before = self.cache.traffic_lines()
         if task < self.a.rows:
             for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
-                self._read_row(self.a.coordinates[i])
+                self._read_row(self.a.coordinates[i], part, parts)
         else:
             tree_task = task - self.a.rows
             for i in range(self.table.first_inputs[tree_task], self.table.first_inputs[tree_task + 1]):
                 if self.table.inputs[i] < 0:
-                    self._consume(-1 - self.table.inputs[i])
+                    self._consume(-1 - self.table.inputs[i], part, parts)
                 else:
-                    self._read_row(self.trees.nonzeros.coordinates[self.table.inputs[i]])
+                    self._read_row(self.trees.nonzeros.coordinates[self.table.inputs[i]], part, parts)
         self.lines[self._row_of(task)] += self.cache.traffic_lines() - before
 
     def _row_of(self, task: int) -> int:  # C: noexcept
         return task if task < self.a.rows else self.trees.row_of_task[task - self.a.rows]
 
-    def _read_row(self, row: int) -> None:  # C: noexcept
+    def _read_row(self, row: int, part: int, parts: int) -> None:  # C: noexcept
         start = self.b.pointers[row]
         end = self.b.pointers[row + 1]
         if end > start:
-            base = B_BASE // self.line_bytes
             first = start * self.element_bytes // self.line_bytes
-            last = (end * self.element_bytes - 1) // self.line_bytes
-            for line in range(base + first, base + last + 1):
+            count = (end * self.element_bytes - 1) // self.line_bytes + 1 - first
+            base = B_BASE // self.line_bytes + first
+            for line in range(base + part * count // parts, base + (part + 1) * count // parts):
                 self.cache.read(line)
 
-    def _consume(self, task: int) -> None:
+    def _consume(self, task: int, part: int, parts: int) -> None:
         base = self._first_line(task)
+        count = self._lines_of(self.work.task_outputs[task])
         before = self.cache.consume_misses
-        for line in range(base, base + self._lines_of(self.work.task_outputs[task])):
+        for line in range(base + part * count // parts, base + (part + 1) * count // parts):
             self.cache.consume(line)
         self.partial_reads += self.cache.consume_misses - before
 
@@ -350,6 +387,7 @@ class FunctionalRun:  # C: final
         pointer_line = NO_LINE
         if task < self.a.rows:
             for i in range(self.a.pointers[task], self.a.pointers[task + 1]):
+                inline.fetch(self.b.pointers[self.a.coordinates[min(i + AHEAD, self.last_nonzero)]])
                 pointer_line = self._locate(self.a.coordinates[i], pointer_line)
                 self._fetch_row(self.a.coordinates[i])
         else:

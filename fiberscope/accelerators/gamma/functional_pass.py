@@ -98,6 +98,7 @@ class FunctionalPass:
             elements=pe.count,
             most_tasks=1 + pe.task_queue,
             most_partial_tasks=1 + pe.partial_queue,
+            buffered=max(1, pe.radix * pe.buffer_lines * sizes.line_bytes // self.b_sizes.element_bytes),
             sizes=sizes,
             b_sizes=self.b_sizes,
             fetching=pe.prefetch,

@@ -1,4 +1,5 @@
 # cython: infer_types=True
+# C compiler: -O2
 """The work of a product by row of A, counted exactly and without time."""
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from fiberscope.accelerators.gamma.layout import NO_PARENT
 from fiberscope.accelerators.gamma.tasks import TaskTable
 from fiberscope.hw.fibers.arrays import coordinates_of
 from fiberscope.hw.fibers.compressed import CompressedRows
+from fiberscope.sim import inline
 from fiberscope.workloads.canonical import Integers
 
 __all__ = ["RowWork", "Trees"]
+
+AHEAD = 8  # nonzeros of A, from the fetch of a row of B by the host to its use
 
 
 class Trees:  # C: final
@@ -70,7 +74,8 @@ class RowWork:  # C: final
         self.outputs = np.zeros(a.rows, np.int64)  # C: public long[::1]
         self.task_merged = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
         self.task_outputs = np.zeros(trees.table.count, np.int64)  # C: public long[::1]
-        self.seen = coordinates_of(np.full(max(1, columns), -1, np.int32))  # C: int[::1]
+        # A bit for each column that the output has so far
+        self._seen = np.zeros(columns // 8 + 1, np.uint8).data  # C: unsigned char[::1]
         self._buffer = coordinates_of(np.zeros(max(1, columns), np.int32))  # C: int[::1]
         self._length = 0
         self._fibers: dict[int, array[int]] = {}  # the coordinates of partial fibers not merged so far
@@ -79,31 +84,45 @@ class RowWork:  # C: final
         """Count the rows of a range that are one task each."""
         for row in range(first, last):
             if not self.trees.rows[row]:
-                self._length = 0
                 self.merged[row] = self._merge_rows(
-                    self.a.coordinates, self.a.pointers[row], self.a.pointers[row + 1], row
+                    self.a.coordinates, self.a.pointers[row], self.a.pointers[row + 1]
                 )
                 self.outputs[row] = self._length
+                self._clear()
 
-    def _merge_rows(
-        self, columns: memoryview[int], first: int, last: int, stamp: int
-    ) -> int:  # C: columns=int[::1]
+    def _merge_rows(self, columns: memoryview[int], first: int, last: int) -> int:  # C: columns=int[::1]
         """Merge the rows of B that these nonzeros select; returns the elements that are merged."""
         merged = 0
+        count = len(columns)
         for i in range(first, last):
+            if i + 2 * AHEAD < count:
+                inline.fetch(self.b.pointers[columns[i + 2 * AHEAD]])
+                self._fetch_row(columns[i + AHEAD])
             row = columns[i]
             start = self.b.pointers[row]
             end = self.b.pointers[row + 1]
             merged += end - start
             for j in range(start, end):
-                self._add(self.b.coordinates[j], stamp)
+                self._add(self.b.coordinates[j])
         return merged
 
-    def _add(self, coordinate: int, stamp: int) -> None:  # C: noexcept, inline
-        if self.seen[coordinate] != stamp:
-            self.seen[coordinate] = stamp
+    def _fetch_row(self, row: int) -> None:  # C: noexcept, inline
+        start = self.b.pointers[row]
+        if start < self.b.pointers[row + 1]:
+            inline.fetch(self.b.coordinates[start])
+
+    def _add(self, coordinate: int) -> None:  # C: noexcept, inline
+        bits = self._seen[coordinate >> 3]  # C: long
+        if not bits >> (coordinate & 7) & 1:
+            self._seen[coordinate >> 3] = bits | 1 << (coordinate & 7)
             self._buffer[self._length] = coordinate
             self._length += 1
+
+    def _clear(self) -> None:  # C: noexcept
+        """Begin a new output."""
+        for i in range(self._length):
+            self._seen[self._buffer[i] >> 3] = 0
+        self._length = 0
 
     def count_trees(self) -> None:
         """Count all rows that are trees, task by task."""
@@ -112,15 +131,13 @@ class RowWork:  # C: final
 
     def _count_task(self, task: int) -> None:
         table = self.trees.table
-        stamp = self.a.rows + task
         merged = 0
-        self._length = 0
         for i in range(table.first_inputs[task], table.first_inputs[task + 1]):
             if table.inputs[i] < 0:
-                merged += self._merge_fiber(-1 - table.inputs[i], stamp)
+                merged += self._merge_fiber(-1 - table.inputs[i])
             else:
                 merged += self._merge_rows(
-                    self.trees.nonzeros.coordinates, table.inputs[i], table.inputs[i] + 1, stamp
+                    self.trees.nonzeros.coordinates, table.inputs[i], table.inputs[i] + 1
                 )
         self.task_merged[task] = merged
         self.task_outputs[task] = self._length
@@ -130,10 +147,11 @@ class RowWork:  # C: final
             self.outputs[row] = self._length
         else:
             self._fibers[task] = array("i", bytes(np.asarray(self._buffer)[: self._length].data))
+        self._clear()
 
-    def _merge_fiber(self, task: int, stamp: int) -> int:
+    def _merge_fiber(self, task: int) -> int:
         """Merge a partial fiber, which is not needed again; returns its elements."""
         fiber = self._fibers.pop(task)  # C: fiber=int[::1]
         for i in range(len(fiber)):
-            self._add(fiber[i], stamp)
+            self._add(fiber[i])
         return len(fiber)

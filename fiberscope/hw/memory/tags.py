@@ -82,19 +82,20 @@ class TagStore:  # C: final
         """Place for a new line: a free one, or that of the line to evict; -1 if every line is in flight."""
         first = set_index * self.ways
         best = NONE
+        lowest = 0
         for place in range(first, first + self.ways):
             if self.pending[place] >= 0:
                 continue
             if self.lines[place] == NONE:
                 return place
-            if best == NONE or self._before(place, best):
+            priority = self.priorities[place]
+            if best == NONE or priority < lowest or (priority == lowest and self._before(place, best)):
                 best = place
+                lowest = priority
         return best
 
     def _before(self, place: int, other: int) -> bool:  # C: noexcept
-        """Whether a line is to be evicted before another."""
-        if self.priorities[place] != self.priorities[other]:
-            return self.priorities[place] < self.priorities[other]
+        """Whether a line is to be evicted before another one of its priority."""
         if self.dirty[place] != self.dirty[other]:
             # One that awaits a read would be written and read again; one that awaits none is of no more use.
             return (self.dirty[place] < self.dirty[other]) == (self.priorities[place] > 0)
