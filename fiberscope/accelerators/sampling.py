@@ -21,12 +21,14 @@ __all__ = [
     "CONFIDENCE",
     "SHORTEST",
     "SIMULATED_ROWS",
+    "Correction",
     "Estimated",
     "Rounds",
     "Sample",
     "Sampled",
     "Sampler",
     "choose_windows",
+    "correct",
     "cut_windows",
     "estimate_cycles",
     "half_width",
@@ -216,7 +218,46 @@ class Rounds:
                 number += 1
 
 
-def estimate_cycles(cycles: Numbers, work: Numbers, chosen: Sequence[int], totals: Numbers) -> Estimated:
+@dataclass(frozen=True)
+class Correction:
+    """By what the work that a functional pass counted differs from the work that windows did.
+
+    Args:
+        ratio: work done per work counted.
+        residuals: by window between the first and the last: work done, without what the ratio explains and
+            without what it did for the windows beside it.
+    """
+
+    ratio: float
+    residuals: Numbers
+
+
+def correct(done: Numbers, counted: Numbers, lag: Numbers) -> Correction:
+    """Correct a kind of work that a functional pass does not count exactly.
+
+    A window begins when its first task is dispatched, while tasks of the window before it are in flight. It
+    therefore does work of its neighbour, and leaves work to the next one. Exactly counted work shows how
+    much, and inexactly counted work is taken to be in proportion. In the sum over all windows of a run, which
+    begins and ends empty, this lag is 0.
+
+    Args:
+        done: work by window, the first and the last included, measured.
+        counted: the same, of the functional pass.
+        lag: exact work by window: measured, less counted.
+    """
+    ratio = float(done.sum() / counted.sum())
+    differences, lag = (done - ratio * counted)[1:-1], lag[1:-1]
+    slope = float(lag @ differences / max(1.0, lag @ lag))
+    return Correction(ratio, differences - slope * lag)
+
+
+def estimate_cycles(
+    cycles: Numbers,
+    work: Numbers,
+    chosen: Sequence[int],
+    totals: Numbers,
+    residuals: Numbers | None = None,
+) -> Estimated:
     """Estimate the cycles of all windows from those of the chosen ones.
 
     Windows are pooled in groups of neighbours. Each group has a ratio of cycles to work, which is a weighted
@@ -227,12 +268,14 @@ def estimate_cycles(cycles: Numbers, work: Numbers, chosen: Sequence[int], total
         work: by chosen window and kind of work.
         chosen: number of each window, in increasing order.
         totals: by window and kind of work, of all windows.
+        residuals: by chosen window and kind of work, where totals are corrected; 0 for work counted exactly.
     """
     from scipy.optimize import nnls  # noqa: PLC0415  (takes time to load, and few runs are sampled)
 
     scale = np.maximum(work.sum(axis=0), 1)
     weights = nnls(work / scale, cycles)[0] / scale
     weighted, all_weighted = work @ weights, totals @ weights
+    corrected = np.zeros(len(cycles)) if residuals is None else residuals @ weights
     count = len(cycles)
     groups = np.array_split(np.arange(count), max(1, count // GROUP))
     bounds = _group_bounds(chosen, groups, len(totals))
@@ -240,12 +283,12 @@ def estimate_cycles(cycles: Numbers, work: Numbers, chosen: Sequence[int], total
     for group, start, stop in zip(groups, bounds, bounds[1:], strict=False):
         total, sampled = all_weighted[start:stop].sum(), weighted[group].sum()
         ratio = cycles[group].sum() / sampled
-        residuals = cycles[group] - ratio * weighted[group]
+        deviation = cycles[group] - ratio * (weighted[group] - corrected[group])
         left = max(0.0, 1 - len(group) / (stop - start))
         factor = (left * len(group) / max(1, len(group) - 1)) ** 0.5 * total / sampled
         value += ratio * total
-        deviations += (factor * residuals).tolist()
-    degrees = max(1, count - len(groups))
+        deviations += (factor * deviation).tolist()
+    degrees = max(1, count - len(groups) - (0 if residuals is None else 2))
     return Estimated(value, half_width(deviations, degrees), tuple(deviations), degrees)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,42 +17,76 @@ from fiberscope.accelerators.gamma.splice import Mark, rows_of, run_windows
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
+    Correction,
     Estimated,
     Numbers,
     Rounds,
     Sample,
     Sampled,
+    correct,
     cut_windows,
     estimate_cycles,
 )
-from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import compare
 
 WINDOW_CYCLES = 4000  # at the least: shorter windows differ by the bursts in which memory writes
 FIRST_CYCLES = 6000  # of the first window and the last, at the least
 TASKS_A_WINDOW = 2  # of the longest common tasks, one behind another
 COMMON = 0.9  # of the merged elements are in tasks no longer than the longest common one
-AGREEMENT = 0.05  # by which functional and simulated bytes may differ
 
 
 class Windows:
     """The rows of a product, cut into windows of about equal predicted cost.
 
+    The bounds are shifted by a random part of a window.
+
     Args:
         work: the functional pass.
-        cycles: of a window; None for a length that the tasks decide.
+        request: has the length of a window, None for a length that the tasks decide, and the seed.
     """
 
-    def __init__(self, work: FunctionalPass, cycles: int | None) -> None:
-        parameters = work.parameters
-        pe, memory = parameters.pe.count, parameters.memory
-        rate = memory.channels * memory.bandwidth / float(parameters.clock)  # bytes a cycle
+    def __init__(self, work: FunctionalPass, request: Sample) -> None:
+        self.work = work
         self.bytes = _stream_bytes(work)
-        costs = np.maximum(work.merged / pe, self.bytes / rate)
+        costs = self._costs(self.bytes)
         self.predicted = float(costs.sum())
         longest = int(work.task_lengths.max(initial=0))
-        self.cycles = cycles or max(WINDOW_CYCLES, TASKS_A_WINDOW * common_length(work))
-        self.ranges = cut_windows(costs, max(FIRST_CYCLES, longest), self.cycles)
+        self.cycles = request.window_cycles or max(WINDOW_CYCLES, TASKS_A_WINDOW * common_length(work))
+        shift = float(np.random.default_rng(request.seed).random()) * self.cycles
+        self.ranges = cut_windows(costs, max(FIRST_CYCLES, longest) + shift, self.cycles)
+
+    def _costs(self, moved: Numbers) -> Numbers:
+        """Cycles by row, of merging or of moving these bytes."""
+        parameters = self.work.parameters
+        memory = parameters.memory
+        rate = memory.channels * memory.bandwidth / float(parameters.clock)  # bytes a cycle
+        return np.maximum(self.work.merged / parameters.pe.count, moved / rate)
+
+    def divide(self, moved: Numbers) -> Integers:
+        """Divide windows that are longer than predicted, as they also move rows of B.
+
+        Args:
+            moved: bytes by row, with those of B.
+
+        Returns:
+            The number of the first part of each window.
+        """
+        costs, parts = self._costs(moved), list[list[range]]()
+        for number, window in enumerate(self.ranges):
+            inner = 0 < number < len(self.ranges) - 1
+            parts.append(_divided(window, costs, self.cycles) if inner else [window])
+        self.ranges = [part for each in parts for part in each]
+        return np.cumsum([0, *map(len, parts)])[:-1]
+
+
+def _divided(window: range, costs: Numbers, cycles: int) -> list[range]:
+    """Parts of a window, of about equal cost."""
+    behind = np.cumsum(costs[window.start : window.stop])
+    count = max(1, round(behind[-1] / cycles))
+    steps = behind[-1] * np.arange(1, count) / count
+    edges = np.unique([0, *(np.searchsorted(behind, steps) + 1), len(window)])
+    return [range(window.start + start, window.start + stop) for start, stop in pairwise(edges.tolist())]
 
 
 def _stream_bytes(work: FunctionalPass) -> Numbers:
@@ -97,7 +132,7 @@ class GammaSampler:
         self.parameters, self.b, self.request, self.tell = parameters, b, request, tell
         tell("functional pass", 0, 0)
         self.work = FunctionalPass(parameters, a, b)
-        self.windows = Windows(self.work, request.window_cycles)
+        self.windows = Windows(self.work, request)
         windows = self.windows
         self.rounds = Rounds(request, len(windows.ranges), windows.cycles, windows.predicted)
 
@@ -111,18 +146,22 @@ class GammaSampler:
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
     def _run_cache(self) -> None:
-        """Run the functional cache, and keep its states before all windows that may be simulated."""
-        ranges, line = self.windows.ranges, self.parameters.fibercache.line
+        """Run the functional cache, and keep its states before all windows that may be simulated.
+
+        A window that turns out to be longer than it should is divided, and its first part takes its place.
+        """
         numbers = {number for each in self.rounds.numbers for number in each[1:]}
-        self.run, self.states = self.work.run_cache(ranges[number].start for number in numbers)
-        self.lines = np.asarray(self.run.lines)
-        moved = self.windows.bytes + self.lines * line
-        starts = [window.start for window in ranges]
+        starts = [self.windows.ranges[number].start for number in numbers]
+        self.run, self.states = self.work.run_cache(starts)
+        moved = self.windows.bytes + np.asarray(self.run.lines) * self.parameters.fibercache.line
+        self.first_parts = self.windows.divide(moved)
+        starts = [window.start for window in self.windows.ranges]
         merged = self.work.merged.astype(np.float64)
         self.totals = np.stack([np.add.reduceat(each, starts) for each in (merged, moved)], axis=1)
 
     def _measure(self, numbers: Sequence[int]) -> SplicedRun:
-        """Simulate these windows, one behind another."""
+        """Simulate the first parts of these windows, one behind another."""
+        numbers = self.first_parts[list(numbers)].tolist()
         ranges = [self.windows.ranges[number] for number in numbers]
         ordered = self.parameters.model_copy(update={"reorder": "none"})
         rows = rows_of(self.work.a, self.work.b.rows, ranges)
@@ -133,29 +172,30 @@ class GammaSampler:
         )
         return SplicedRun(machine, rows, numbers, marks)
 
-    def _traffic_ratio(self, measured: SplicedRun) -> float:
-        """Simulated bytes over those of the functional pass, in the windows."""
-        return measured.marks[-1].traffic / float(self.totals[measured.windows, 1].sum())
+    def _correction(self, measured: SplicedRun) -> Correction:
+        """By what the bytes of the windows differ from those of the functional pass."""
+        work, counted = self._work(measured), self.totals[measured.windows]
+        return correct(work[:, 1], counted[:, 1], work[:, 0] - counted[:, 0])
 
-    def _corrected(self, measured: SplicedRun) -> float:
-        """By what the bytes of the functional pass are multiplied: 1 where they agree with the simulated."""
-        ratio = self._traffic_ratio(measured)
-        return ratio if abs(ratio - 1) > AGREEMENT else 1.0
+    def _work(self, measured: SplicedRun) -> Numbers:
+        """Merged elements and bytes by window."""
+        marks = [[mark.merged, mark.traffic] for mark in measured.marks]
+        return np.diff(marks, axis=0, prepend=[[0, 0]]).astype(np.float64)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Cycles of the whole run: those of the first window and the last, and of all between."""
-        marks = measured.marks
-        cycles = np.diff([mark.cycles for mark in marks]).astype(np.float64)
-        work = np.diff([[mark.merged, mark.traffic] for mark in marks], axis=0).astype(np.float64)
-        totals = self.totals * [1.0, self._corrected(measured)]
-        totals[1] += totals[0] - [marks[0].merged, marks[0].traffic]  # in flight when the first window ends
+        work, correction = self._work(measured), self._correction(measured)
+        cycles = np.diff([0, *(mark.cycles for mark in measured.marks)]).astype(np.float64)
+        totals = self.totals * [1.0, correction.ratio]
+        totals[1] += totals[0] - work[0]  # in flight when the first window ends
         totals[-2] += totals[-1] - work[-1]
+        residuals = np.stack([np.zeros(len(correction.residuals)), correction.residuals], axis=1)
         chosen = [number - 1 for number in measured.windows[1:-1]]
-        inner = estimate_cycles(cycles[:-1], work[:-1], chosen, totals[1:-1])
-        return replace(inner, cycles=inner.cycles + float(marks[0].cycles + cycles[-1]))
+        inner = estimate_cycles(cycles[1:-1], work[1:-1], chosen, totals[1:-1], residuals)
+        return replace(inner, cycles=inner.cycles + float(cycles[0] + cycles[-1]))
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
-        traffic = self._traffic(self._corrected(measured))
+        traffic = self._traffic(self._correction(measured).ratio)
         answer, precision = measured.machine.result(), measured.machine.value_type
         ranges = [self.windows.ranges[number] for number in measured.windows[1:-1]]
         return Sampled(
@@ -168,7 +208,7 @@ class GammaSampler:
             traffic=traffic,
             memory=self._memory(measured, traffic),
             traffic_minimum_bytes=self._minimum_bytes(),
-            traffic_ratio=self._traffic_ratio(measured),
+            traffic_ratio=self._correction(measured).ratio,
             rows=tuple((window.start, window.stop) for window in ranges),
             exact=("operations", "traffic.A"),
             estimated=("cycles", "traffic.B", "traffic.partial", "traffic.Z", "memory"),
@@ -188,23 +228,36 @@ class GammaSampler:
             "tasks": self.run.tasks,
         }
 
-    def _traffic(self, corrected: float) -> dict[str, Traffic]:
-        """Whole lines by tensor; of Z without the lines that elements leave half full."""
+    def _traffic(self, ratio: float) -> dict[str, Traffic]:
+        """Whole lines by tensor; of Z without the lines that elements leave half full.
+
+        Args:
+            ratio: of the bytes in all to those of the functional pass; B and partial fibers are corrected.
+        """
         sizes, a_sizes, line = self.parameters.sizes, self.work.a_sizes, self.parameters.fibercache.line
         nonzeros, rows = int(self.work.a.pointers[self.work.a.rows]), self.work.a.rows
-        cache = self.run.cache
-        partial_reads, written = self.run.partial_reads, cache.write_backs
-        of_b = cache.traffic_lines() - partial_reads - written
+        cache, partial_reads = self.run.cache, self.run.partial_reads
 
         def whole(count: int, size: int) -> int:
             return -(-count * size // line) * line
 
         outputs = int(self.work.outputs.sum())
+        of_a = whole(nonzeros, a_sizes.element_bytes) + whole(rows + 1, a_sizes.pointer_bytes)
+        of_z = whole(outputs, sizes.element_bytes) + whole(rows + 1, sizes.pointer_bytes)
+        bytes_a_line = max(0.0, ratio * self.totals[:, 1].sum() - of_a - of_z) / max(1, cache.traffic_lines())
+        of_b, partial_reads, written = (
+            round(lines * bytes_a_line)
+            for lines in (
+                cache.traffic_lines() - partial_reads - cache.write_backs,
+                partial_reads,
+                cache.write_backs,
+            )
+        )
         return {
-            "A": Traffic(whole(nonzeros, a_sizes.element_bytes) + whole(rows + 1, a_sizes.pointer_bytes), 0),
-            "B": Traffic(round(of_b * line * corrected), 0),
-            "partial": Traffic(round(partial_reads * line * corrected), round(written * line * corrected)),
-            "Z": Traffic(0, whole(outputs, sizes.element_bytes) + whole(rows + 1, sizes.pointer_bytes)),
+            "A": Traffic(of_a, 0),
+            "B": Traffic(of_b, 0),
+            "partial": Traffic(partial_reads, written),
+            "Z": Traffic(0, of_z),
         }
 
     def _minimum_bytes(self) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from fiberscope.accelerators.gamma.functional import CacheState
-from fiberscope.accelerators.gamma.layout import PARTIAL_BASE
+from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE
 from fiberscope.accelerators.gamma.machine import Gamma
 from fiberscope.hw.fibers.compressed import CompressedRows
-from fiberscope.workloads.canonical import CsrArray
+from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
 __all__ = ["Mark", "rows_of", "run_windows"]
@@ -57,7 +57,8 @@ def run_windows(
     """Run a machine over windows of rows.
 
     When the first task of a window is dispatched, the lines of the FiberCache that nobody waits for become
-    those of the functional state before that window.
+    those of the functional state before that window. The FiberCache fills during the first window. Lines of
+    B that it lacks and that tasks of the first window in flight may fetch therefore stay absent.
 
     Args:
         machine: built, with the rows of the windows as A.
@@ -78,7 +79,7 @@ def run_windows(
             if kernel.run(cycle_limit=limit).reason != "cycle limit":
                 raise KeyboardInterrupt
         marks.append(_mark(machine, limit))
-        _set_state(machine, state)
+        _set_state(machine, state, _lines_in_flight(machine, int(task)) if len(marks) == 1 else [])
         tell(*machine.progress())
     ended = kernel.run()
     if not ended.complete:
@@ -94,9 +95,24 @@ def _mark(machine: Gamma, cycles: int) -> Mark:
     return Mark(cycles, machine.operations()["merge"], moved, *rows)
 
 
-def _set_state(machine: Gamma, state: CacheState) -> None:
-    """Set the lines of all banks, without those of partial fibers."""
+def _lines_in_flight(machine: Gamma, before: int) -> Integers:
+    """Lines of B of the tasks that were dispatched last before a task, as many as may be in flight."""
+    pe, table = machine.parameters.pe, machine.table
+    first = max(0, before - pe.count * (1 + pe.task_queue))
+    inputs = np.asarray(table.inputs)[table.first_inputs[first] : table.first_inputs[before]]
+    rows = np.asarray(machine.a.coordinates)[inputs[inputs >= 0]]
+    pointers, line = np.asarray(machine.b.pointers), machine.parameters.fibercache.line
+    begins = pointers[rows] * machine.b_sizes.element_bytes // line
+    ends = -(-pointers[rows + 1] * machine.b_sizes.element_bytes // line)
+    lengths = ends - begins
+    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return np.unique(B_BASE // line + np.repeat(begins, lengths) + places)
+
+
+def _set_state(machine: Gamma, state: CacheState, absent_lines: Integers | list[int]) -> None:
+    """Set the lines of all banks, without partial fibers, and without absent lines that a bank lacks."""
     partial = PARTIAL_BASE // machine.parameters.fibercache.line
     banks: Any = machine.banks
     for bank, lines, reuse in zip(banks, state.lines, state.reuse, strict=True):
-        bank.preload(np.where(lines < partial, lines, -1).ravel(), reuse.ravel())
+        absent = np.isin(lines, absent_lines) & np.isin(lines, np.asarray(bank.tags.lines), invert=True)
+        bank.preload(np.where((lines < partial) & ~absent, lines, -1).ravel(), reuse.ravel())

@@ -16,7 +16,7 @@ from fiberscope.base.sharing import sharing
 
 MATRIX = "uniform:rows=3000,cols=3000,nonzeros=24000"
 SMALL = {"pe.count": 4, "memory.channels": 2, "fibercache.size": "96KiB", "fibercache.banks": 6}
-REQUEST = Sample(windows=10, window_cycles=400, seed=3)
+REQUEST = Sample(windows=10, window_cycles=2000, seed=3)
 
 
 def nobody(*_):
@@ -90,7 +90,7 @@ def test_a_seed_gives_the_same_again_and_another_seed_other_windows(sampled):
     circumstances = {"host", "source", "environment"}
     assert again.model_dump(exclude=circumstances) == sampled.model_dump(exclude=circumstances)
     other = fiberscope.simulate(
-        "gamma", MATRIX, settings=SMALL, sample=Sample(windows=10, window_cycles=400, seed=4)
+        "gamma", MATRIX, settings=SMALL, sample=Sample(windows=10, window_cycles=2000, seed=4)
     )
     assert other.cycles != sampled.cycles
 
