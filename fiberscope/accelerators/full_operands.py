@@ -23,13 +23,13 @@ class OperandFormat(Configuration):
     dense: Literal["both", "A", "B", "none"]
 
     def lies_dense(self, operand: str, matrix: CsrArray) -> bool:
-        """Whether an operand, ``A`` or ``B``, lies as values alone."""
+        """Return whether an operand, ``A`` or ``B``, lies as values alone."""
         rows, columns = matrix.shape
         return self.dense in (operand, "both") and 0 < int(matrix.nnz) == int(rows) * int(columns)
 
 
 def lies_dense(parameters: Configuration, operand: str, matrix: CsrArray) -> bool:
-    """Whether an operand of a machine with these parameters lies as values alone."""
+    """Return whether an operand of a machine with these parameters lies as values alone."""
     of = getattr(parameters, "format", None)
     return isinstance(of, OperandFormat) and of.lies_dense(operand, matrix)
 

@@ -142,7 +142,7 @@ def _kind(accelerator: Accelerator[Any], entry: Entry | None) -> type[Problem]:
 
 
 def _elsewhere(kind: str) -> str:
-    """What solves a kind of problem that a machine does not, in a few words."""
+    """Name in a few words a machine that solves a kind of problem that this machine does not solve."""
     others = [name for name in names() if any(problem.kind == kind for problem in find(name).solves)]
     return f"{' or '.join(others)} does" if others else ANY_EXPRESSION
 

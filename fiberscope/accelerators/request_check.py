@@ -99,7 +99,7 @@ class RequestCheck:
         return None
 
     def _fault(self, layout: Layout | None, reads: bool, units: range) -> str:
-        """What is wrong with a request, nothing if nothing is."""
+        """Describe what is wrong with a request; empty if nothing is."""
         if layout is None:
             return "no array lies there"
         if units.stop * self.unit > self._end(layout) + (layout.ahead if reads else 0):

@@ -23,7 +23,7 @@ PACKAGE = "__init__.py"
 
 
 def is_path(name: str) -> bool:
-    """Whether a machine is named by where it is: a Python file, or a folder as in ``./mine``."""
+    """Return whether a machine is named by where it is: a Python file, or a folder as in ``./mine``."""
     return name.endswith(".py") or os.path.basename(name) != name or name in (os.curdir, os.pardir)
 
 

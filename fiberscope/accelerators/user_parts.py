@@ -58,7 +58,7 @@ def _load(text: str, module: str, attribute: str) -> PartFactory:
 
 
 def _fault(error: BaseException) -> str:
-    """What an error in a user's code says, and where that is."""
+    """Describe an error in a user's code, and its place."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     line = "" if "importlib" in where.filename else f" ({where.filename}:{where.lineno})"
     return f"{type(error).__name__}: {error}{line}"
@@ -101,7 +101,7 @@ def _checked(part: str, make: PartFactory) -> PartFactory:
 
 
 def _misfit(make: PartFactory, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> str:
-    """What is wrong with these arguments, as Python says it; empty if they fit or nothing tells."""
+    """Describe how arguments do not fit, in Python's words; empty if they fit or Python does not say."""
     try:
         signature = inspect.signature(make)
     except (TypeError, ValueError):

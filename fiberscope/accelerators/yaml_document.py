@@ -169,11 +169,11 @@ def _extended(base: yaml.SequenceNode, over: yaml.SequenceNode) -> yaml.Sequence
 
 
 def _named(entry: yaml.Node) -> str:
-    """What a list's entry is called: a level, a component, or an entry of bindings."""
+    """Return the name of a list's entry: that of a level, a component, or an entry of bindings."""
     pairs = entry.value if isinstance(entry, yaml.MappingNode) else []
     return next((str(value.value) for key, value in pairs if key.value in ("name", "component")), "")
 
 
 def _is_nothing(node: yaml.Node) -> bool:
-    """Whether a value takes a key out: ``~`` or ``null``; an empty one leaves the key without a value."""
+    """Return whether a value removes a key: ``~`` or ``null``; an empty value leaves the key."""
     return isinstance(node, yaml.ScalarNode) and str(node.tag).endswith(":null") and bool(node.value)

@@ -235,8 +235,9 @@ _COMMENT = re.compile(r"(?:^|\s)#(?P<text>.*)$")
 
 
 def _comments(lines: list[str]) -> dict[int, str]:
-    """What is said about each line (from 1): the comment lines right above it, the comment beside it, and
-    those below that are aligned with it or further right."""
+    """Return the comments on each line, counted from 1: the comment lines above it, the comment beside it,
+    and the comments below that are aligned with that comment or further right.
+    """
     said: dict[int, list[str]] = {}
     above: list[str] = []
     beside: tuple[int, int] | None = None  # line and column of the comment that may go on below

@@ -63,7 +63,7 @@ def _common(own: Path) -> Path:
 
 
 def _referred(own: Path, name: str) -> list[str]:
-    """What a branch or a tag stands for: of a tag that is an object of its own perhaps also its commit."""
+    """Return the commit of a branch or a tag; for an annotated tag also the tag's own digest."""
     common = _common(own)
     if (common / name).is_file():
         return [(common / name).read_text(encoding="utf-8").strip()]
@@ -74,7 +74,7 @@ def _referred(own: Path, name: str) -> list[str]:
 
 
 def _tagged(root: Path, commit: str) -> bool:
-    """Whether a commit has the tag of the release."""
+    """Return whether a commit has the tag of the release."""
     try:
         own = _repository(root)
         tags = _referred(own, f"refs/tags/v{RELEASE}")

@@ -63,6 +63,6 @@ def analyze(inputs: _Inputs, asked: ReportOptions, profile: _Profile = False) ->
 
 
 def _steps(seconds: Sequence[float]) -> str:
-    """How long each step took."""
+    """Return the duration of each step, as a text."""
     steps = zip(("dataflow", "sparse", "micro-architecture"), seconds, strict=True)
     return "; ".join(f"{name} {1e3 * seconds_:.2f} ms" for name, seconds_ in steps)

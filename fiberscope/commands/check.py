@@ -129,7 +129,7 @@ def _analytical(analysis: AnalyticalEstimate, cycles: int) -> list[str]:
 
 
 def _wrong(done: Check) -> str:
-    """What should be so and is not."""
+    """Describe the comparisons that failed."""
     faults = [f"{row.name}: {row.event:,} and {row.trace:,}" for row in done.counts if not row.right]
     if not done.bound_holds:
         faults.append("the machine is faster than the trace's bound")

@@ -1,4 +1,4 @@
-"""Whether the package runs from a checkout of the sources."""
+"""Detection of a checkout of the sources."""
 
 from pathlib import Path
 

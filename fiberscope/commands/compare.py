@@ -124,7 +124,7 @@ def _machine(
 def _published(
     kind: Kind[Any], matrices: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[list[Any], list[Table]]:
-    """What was run beside what was published, as data and as tables."""
+    """Run the published matrices; return the comparison as data and as tables."""
     from fiberscope.explore import compare as study
 
     runs = study.compare(kind, matrices, **options)

@@ -27,7 +27,7 @@ __all__ = ["compile_", "gallery"]
 
 
 class _Shown(StrEnum):
-    """What ``--show`` shows."""
+    """Printer of what ``--show`` asks for."""
 
     CIN = "cin"
     GRAPH = "graph"

@@ -61,7 +61,7 @@ def _list(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class _Part:
-    """What stands under a heading of a page, down to the next of its level or above."""
+    """A heading of a page with its text, down to the next heading of its level or above."""
 
     page: str
     heading: str

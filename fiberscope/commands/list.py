@@ -46,7 +46,7 @@ def list_(json: _Json = None) -> None:
 
 
 def _summary(name: str) -> str:
-    """What a machine is; of one that cannot be had, why."""
+    """Return the summary of a machine; for a machine that cannot be loaded, return the reason."""
     from fiberscope import accelerators
 
     try:

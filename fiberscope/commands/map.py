@@ -115,7 +115,7 @@ def map_(
 
 
 def _teller(progress: Progress | None, points: int) -> Callable[[SearchState], None]:
-    """What tells how far the search is, and the best so far."""
+    """Return a callback that prints the progress of the search and the best mapping so far."""
 
     def tell(best: SearchState) -> None:
         if progress is not None:
@@ -126,7 +126,7 @@ def _teller(progress: Progress | None, points: int) -> Callable[[SearchState], N
 
 
 def _show(best: Best, mapping: bool) -> None:
-    """What was looked at, what could not be had and why, and how the best was reached."""
+    """Print which mappings were evaluated, which were invalid and why, and how the best was reached."""
     search = best.outcome
     print(f"Looked at {search.evaluated:,} mappings, {search.valid:,} of which can be had; {search.ended}.")
     for reason, count in search.rejected.most_common():

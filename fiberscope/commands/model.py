@@ -134,7 +134,7 @@ def _draw(path: Path, run: TraceRequest) -> None:
 
 
 def _files(specification: str, factors: list[str], tensors: dict[str, str]) -> dict[str, Path | None]:
-    """What the model reads, which no output may overwrite, by what it is called in a message."""
+    """Return the files that the model reads, by their names in messages; no output may overwrite them."""
     from fiberscope.workloads import file_of
 
     operands = {**dict(zip("AB", factors, strict=False)), **tensors}

@@ -98,7 +98,7 @@ def _page_path(results: str) -> Path:
 
 
 def _run(file: Path, timeline: Path | None, title: str, run_sources: bool) -> dict[str, Any]:
-    """Of a report."""
+    """Return the data of the page of a report."""
     from fiberscope.page.run import run_data
     from fiberscope.results.recording.document import StateTimeline
     from fiberscope.results.report.document import Report
@@ -108,14 +108,14 @@ def _run(file: Path, timeline: Path | None, title: str, run_sources: bool) -> di
 
 
 def _side_by_side(files: list[Path], title: str) -> dict[str, Any]:
-    """Of several reports."""
+    """Return the data of the page of several reports."""
     from fiberscope.page.reports import side_by_side
 
     return side_by_side(files, title)
 
 
 def _study(address: str, title: str, all_sources: bool) -> dict[str, Any]:
-    """Of a store."""
+    """Return the data of the page of a store."""
     from fiberscope.page.study import study_data
     from fiberscope.results.store import Store
 

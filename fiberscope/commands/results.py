@@ -176,7 +176,7 @@ def _as_csv(rows: pa.Table) -> str:
 
 
 def _plain(value: object) -> object:
-    """What JSON can say: no number is null there, and a sum of DuckDB's is a decimal."""
+    """Convert a value for JSON: numbers that are not finite become null, DuckDB's decimals become numbers."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

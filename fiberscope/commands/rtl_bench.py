@@ -73,7 +73,7 @@ def bench(
 
 
 def _is_machine(block: str, dut: str, matrix: str | None) -> bool:
-    """Whether what is under test is a whole machine; refuses what is neither that nor a block's device."""
+    """Return whether the subject of a test is a whole machine; refuse what is neither machine nor device."""
     from fiberscope import accelerators
     from fiberscope.rtl.user_bench import DEVICES
     from fiberscope.workloads.errors import nearest

@@ -52,7 +52,7 @@ def export_block(
 
 
 def _kinds_of_ports(block: RtlBlock, status: bool) -> dict[str, Callable[[Parameters], str]]:
-    """What writes the Verilog of a block with each kind of ports."""
+    """Return the writer of a block's Verilog for each kind of ports."""
     from fiberscope.hw.rtl.kit.axis import axis
     from fiberscope.hw.rtl.kit.checks import checked
     from fiberscope.hw.rtl.kit.registered import registered

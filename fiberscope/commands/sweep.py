@@ -178,7 +178,7 @@ def _grid(texts: Sequence[str]) -> dict[str, list[object]]:
 
 
 def _tell(done: SweepResult, address: str) -> None:
-    """How many points ended how, the first of those that failed, and where the rows are."""
+    """Print the number of points by outcome, the first failed points, and where the rows are."""
     counts = [f"{count:,} {status}" for status, count in sorted(done.statuses.items())]
     had = [f"{done.had:,} in the store before"] if done.had else []
     print(f"{len(done.digests):,} points: {', '.join([*counts, *had])}")

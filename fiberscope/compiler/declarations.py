@@ -25,7 +25,7 @@ class Generator:
         self._by_hand: dict[str, Declarations] = {}
 
     def compiled(self, module: Module, name: str) -> bool:
-        """Whether a class of a module is compiled."""
+        """Return whether a class of a module is compiled."""
         if module.by_hand:
             return name in self.read(module).classes
         node = module.classes.get(name)
@@ -250,7 +250,7 @@ def _from_body(
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    """What is given values, each with its own: of several what they are taken from has one each."""
+    """Pair each target with its value; several targets of one value have an element of the value each."""
     if not isinstance(target, ast.Tuple):
         return [(target, value)]
     if isinstance(value, ast.Tuple):

@@ -80,7 +80,7 @@ def returned(types: Types, node: ast.FunctionDef, words: set[str]) -> str:
 
 
 def _leaves_early(node: ast.FunctionDef) -> bool:
-    """Whether it has a return without a value, which C allows in no function that has one."""
+    """Return whether it has a return without a value, which C allows in no function that has one."""
     return any(isinstance(part, ast.Return) and part.value is None for part in ast.walk(node))
 
 
@@ -123,7 +123,7 @@ def typed_locals(types: Types, node: ast.FunctionDef, types_by_name: dict[str, s
 
 
 def _givens(part: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
-    """What a statement gives to names, as pairs of target and value."""
+    """Return the assignments of a statement, as pairs of target and value."""
     if isinstance(part, ast.For):
         counts = isinstance(part.iter, ast.Call) and ast.unparse(part.iter.func) == "range"
         if isinstance(part.target, ast.Tuple):

@@ -30,7 +30,7 @@ def needed(modules: Modules, roots: Iterable[str]) -> list[Module]:
 
 
 def _imports(modules: Modules, module: Module) -> Iterator[str]:
-    """What a module imports; of a compiled one also what its C types are from."""
+    """Yield the modules that a module imports; for a compiled module also those of its C types."""
     at_once = {alias for node in _at_once(module.tree.body) for alias in _named(module, node)}
     for place, name in {*at_once, *(module.imported.values() if module.compiled else ())}:
         yield from (place, f"{place}.{name}")

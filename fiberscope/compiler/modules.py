@@ -59,12 +59,12 @@ class Module:
 
     @cached_property
     def by_hand(self) -> bool:
-        """Whether its C types stand beside it and were not written by ``fiberscope.compiler``."""
+        """Return whether its C types stand beside it and were not written by ``fiberscope.compiler``."""
         return self.pxd.is_file() and not self.pxd.read_text().startswith(GENERATED)
 
     @cached_property
     def _comments(self) -> dict[int, list[str]]:
-        """What comments for the compiler say, by line."""
+        """Return the comments for the compiler, by line."""
         tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
         comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
         return {

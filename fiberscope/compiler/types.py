@@ -40,7 +40,7 @@ CODES = {
 
 
 def is_class(ctype: str) -> bool:
-    """Whether it is the name of a compiled class."""
+    """Return whether it is the name of a compiled class."""
     return ctype[0].isupper()
 
 
@@ -154,11 +154,11 @@ class Types:
         return self.generator.chain(*place) if place else []
 
     def _here(self, ctype: str, module: Module) -> str:
-        """What a C type of another module is in this one."""
+        """Translate a C type of another module for this module."""
         return self.compiled_class(ctype, module) if is_class(ctype) else ctype
 
     def _attribute(self, value: ast.Attribute, types_by_name: dict[str, str]) -> str:
-        """Of something's attribute: what its class, a plain one of this project perhaps, has it as."""
+        """Return the type of an attribute, as its class (perhaps a plain one of ours) declares it."""
         for module, declared in self._chain(self.expression_type(value.value, types_by_name)):
             if value.attr in declared.attributes:
                 return self._here(bare(declared.attributes[value.attr]), module)
@@ -207,7 +207,7 @@ class Types:
         return self._method(value.func, types_by_name) if isinstance(value.func, ast.Attribute) else OBJECT
 
     def _method(self, function: ast.Attribute, types_by_name: dict[str, str]) -> str:
-        """Of what a method gives."""
+        """Return the type of the result of a method."""
         if function.attr == "bit_length":
             return "long"
         if f"{ast.unparse(function)}()" in types_by_name:
@@ -229,7 +229,7 @@ class Types:
         return kinds.pop() if len(kinds) == 1 else OBJECT
 
     def _returned(self, name: str) -> str:
-        """Of what a function gives, or a class."""
+        """Return the type of the result of a function or a class."""
         place = self.modules.origin(self.module, name)
         if place and place[1] in place[0].functions:
             function = place[0].functions[place[1]]
@@ -237,7 +237,7 @@ class Types:
         return self.compiled_class(name, self.module)
 
     def _of_function(self, module: Module, function: ast.FunctionDef) -> str:
-        """Of what a function gives, by its annotation; its comment where it is C's."""
+        """Return the type of a function's result, by its annotation, or by its comment for a C function."""
         said = module.comment_at(function)
         if self.for_locals and not said.words & {"cdef", "cpdef"}:
             ctype = self.annotation_type(function.returns, module)
@@ -254,7 +254,7 @@ class Types:
 
 
 def _of_numpy(value: ast.Call) -> str:
-    """Of an array that numpy makes, by its type of elements."""
+    """Return the type of an array that numpy creates, by the type of its elements."""
     name = ast.unparse(value.func).removeprefix("np.")
     if name not in ("zeros", "ones", "empty", "full", "array", "asarray", "arange", "frombuffer"):
         return OBJECT

@@ -49,7 +49,7 @@ class _Sources:
 
     @cached_property
     def modules(self) -> Modules:
-        """What finds them and ours by name."""
+        """Return the finder of these modules and of Fiberscope's modules by name."""
         packages = {self.package: self.root} if self.package else {}
         return Modules([self.root, _LIBRARY], self.files, packages)
 
@@ -58,7 +58,7 @@ class _Sources:
         return self.package / file.relative_to(self.root)
 
     def name(self, file: Path) -> str:
-        """What a file is imported by."""
+        """Return the name by which a file is imported."""
         return ".".join(self.place(file).with_suffix("").parts)
 
     def typed(self) -> dict[Path, str]:

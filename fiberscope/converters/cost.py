@@ -138,11 +138,11 @@ class _Cost:
         return "turn" in self.way.blocks
 
     def _is_front(self, block: str) -> bool:
-        """Whether a block decodes the source, before keys are counted."""
+        """Return whether a block decodes the source, before keys are counted."""
         return block not in (READ, WRITE, *KEYS, *SLOTS) and not self._is_behind(block)
 
     def _is_behind(self, block: str) -> bool:
-        """Whether a block works on items in their new order."""
+        """Return whether a block works on items in their new order."""
         order = self.way.blocks
         return block != WRITE and order.index(block) >= order.index(DRAIN)
 
@@ -177,7 +177,7 @@ class _Cost:
         return sum(span.length for span in spans if span.name.startswith(names))
 
     def _items(self, block: str) -> float:
-        """What goes through a block."""
+        """Return the number of items that pass a block."""
         name = kind_of(block)
         if name == "fill":
             return self.size

@@ -94,7 +94,7 @@ def ports_of(edge: Edge) -> tuple[str, str]:
 
 
 def is_row(edge: Edge) -> bool:
-    """Whether rows go along an edge, and not items."""
+    """Return whether rows go along an edge, and not items."""
     if not UNITS.keys() >= {kind_of(edge.block), kind_of(edge.to)}:
         return False
     giver, taker = UNITS[kind_of(edge.block)], UNITS[kind_of(edge.to)]
@@ -139,7 +139,7 @@ class Line:
         return [(block, self._constant(block)) for block in self.blocks if UNITS[kind_of(block)].constants]
 
     def _constant(self, block: str) -> int:
-        """Of the ranks, the dividers take the last first, the multipliers the second."""
+        """Return the constant of the line: the last rank for dividers, the second rank for multipliers."""
         turn = int(block.partition("_")[2] or 1)
         return self.job.shape[-turn if kind_of(block) == "divide" else turn]
 
@@ -167,7 +167,7 @@ class Line:
         return own[kind]
 
     def _collected(self) -> list[int]:
-        """Where in an item's word coordinate, reference and rests lie, the last rest first."""
+        """Return the places of coordinate, reference and rests in an item's word, the last rest first."""
         if not any(kind_of(block) == "divide" for block in self.blocks):
             return [0]
         first, second, *rests = self.job.shifts

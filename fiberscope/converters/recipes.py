@@ -83,7 +83,7 @@ class Recipe:
 
     @property
     def is_two_pass(self) -> bool:
-        """Whether items are counted first and then scattered."""
+        """Return whether items are counted first and then scattered."""
         return "scatter" in self.blocks
 
 

@@ -68,7 +68,7 @@ def instances(variant: str, conversions: Iterable[tuple[str, str]] = FIGURE_8) -
 
 
 def _needed(source: str, target: str) -> Counter[str]:
-    """What one conversion takes."""
+    """Return the units that one conversion needs."""
     names = {kind_of(block) for block in recipe(source, target).blocks}
     if "scan" in names:
         names.discard("offsets")

@@ -51,7 +51,7 @@ class _Rule(BaseModel):
 
 
 class _Rung(BaseModel):
-    """What costs time in a machine, and the settings that have it cost none."""
+    """A cause of lost time in a machine, and the settings that remove it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -89,7 +89,7 @@ class Comparison:
 
     @property
     def right(self) -> bool:
-        """Whether they are equal, or may differ."""
+        """Return whether they are equal, or may differ."""
         return self.event == self.trace or bool(self.unless)
 
 
@@ -117,12 +117,12 @@ class Check:
 
     @property
     def bound_holds(self) -> bool:
-        """Whether the machine takes at least as long as the trace says that something must."""
+        """Return whether the machine takes at least as long as the trace says that something must."""
         return self.event.seconds >= self.bound
 
     @property
     def right(self) -> bool:
-        """Whether all that must be so is."""
+        """Return whether all that must be so is."""
         return self.bound_holds and all(row.right for row in self.counts)
 
     def document(self) -> dict[str, object]:
@@ -195,7 +195,7 @@ def check(
 
 
 def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[str, str]:
-    """What the machine of a specification does in other steps, or not at all."""
+    """Describe what the machine of a specification does in other steps, or not at all."""
     reasons = {
         "Merger": "the trace counts a step for each list too",
         "Sequencer": "a cut deals one task a cycle",
@@ -212,7 +212,7 @@ def _in_other_steps(specification: str, settings: Mapping[str, object]) -> dict[
 
 
 def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, run: _Runner) -> dict[str, int]:
-    """Where a run's cycles go: what the rungs take off, and of the last of them what the machine does."""
+    """Attribute a run's cycles to the rungs that save them, the rest to components of the last run."""
     groups = [group.families for group in rules.meanwhile]
     states = KeptStates(families={family for several in (*phases, *groups) for family in several})
     saved, last = _climbed(event, rules.ladder, run, states)
@@ -222,7 +222,7 @@ def _explained(event: Report, phases: Sequence[Sequence[str]], rules: _Rules, ru
 def _climbed(
     event: Report, ladder: Sequence[_Rung], run: _Runner, states: StateFiles
 ) -> tuple[dict[str, int], Report]:
-    """What each rung takes off a run's cycles, and the run in which all of them are, which is watched."""
+    """Return the cycles that each rung saves, and the report of the run with all rungs, which is recorded."""
     if not ladder:
         return {}, run({}, states)
     saved: dict[str, int] = {}
@@ -238,7 +238,7 @@ def _climbed(
 def _parts(
     phases: Sequence[Sequence[str]], last: Report, seen: StateTimeline, groups: Sequence[Group]
 ) -> dict[str, int]:
-    """Where the cycles of a run go, in whole cycles that add up to all of them.
+    """Divide the cycles of a run among its parts, in whole cycles that add up to all.
 
     Args:
         phases: one after the other, of each the families that may bound it: the one with the busiest member.

@@ -65,7 +65,7 @@ class SpeedupRow:
 
 
 def has_designs(accelerator: Accelerator[Any]) -> bool:
-    """Whether a machine has designs to be laid side by side."""
+    """Return whether a machine has designs to be laid side by side."""
     return _path(accelerator).is_file()
 
 

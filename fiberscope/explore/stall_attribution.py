@@ -76,7 +76,7 @@ def _busiest(seen: StateTimeline, names: Sequence[str], group: Group) -> Cycles:
 
 
 def _elsewhere(name: str, worker: str) -> bool:
-    """Whether a component is, or is within, another of several alike than the worker is or is within."""
+    """Return whether a component belongs to another of several equal parts than the worker does."""
     for part, other in zip(name.split("."), worker.split("."), strict=False):
         if part != other:
             return family_name(part) == family_name(other)

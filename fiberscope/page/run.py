@@ -86,7 +86,7 @@ def run_data(
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    """What the run was and how it ended, by label."""
+    """Yield the facts of the run and its end, by label."""
     operands = report.workload.operands
     yield (
         "operands",
@@ -106,7 +106,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _is_whole(report: Report, states: StateTimeline) -> bool:
-    """Whether states are of every cycle of a run."""
+    """Return whether states are of every cycle of a run."""
     return states.start == 0 and states.end >= report.cycles
 
 

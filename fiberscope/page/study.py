@@ -223,7 +223,7 @@ def _short_names(workloads: pd.Series[str]) -> dict[str, str]:
 
 
 def _families(texts: Sequence[str | None]) -> dict[str, Any]:
-    """How often components were in which state: name, how many, shares of their cycles in hundredths of %."""
+    """Return the states of components by family: name, number, shares of cycles in hundredths of %."""
     families_by_run = [json.loads(text or "{}") for text in texts]
     names = list(dict.fromkeys(name for families in families_by_run for name in families))
     number = {name: at for at, name in enumerate(names)}
@@ -240,7 +240,7 @@ def _shares(family: Mapping[str, int]) -> list[int]:
 
 
 def _settings(accelerators: Iterable[str], configs: Sequence[str | None]) -> dict[str, Any]:
-    """What most runs of an accelerator have, and of each run what differs from it."""
+    """Return the settings that most runs of an accelerator share, and the differences of each run."""
     configurations = [
         (machine, json.loads(config or "{}")) for machine, config in zip(accelerators, configs, strict=True)
     ]

@@ -29,7 +29,7 @@ SPACE = 1 << 48  # bytes
 
 
 def stalls(generator: random.Random) -> Iterator[bool]:
-    """Whether a channel stalls, cycle by cycle."""
+    """Return whether a channel stalls, cycle by cycle."""
     while True:
         yield generator.random() < OFTEN
 

@@ -70,7 +70,7 @@ class CosimRequest:
 
     @property
     def is_in_lock_step(self) -> bool:
-        """Whether no component ever sleeps."""
+        """Return whether no component ever sleeps."""
         return self.lock_step or self.waveform is not None
 
     @property

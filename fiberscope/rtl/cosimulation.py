@@ -108,7 +108,7 @@ class CosimulationResult:
         return len(self._compared(self.component)) - len(self.missing_counters())
 
     def _compared(self, report: Report) -> dict[str, object]:
-        """What is compared; of a module in the place of several components not what is told of each part."""
+        """Return the entries that are compared, without parts of components that one module replaces."""
         wholes = self._of_wholes
         left_out = (*wholes, "bottleneck") if wholes else ()
         return {key: entry for key, entry in _entries(report).items() if not key.startswith(left_out)}
@@ -120,7 +120,7 @@ class CosimulationResult:
 
     @property
     def _of_wholes(self) -> tuple[str, ...]:
-        """Where entries begin of modules that take the place of several components, and of these."""
+        """Return the prefixes of entries of modules that replace several components, and of these."""
         parts = self.component.components.keys() ^ self.rtl.components.keys()
         return tuple(f"components.{part}." for part in parts)
 
@@ -259,7 +259,7 @@ class _Attempt:
             return simulate(replace(request, cycle_limit=self.component.limit), None)
 
     def _files(self, folder: Path) -> dict[str, Path]:
-        """What shows how the run with RTL went, by what it is."""
+        """Return the files that show how the run with RTL went, by description."""
         own = [Path(source) for source in self.request.sources]
         modules = [place.module for place in self.places] or [self.request.accelerator]
         twins = [] if self.simulator == PYRTL else [folder / f"{module}.v" for module in modules]
@@ -314,5 +314,5 @@ def _fitted(
 
 
 def _entries(report: Report) -> dict[str, object]:
-    """What is compared, by dotted key."""
+    """Return the entries that are compared, by dotted key."""
     return flatten_parameters(report.model_dump(mode="json", exclude=set(NOT_COMPARED)))

@@ -98,7 +98,7 @@ class MachineModel:
         self._done = self._done or self._is_done()
 
     def _is_done(self) -> bool:
-        """Whether all work is done and nothing on its way."""
+        """Return whether all work is done and nothing on its way."""
         done, total = self._machine.progress()
         if done < total or any(pins.offered or pins.waiting_replies for pins in self._pins):
             return False

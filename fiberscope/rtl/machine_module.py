@@ -157,7 +157,7 @@ def export(request: CosimRequest, folder: Path) -> tuple[Path, ...]:
 
 
 def _product(request: CosimRequest) -> CsrArray:
-    """What the event model makes of the operands, a sum that is 0 among it.
+    """Compute the product with the event model; explicit zeros stay.
 
     Raises:
         InputError: it does not come to the end, or is wrong.
@@ -249,7 +249,7 @@ def _simulated(
 
 
 def _seats(request: CosimRequest) -> dict[str, Callable[..., Seat]]:
-    """What makes a seat of each part that exists as RTL."""
+    """Return a maker of seats for each part that exists as RTL."""
     return {
         name: partial(Seat, block=maker.block)
         for name, maker in makers(request.accelerator, (ALL,), {}).items()

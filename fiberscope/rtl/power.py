@@ -218,7 +218,7 @@ def _measured(ran: BlockRun, netlist: Netlist, recording: RecordingBackend, cell
 
 
 def _of_cells(ran: BlockRun, power: sta.Power, cycles: int, cells: str) -> Iterator[Energy]:
-    """What a cycle takes in which nothing toggles but the clock, and what the rest is for each event."""
+    """Yield the energy of a cycle in which only the clock toggles, and the additional energy of events."""
     source = f"OpenSTA on the toggles of {ran.subject}; no wires, no clock gating"
     counts = {event: ran.counters[event] for event in BLOCKS[ran.block].adapter.EVENTS}
     whole = sum(counts.values())

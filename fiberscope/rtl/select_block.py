@@ -43,7 +43,7 @@ def condense_error(error: Exception, folder: Path) -> InputError:
 
 
 def _telling(lines: Sequence[str]) -> str:
-    """What Python ended with, or else the first that a compiler calls an error, or else the first."""
+    """Return the exception that Python ended with, else a compiler's first error, else the first line."""
     raised = [line for line in lines if re.match(r" *\w+(Error|Exception): ", line)]
     errors = [line for line in lines if "error" in line.lower()]
     return " ".join([*raised[-1:], *errors, *lines][0].split())

@@ -129,7 +129,7 @@ def _refusal(accelerator: Accelerator[Any], block: str, block_names: Set[str]) -
 
 
 def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
-    """Whether a block's module can take a part's place; parts of several machines share names, not ports."""
+    """Return whether a block's module can replace a part; machines share names of parts, not ports."""
     ports = block.adapter.PORTS  # a function makes one of several components that are alike in these
     theirs = getattr(part, "PORTS", ports)
     alone = [port for port in ports if port not in theirs]

@@ -159,7 +159,7 @@ def _asked(
     parts: Mapping[str, Callable[..., Component]] | None,
     chain: str | None,
 ) -> RecordedRequest:
-    """What is asked for, for the report."""
+    """Return the request of the run, for the report."""
     named = {name: operand_name(operand) for name, operand in operands.items()}
     return RecordedRequest(
         command="sim",

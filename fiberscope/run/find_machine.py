@@ -45,7 +45,7 @@ def specification_of(name: str) -> str:
 
 
 def is_machine(name: str) -> bool:
-    """Whether a name is one of a machine, there or not, and not that of a matrix."""
+    """Return whether a name is one of a machine, there or not, and not that of a matrix."""
     if _is_specification(name) or name.endswith(".py") or name in accelerators.names():
         return True
     if user_machines.is_path(name):

@@ -83,7 +83,7 @@ def blocked_by(component: Component, wiring: Wiring) -> Iterator[str]:
 
 
 def _held(channel: Channel) -> str:
-    """What a channel holds: how many tokens, and what the first of them says."""
+    """Describe the contents of a channel: the number of tokens, and the first token."""
     token = _oldest(channel) if channel.occupancy else ""
     first = f", the first: {token}" if token else ""
     room = f" of {channel.capacity}" if channel.bounded else ""

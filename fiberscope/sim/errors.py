@@ -59,7 +59,7 @@ def name_place(error: Exception, name: str, cycle: int) -> None:
 
 
 def _no_cycle_returned(error: Exception) -> bool:
-    """Whether this came of what a tick returned, and not of what it did: no frame of its own is innermost."""
+    """Return whether the error came from the value that a tick returned, and not from within it."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

@@ -52,7 +52,7 @@ class _Compiler(MetaPathFinder):
 
 
 def _lacks(source: Path) -> bool:
-    """Whether a module is one that is compiled, and is not."""
+    """Return whether a module is one that is compiled, and is not."""
     if not source.is_file() or source.with_suffix(EXTENSION_SUFFIXES[0]).is_file():
         return False
     typed = source.with_suffix(".pxd")  # by hand, of those that are not marked
@@ -61,7 +61,7 @@ def _lacks(source: Path) -> bool:
 
 
 def _uncompiled_neighbours(name: str, folder: Path) -> list[str]:
-    """What lacks in the same folder: the blocks of a graph come one by one, and compiling begins slowly."""
+    """Return uncompiled modules in the same folder, as graph blocks compile one by one."""
     package, _, own = name.rpartition(".")
     return sorted(
         f"{package}.{file.stem}" for file in folder.glob("*.py") if file.stem != own and _lacks(file)
@@ -100,7 +100,7 @@ def _compile(names: Sequence[str]) -> None:
 
 
 def uncompiled_requested() -> bool:
-    """Whether the environment asks for the uncompiled engine."""
+    """Return whether the environment asks for the uncompiled engine."""
     return os.environ.get(VARIABLE, "") not in ("", "0")
 
 
@@ -113,6 +113,6 @@ def install() -> None:
 
 
 def compiled() -> bool:
-    """Whether the running kernel is the compiled one."""
+    """Return whether the running kernel is the compiled one."""
     kernel = sys.modules.get("fiberscope.sim.kernel")
     return kernel is not None and not str(kernel.__file__).endswith(".py")

@@ -27,7 +27,7 @@ def channel(listed: Channel) -> Channel:
 
 
 def shows(channels: list[Channel], place: int) -> bool:
-    """Whether the reader of a list of channels sees a token in one."""
+    """Return whether the reader of a list of channels sees a token in one."""
     return channels[place].can_pop()
 
 
@@ -62,22 +62,22 @@ def push(channels: list[Channel], place: int, control: int, coordinate: int, val
 
 
 def fits(channels: list[Channel], place: int, tokens: int) -> bool:
-    """Whether the writer of a list of channels may push so many tokens into one."""
+    """Return whether the writer of a list of channels may push so many tokens into one."""
     return channels[place].fits(tokens)
 
 
 def takes(channels: list[Channel], place: int) -> bool:
-    """Whether the writer of a list of channels may push into one."""
+    """Return whether the writer of a list of channels may push into one."""
     return channels[place].can_push()
 
 
 def empty(channels: list[Channel], place: int) -> bool:
-    """Whether one of a list of channels holds no token, seen yet or not."""
+    """Return whether one of a list of channels holds no token, seen yet or not."""
     return channels[place].occupancy == 0
 
 
 def full(channels: list[Channel], place: int) -> bool:
-    """Whether it holds as many as it can."""
+    """Return whether it holds as many as it can."""
     return channels[place].occupancy == channels[place].capacity
 
 

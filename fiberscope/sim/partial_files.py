@@ -87,7 +87,7 @@ def _target(path: Path) -> Path:
 
 
 def _start(target: Path) -> str:
-    """How the names begin under which this host makes a file."""
+    """Return the prefix of the names of this host's partial files."""
     name = os.fsencode(target.name)
     short = target.name if len(name) <= LONGEST_NAME else sha256(name).hexdigest()
     return f".{short}.{platform.node()}."

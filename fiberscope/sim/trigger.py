@@ -79,7 +79,7 @@ class Trigger:
         )
 
     def holds(self, time: int) -> bool:
-        """Whether it holds at this base tick, given that nothing has ticked at it nor will before."""
+        """Return whether it holds at this base tick, given that nothing has ticked at it nor will before."""
         return self.predicate.holds(time)
 
     def _tokens(self) -> list[str]:
@@ -239,7 +239,7 @@ def _gauge(component: Component, name: str, wiring: Wiring, first: int) -> Gauge
 
 
 def _is_inherited(component: Component, method: str) -> bool:
-    """Whether a method of a component is that of all components."""
+    """Return whether a method of a component is that of all components."""
     own = method in getattr(component, "__dict__", {})
     return not own and getattr(type(component), method) is getattr(Component, method)
 

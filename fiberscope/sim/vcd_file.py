@@ -157,7 +157,7 @@ class VcdFile:
 
 
 def _line_of(variable: Variable, output: Output[Any]) -> Callable[[int], str]:
-    """What gives the line of the file that says that a variable has a value; raises if it cannot have it."""
+    """Return a function that formats the value of a variable as a line; it raises for an impossible value."""
     if variable.texts:
         return _table(output, variable.texts)
     if variable.width == 1:

@@ -246,7 +246,7 @@ def check_attributes(components: Sequence[Component]) -> None:
 
 
 def _declared_attributes(kind: type[Component]) -> list[tuple[str, str]]:
-    """What the attributes of a component are taken for, and their names."""
+    """Return the kinds of a component's attributes, with their names."""
     counters = kind.COUNTERS if kind.counters is Component.counters else ()
     signals = kind.SIGNALS if kind.sample is Component.sample else ()
     return [(f"counter {name}", name) for name in counters] + [
@@ -263,7 +263,7 @@ def _read(label: str) -> tuple[str, int | None]:
 
 
 def _common_protocol(start: End, finish: End) -> Protocol:
-    """What both ends carry."""
+    """Return the protocol that both ends carry."""
     carried, expected = start.port.carries, finish.port.carries
     if carried is expected:
         return carried

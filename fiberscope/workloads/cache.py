@@ -62,7 +62,7 @@ def cache_folder() -> Path:
 
 
 def offline() -> bool:
-    """Whether ``FIBERSCOPE_OFFLINE`` forbids downloads (set, and not 0)."""
+    """Return whether ``FIBERSCOPE_OFFLINE`` forbids downloads (set, and not 0)."""
     return os.environ.get("FIBERSCOPE_OFFLINE", "0") not in ("", "0")
 
 
@@ -93,7 +93,7 @@ def shipped(entry: Entry) -> Path | None:
 
 
 def arrived(entry: Entry) -> bool:
-    """Whether a download of the entry lies in the cache, which nobody has looked into."""
+    """Return whether a download of the entry lies in the cache, which nobody has looked into."""
     file = _file(entry)
     return file.is_file() and _checksum_file(file).is_file()
 

@@ -91,7 +91,7 @@ def from_coordinates(
 
 
 def _take_least(matrix: Any) -> None:  # noqa: ANN401 - types of its arrays are narrower than they may be
-    """Of values at the same place leave the least."""
+    """Keep the least of the values at each place."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     first = np.append(True, (np.diff(rows) > 0) | (np.diff(matrix.indices) > 0))[: matrix.nnz]
     starts = np.flatnonzero(first)

@@ -377,7 +377,7 @@ def _places(first: npt.NDArray[np.bool_], elements: Integers, fibers: Integers) 
 
 
 def _is_first(fibers: Integers, coordinates: Integers) -> npt.NDArray[np.bool_]:
-    """Where an element differs from the one before it, in its fiber or its coordinate."""
+    """Return a mask of the elements whose fiber or coordinate differs from that of the element before."""
     first = np.ones(len(fibers), dtype=bool)
     first[1:] = (fibers[1:] != fibers[:-1]) | (coordinates[1:] != coordinates[:-1])
     return first

@@ -28,7 +28,7 @@ def file_of(name: str | os.PathLike[str]) -> Path | None:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is meant as a path: it has a slash or a known suffix, or is a file."""
+    """Return whether a text is meant as a path: it has a slash or a known suffix, or is a file."""
     separators = filter(None, (os.sep, os.altsep))
     return (
         text == STANDARD_INPUT

@@ -156,7 +156,7 @@ class DrawnOperand:
         return parts[0] if len(parts) == 1 else _joined(parts, self.axis)
 
     def _part(self, number: int, first: int, last: int) -> CsrArray:
-        """What a slice as drawn has of these coordinates."""
+        """Return the part of a drawn slice with these coordinates."""
         drawn, start = _slice_of(self, number), number * SLICE
         inside = slice(max(first - start, 0), last - start)
         if inside.start == 0 and last - start >= drawn.shape[self.axis]:
@@ -205,7 +205,7 @@ _VALUES: dict[str, Callable[[np.random.Generator, int], Values]] = {"integer": _
 
 
 def is_gemm(text: object) -> bool:
-    """Whether this is a GEMM written as text, which stands for both operands."""
+    """Return whether this is a GEMM written as text, which stands for both operands."""
     return isinstance(text, str) and text.partition(":")[0].strip().lower() == KIND and ":" in text
 
 

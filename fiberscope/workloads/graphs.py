@@ -109,7 +109,7 @@ class _Edges:
         raise WorkloadError(what, where="rmat-graph", fix="take chances that are less steep")
 
     def _drawn(self, number: int) -> Integers:
-        """What is left of so many candidates without those of vertices that are not there."""
+        """Return the candidates without those of missing vertices."""
         chances = words(self.seed, EDGES, number, CANDIDATES // 2 * self.levels).view(np.uint32)
         row: Integers = np.zeros(CANDIDATES, dtype=np.int64)
         col = row

@@ -77,7 +77,7 @@ class Profile(_Row):
 
     @property
     def square(self) -> bool:
-        """Whether row i and column i are one node."""
+        """Return whether row i and column i are one node."""
         return self.shape[0] == self.shape[1]
 
     def degrees(self) -> tuple[Integers, Integers, Integers]:

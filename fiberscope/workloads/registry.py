@@ -58,7 +58,7 @@ class Entry(BaseModel):
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it has rank 2."""
+        """Return whether it has rank 2."""
         return len(self.shape) == 2
 
 
@@ -80,7 +80,7 @@ def _by_name() -> dict[str, Entry]:
 
 
 def is_registered(name: str) -> bool:
-    """Whether ``name`` is a row's name or alias, in whatever case."""
+    """Return whether ``name`` is a row's name or alias, in whatever case."""
     return name.lower() in _by_name()
 
 

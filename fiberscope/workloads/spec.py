@@ -148,7 +148,7 @@ _GENERATORS = {
 
 
 def is_spec(text: str) -> bool:
-    """Whether ``text`` is meant as a generator: a word, a colon, and keys with values."""
+    """Return whether ``text`` is meant as a generator: a word, a colon, and keys with values."""
     head, colon, tail = text.partition(":")
     return bool(colon) and (head.strip().lower() in _GENERATORS or ("=" in tail and "/" not in head))
 

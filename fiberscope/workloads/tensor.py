@@ -97,7 +97,7 @@ class SparseTensor:
         return SparseTensor(self.shape, columns, np.add.reduceat(self.values, starts))
 
     def _steps(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Of each entry but the first, whether it lies elsewhere than the one before."""
+        """Return whether each entry but the first is at another place than the entry before it."""
         different = [column[1:] != column[:-1] for column in self.coordinates]
         return np.asarray(np.logical_or.reduce(different))
 
@@ -186,7 +186,7 @@ class SparseTensor:
         return compressed((rows, columns), self._pointers(), self.coordinates[1], self.values)
 
     def _pointers(self) -> Integers:
-        """Where the entries of each coordinate of the first rank begin, and where the last end.
+        """Return where the entries of each coordinate of the first rank begin, and the end.
 
         Raises:
             WorkloadError: the first rank is too large for so few entries.
@@ -195,7 +195,7 @@ class SparseTensor:
         return np.append(0, np.cumsum(np.bincount(self.coordinates[0], minlength=self.shape[0])))
 
     def equals(self, other: SparseTensor) -> bool:
-        """Whether shape, places and values are the same."""
+        """Return whether shape, places and values are the same."""
         return (
             self.shape == other.shape
             and all(map(np.array_equal, self.coordinates, other.coordinates))

@@ -63,11 +63,11 @@ class Grammar:
         return match.end() if match else 0
 
     def is_comment(self, line: bytes) -> bool:
-        """Whether a line, or its beginning, starts a comment."""
+        """Return whether a line, or its beginning, starts a comment."""
         return bool(line.strip()) and line.strip()[:1] in self._comment
 
     def is_entry(self, line: bytes) -> bool:
-        """Whether a good line holds numbers."""
+        """Return whether a good line holds numbers."""
         return bool(line.strip()) and not self.is_comment(line)
 
     def without_comments(self, text: bytes) -> bytes:

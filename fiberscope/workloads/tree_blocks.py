@@ -132,7 +132,7 @@ class Reordered:
 
     @property
     def comes_in_blocks(self) -> bool:
-        """Whether blocks of neighbouring elements of the root can be had without the whole."""
+        """Return whether blocks of neighbouring elements of the root can be had without the whole."""
         moves = self.names != self.tree.names and self.names[:1] == self.tree.names[:1]
         return moves and self.tree.nonzeros > self.most
 

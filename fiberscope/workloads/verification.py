@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether all entries are there, no others, and all values within the tolerance."""
+        """Return whether all entries are there, no others, and all values within the tolerance."""
         return self.missing == 0 and self.extra == 0 and self.max_relative_error <= self.tolerance
 
 
@@ -193,7 +193,7 @@ def _most_terms(a: CsrArray, b: CsrArray) -> int:
 
 
 def _stays_positive(a: CsrArray, b: CsrArray) -> bool:
-    """Whether every product of two values is above 0, so that no sum of them is 0."""
+    """Return whether every product of two values is above 0, so that no sum of them is 0."""
     least = [float(np.min(matrix.data, initial=1.0)) for matrix in (a, b)]
     return min(least) > 0 and least[0] * least[1] > 0
 
@@ -278,7 +278,7 @@ def compare_values(
 
 
 def _may_overflow(reference: Numbers, scale: Numbers, values: Numbers, rounding: Rounding) -> Numbers:
-    """Whether sums whose exact value is ``reference`` may become infinite, or no number, in some order.
+    """Return whether sums with exact value ``reference`` may become infinite, or NaN, in some order.
 
     The positive terms of a sum add up to (scale + reference) / 2, the negative ones to
     (scale - reference) / 2. Where the size exceeds a double, the reference is no help: anything may be.

@@ -83,7 +83,7 @@ def unroll_windows(image: SparseTensor, view: Windows, where: str) -> SparseTens
 def _at(
     image: SparseTensor, offsets: Sequence[int], counts: Sequence[int], view: Windows
 ) -> list[npt.NDArray[Any]]:
-    """What lies at one place within the windows: the coordinates of each rank, and the values."""
+    """Return the elements at one place within the windows: the coordinates of each rank, and the values."""
     kept = image.order - len(offsets)
     inside = np.ones(image.nonzeros, dtype=np.bool_)
     numbers: list[Integers] = []

@@ -63,7 +63,7 @@ def draw_undirected_edges(
 
 
 def _places(kinds: Integers, degrees: Integers, rng: np.random.Generator) -> Values:
-    """Where each node lies on the line of its class."""
+    """Return the place of each node on the line of its class."""
     order = np.lexsort((rng.random(len(kinds)), kinds))
     ends = np.cumsum(degrees[order])
     totals = np.bincount(kinds, weights=degrees)

@@ -42,7 +42,7 @@ class LastLevelBuffer(Configuration):
 
     @property
     def by_rows(self) -> bool:
-        """Whether rows of A and Z come and go by themselves."""
+        """Return whether rows of A and Z come and go by themselves."""
         return self.window == "rows"
 
     @property

@@ -130,11 +130,11 @@ class Loader(Component):
         return True
 
     def _has_room(self) -> bool:
-        """Whether there is a pair to bring, and a half for it."""
+        """Return whether there is a pair to bring, and a half for it."""
         return self.held < self.halves and self.pairs.can_pop()
 
     def _barred(self) -> bool:
-        """Whether the next pair has another tile of B, and the last one is still needed."""
+        """Return whether the next pair has another tile of B, and the last one is still needed."""
         if self.pairs.reference() == self.tile_of_b:
             return False
         return (self.rows and self.held > 0) or (self.completed is not None and self.done_with < self.begun)

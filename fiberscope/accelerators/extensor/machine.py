@@ -141,7 +141,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         )
 
     def _loading(self) -> dict[str, int]:
-        """How the loader brings rows, if it does: as many at once as a stream takes jobs."""
+        """Return how the loader brings rows, if it does: as many at once as a stream has jobs."""
         parameters = self.parameters
         return {"rows": True, "ahead": parameters.stream.jobs} if parameters.llb.by_rows else {}
 

@@ -97,7 +97,7 @@ class Tiling:
             self._cut()
 
     def _microtile_excess(self) -> str:
-        """What does not fit of the largest microtiles that can meet, those of one K1; empty if all does."""
+        """Describe which of the largest microtiles of one K1 that can meet do not fit; empty if all fit."""
         size, tile = self.parameters.pe.buffer, self.parameters.pe.tile
         blocks = -(-int(self.matrices[0].shape[1]) // tile)
         of_a, of_b = (_largest_by_k(part, tile, blocks) for part in (self.a, self.b))
@@ -112,7 +112,7 @@ class Tiling:
         )
 
     def _excess(self) -> str:
-        """What does not fit the last-level buffer, as one line; empty if all does."""
+        """Describe what does not fit in the last-level buffer, in one line; empty if all fits."""
         size, halves = self.parameters.llb.size, self.parameters.llb.tiles
         a, b = (int(part.tile_bytes.max(initial=0)) for part in (self.a, self.b))
         needed = halves * (a + b)

@@ -249,7 +249,7 @@ SHOWN = (arithmetic.MULTIPLIES, arithmetic.PASSES)  # by the multiplier
 
 
 def _outer(unit: str, stream: Stream) -> str:
-    """What a port is called outside: those at the FiberCache's network are numbered."""
+    """Return the name of a port outside the element: ports at the FiberCache's network are numbered."""
     port, dot, lane = stream.label.partition(".")
     return f"{port}[{UNITS.index(unit)}]{dot}{lane}" if port in ("requests", "replies") else stream.label
 

@@ -158,7 +158,7 @@ def bench_data(kernel: SeatKernel, product: CsrArray) -> dict[str, Any]:
 
 
 class _ElementOutput:
-    """What an element has done: its pages of Z, and its counts."""
+    """Output of an element: its pages of Z and its counters."""
 
     def __init__(self) -> None:
         self.pages: list[int] = []

@@ -106,7 +106,7 @@ class _Line:
 
 
 class _Input:
-    """What is known of an input: its words, and which row pointers are still to come, in which slots."""
+    """State of an input: its words, and the row pointers that have not arrived yet, with their slots."""
 
     def __init__(self, parameters: PrefetcherParameters, index: int) -> None:
         name = f"input_{index:02}"
@@ -156,7 +156,7 @@ class _Input:
 
 
 class _Waiting:
-    """Whether a row pointer is awaited."""
+    """State of a row pointer: whether it is awaited."""
 
     def __init__(self, register: Signal, comes: Signal) -> None:
         self.register, self.comes = register, comes
@@ -202,7 +202,7 @@ def design(parameters: PrefetcherParameters, between: Streams) -> None:
 
 
 class _Design:
-    """What a cycle does, in the order of the component's."""
+    """Logic of one cycle, in the order of the component's steps."""
 
     def __init__(self, parameters: PrefetcherParameters, between: Streams) -> None:
         self.parameters, self.between = parameters, between
@@ -287,7 +287,7 @@ class _Design:
         self.places[name].next <<= wire
 
     def _locate(self) -> None:
-        """How far inputs are located, and which line of row pointers is asked for next."""
+        """Compute how far inputs are located, and which line of row pointers is requested next."""
         now, count, last = self.now, self.task["count"], self.last
         is_before = [now["located"] > row.index for row in self.inputs]
         is_located = [
@@ -312,11 +312,11 @@ class _Design:
             row.keep(self.done & self.is_fiber & (now["ways"] == row.index), self.fiber)
 
     def _is_found(self, row: _Input) -> Signal:
-        """Whether all lines of an input's row pointers have been asked for, those before it given."""
+        """Return whether all lines of an input's row pointers have been asked for, those before it given."""
         return row.is_partial | self._crosses(row) | (self.last.asked & (row.lines[1] == self.last.number))
 
     def _crosses(self, row: _Input) -> Signal:
-        """Whether it is the one whose second line was asked for behind the first."""
+        """Return whether it is the one whose second line was asked for behind the first."""
         return self.now["crosses"] & (self.now["located"] == row.index)
 
     def _request(self) -> None:

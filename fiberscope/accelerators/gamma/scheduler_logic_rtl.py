@@ -55,7 +55,7 @@ PARTIAL_LINES = "taken"  # behind which partial fibers took so many lines
 
 
 class _Completions:
-    """What a cycle's completions do.
+    """Effects of the completions of one cycle.
 
     ``ended`` has one an element, ``count`` all up to this cycle; ``merging`` are the tasks that merge and
     have all that they merge, ``lines`` those of Z's row pointers that can be written.

@@ -59,7 +59,7 @@ class _Space:
         self._before = Forwarded("returned_before", parameters.tasks, bits, writes)
 
     def give(self, taken: Signal, number: Signal, size: Signal) -> Signal:
-        """Where space of a size begins, which is given out if it is ``taken``; to be said once."""
+        """Return where free space of a size begins; it is allocated if ``taken``. Call this once."""
         here = list(decoded(number, len(self._kept)))
         last = chosen(here, self._lasts)
         is_old, owner = named("is_old_space", last[-1]), named("space_was_of", last[:-1])
@@ -130,7 +130,7 @@ class Fibers:
         return (elements * pyrtl.Const(share) + (of - 1))[bits:]
 
     def admitted(self, task: Signal, word: dict[str, Signal]) -> tuple[Signal, Signal]:
-        """Whether a leaf may go, behind the completions and before: it writes no partial fiber, or has room.
+        """Return whether a leaf task may start: it writes no partial fiber, or there is room for its fiber.
 
         Or no tree could make some.
         """
@@ -166,7 +166,7 @@ class Fibers:
         return named("bound", pyrtl.select(elements > columns, most, elements[: len(most)]))
 
     def _place(self, task: Signal, takes: Signal, bound: Signal) -> Signal:
-        """Where the fiber begins, which is noted."""
+        """Return where the fiber begins, and store this place."""
         less = unless(bound == 0, (bound - 1)[: len(bound)])
         units = pyrtl.shift_right_logical(less, self._parameters.granule_bits)
         number, size = _size(units, index_bits(self._parameters.sizes))
@@ -191,7 +191,7 @@ class Fibers:
 
 
 class _Inputs:
-    """What a task combines; ``flags`` say which of its inputs are partial fibers, ``children`` whose."""
+    """Inputs of a task: ``flags`` mark the partial fibers among them, ``children`` says whose these are."""
 
     def __init__(
         self, tables: Tables, task: Signal, word: dict[str, Signal], parameters: SchedulerParameters

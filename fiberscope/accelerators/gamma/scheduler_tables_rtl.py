@@ -62,7 +62,7 @@ class Loads:
         return register
 
     def counted(self, place: int) -> Signal:
-        """Whether one of these registers is loaded."""
+        """Return whether one of these registers is loaded."""
         return self.of(COUNTS)[0] & (self._address == place)
 
 

@@ -191,7 +191,7 @@ def design(parameters: FiberWriterParameters, between: Streams) -> None:
 
 
 class _Design:
-    """What a cycle does, in the order of the component's."""
+    """Logic of one cycle, in the order of the component's steps."""
 
     def __init__(self, parameters: FiberWriterParameters, between: Streams) -> None:
         self.parameters, self.between = parameters, between
@@ -232,7 +232,7 @@ class _Design:
         self.partial_place = unless(self.opens, self.partial.place)
 
     def _write(self) -> None:
-        """What is to be done: an element stored, a task closed, or Z's last line flushed."""
+        """Do the work of the cycle: store an element, close a task, or flush Z's last line."""
         now, elements = self.now, self.elements
         is_end, is_partial = now["is_end"], now["is_partial"]
         self.of_partial = named("of_partial", is_partial & ~is_end)
@@ -288,7 +288,7 @@ class _Design:
         )
 
     def _move(self) -> None:
-        """What is kept for the next cycle."""
+        """Update the registers for the next cycle."""
         sent = self.sends & self.requests.ready
         of_partial = self.of_partial
         self.partial.move(self.partial_place, self.stores & of_partial, self.element)

@@ -117,7 +117,7 @@ class GraphicionadoConfiguration(CompositionParameters):
 
     @builtins.property
     def keeps_source(self) -> bool:
-        """Whether edges in memory have their source, by which the end of a list is seen."""
+        """Return whether edges in memory have their source, by which the end of a list is seen."""
         if self.edge.source != "auto":
             return self.edge.source == "kept"
         return self.design in ("graphicionado", "sparse_access")
@@ -130,7 +130,7 @@ class GraphicionadoConfiguration(CompositionParameters):
 
     @builtins.property
     def forwards(self) -> bool:
-        """Whether updates forward."""
+        """Return whether updates forward."""
         return self.atomic.mode == "forward" or (self.atomic.mode, self.design) == ("auto", "graphdyns")
 
     @builtins.property
@@ -140,7 +140,7 @@ class GraphicionadoConfiguration(CompositionParameters):
 
     @builtins.property
     def writes_all(self) -> bool:
-        """Whether the properties of all that is applied are written."""
+        """Return whether the properties of all that is applied are written."""
         text = str(self.apply.write_all).lower()
         return self.design == "graphicionado" if text == "auto" else text == "true"
 

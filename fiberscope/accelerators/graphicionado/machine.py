@@ -158,7 +158,7 @@ class Graphicionado(Composition[GraphicionadoConfiguration]):
             connect(crossbar, f"outputs[{i}]", stream.processor, "source", capacity=depth)
 
     def _add_bitmaps(self) -> None:
-        """What notes the vertices that are touched: a bitmap a stream, one of blocks, or just how many."""
+        """Add the recorders of touched vertices: a bitmap a stream, a bitmap of blocks, or a counter."""
         parameters, connect = self.parameters, self.kernel.connect
         selects = "all" if self.program.all_active else parameters.selects
         self.bitmaps: list[Component] = []

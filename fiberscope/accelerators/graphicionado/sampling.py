@@ -115,7 +115,7 @@ class GraphicionadoSampler:
         return self._sampled(machine, records, ended.cycles, drained)
 
     def _is_enough(self, records: Sequence[Iteration]) -> bool:
-        """Whether the interval is as narrow as it should be, or half of the iterations are simulated."""
+        """Return whether the interval is narrow enough, or half of the iterations are simulated."""
         count = len(records)
         if self.request.windows or count < FEWEST:
             return count == self.request.windows
@@ -176,7 +176,7 @@ class GraphicionadoSampler:
         )
 
     def _of_all(self, amount: int, count: int) -> int:
-        """What all iterations do, of what the first ones did."""
+        """Estimate a count of all iterations from the counts of the first ones."""
         return round(amount * self.task.iterations / count)
 
     def _operations(self, machine: Graphicionado, count: int) -> dict[str, int]:

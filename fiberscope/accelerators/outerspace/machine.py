@@ -138,7 +138,8 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
             add_links(self, self.linker, range(spill, spill + size), self.shape[0])
 
     def _space(self) -> Space:
-        """Where the nodes lie: static areas of ``alpha`` mean rows' products each, and the spill area.
+        """Allocate the space of nodes: static areas of ``alpha`` times the mean products of a row, and the
+        spill area.
 
         Raises:
             ConfigurationError: links could not reach all of it.
@@ -234,7 +235,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         self.concentrators.append(self.add("concentrator", f"{name}.uncached", tile * self.group))
 
     def _merging(self, specification: MergerSpecification, number: int) -> tuple[object, ...]:
-        """What a merging element is made with; it has regions of Z and, for spilled heads, of T to itself."""
+        """Return the arguments of a merging element, with its own regions of Z and of T (spilled heads)."""
         return specification, self.lists, self.product, self.lengths, *own_regions(number)
 
     def _connect_tile(self, tile: int, name: str) -> None:

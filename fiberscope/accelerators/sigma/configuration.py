@@ -128,17 +128,17 @@ class SigmaConfiguration(CompositionParameters):
 
     @property
     def filtered(self) -> bool:
-        """Whether nonzeros that meet nothing are left out; ``auto`` loads them where there is no memory."""
+        """Return whether nonzeros without a partner are left out; ``auto`` loads them without memory."""
         return self.pack.filter == "regor" or (self.pack.filter == "auto" and self.memory.model != "none")
 
     @property
     def unlimited(self) -> bool:
-        """Whether a column of all slices of a fold is streamed at once."""
+        """Return whether a column of all slices of a fold is streamed at once."""
         return self.input.words_per_cycle == 0
 
     @property
     def gathered(self) -> bool:
-        """Whether a multiplier's word comes from anywhere in K, and not through the network of a slice."""
+        """Return whether a multiplier's word comes from anywhere in K, not through a slice's network."""
         return self.unlimited or self.pack.by == "rows"
 
     @property

@@ -146,7 +146,7 @@ class Distributor(Component):
         return load.line == load.end and now >= load.loaded_at and self.column < load.what.last
 
     def _steady(self, now: int) -> bool:
-        """Whether nothing but columns is to be sent until the pass is over."""
+        """Return whether nothing but columns is to be sent until the pass is over."""
         if not self.double_buffer or not self.at_once():
             return self.at_once()
         behind = self.taken[1:]

@@ -110,7 +110,7 @@ class Sigma(Composition[SigmaConfiguration]):
         self.build()
 
     def at_once(self) -> bool:
-        """Whether the columns of a pass are simulated in one step; not where a waveform shows them."""
+        """Return whether the columns of a pass are simulated in one step; not where a waveform shows them."""
         if self.by_units:
             return False
         if self.parameters.step != "auto":

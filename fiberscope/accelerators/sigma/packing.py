@@ -88,12 +88,12 @@ class Part:
 
     @property
     def ends_slice(self) -> bool:
-        """Whether no more of the slice comes behind it."""
+        """Return whether no more of the slice comes behind it."""
         return self.last == len(self.slice.rows)
 
     @property
     def row_goes_on(self) -> bool:
-        """Whether its last row has more nonzeros behind it."""
+        """Return whether its last row has more nonzeros behind it."""
         return not self.ends_slice and bool(self.slice.rows[self.last] == self.slice.rows[self.last - 1])
 
 
@@ -134,7 +134,7 @@ class Chunk:
 
     @cached_property
     def _bounds(self) -> Integers:
-        """Where its lines begin within it, and its end."""
+        """Return where the chunk's lines begin within it, and its end."""
         edges = np.asarray(self.lines) * self.multipliers - self.position
         return np.append(np.maximum(edges, 0), self.length)
 

@@ -135,7 +135,7 @@ class Plan:
 
     @property
     def finished(self) -> bool:
-        """Whether all passes have been taken."""
+        """Return whether all passes have been taken."""
         return self._next is None
 
     def take(self) -> Pass:
@@ -219,7 +219,7 @@ class Plan:
         return int(slice_.rows[at - 1]) * slice_.width + int(slice_.inner[at - 1]) + 1 if at else 0
 
     def _begun(self, part: Part) -> int:
-        """How many rows of the product have their first sums."""
+        """Return the number of rows of the product that have their first sums."""
         fresh = int(np.count_nonzero(~self._seen[part.distinct_rows]))
         self._seen[part.distinct_rows] = True
         return fresh

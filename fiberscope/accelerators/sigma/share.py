@@ -51,7 +51,7 @@ class Share:
         self.sources = None if router is None else np.array(sources_of(DOUBLE, self.settings))
 
     def _settings(self, router: MulticastRouter) -> list[int]:
-        """What has each multiplier get the element of its coordinate."""
+        """Return the settings with which each multiplier gets the element of its coordinate."""
         wanted = np.full(len(self.ids), -1)
         for place, part in self.segments:
             wanted[place] = part.inner

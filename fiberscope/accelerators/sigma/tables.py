@@ -127,7 +127,7 @@ class Tables(Component):
         self.chunks.pop()
 
     def _make_tables(self, table: Table, rows: int) -> None:
-        """What Flex-DPEs hold of a chunk, by what was found; ``rows`` of vectors should have come."""
+        """Compute the contents of the Flex-DPEs for a chunk; ``rows`` vectors should have arrived."""
         if rows != self.rows:
             raise SimulationError(f"{self.name}: a chunk needs {rows} rows of vectors, and {self.rows} came")
         chunk = table.chunk

@@ -150,7 +150,7 @@ class WeightStationary:
 
 
 def _slice(a: CsrArray, pass_: Pass) -> CsrArray:
-    """What a pass streams of A."""
+    """Return the part of A that a pass streams."""
     return (
         a if pass_.low == 0 and pass_.high == a.shape[1] else sparse.csr_array(a[:, pass_.low : pass_.high])
     )

@@ -74,7 +74,7 @@ class ProcessingElement(Component):
         return self.busy(self.until)
 
     def _most_sums(self) -> int:
-        """That one beat can make."""
+        """Return the largest number of sums that one beat can produce."""
         return self.parameters.bus.words
 
     def _match(self, beat: Beat) -> int:

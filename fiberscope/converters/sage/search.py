@@ -130,7 +130,7 @@ def all_choices(problem: Problem) -> Iterator[Choice]:
 
 
 class _Search:
-    """What a choice costs, from what each of its parts costs, which is worked out once."""
+    """Cost of a choice of formats, from the costs of its parts; each part is computed once."""
 
     def __init__(self, problem: Problem, parameters: SageParameters, converter: str) -> None:
         self.problem, self.parameters, self.converter = problem, parameters, converter
@@ -142,7 +142,7 @@ class _Search:
         self.output = problem.output_places * parameters.bits if parameters.output != "none" else 0
 
     def is_possible(self, choice: Choice) -> bool:
-        """Whether both operands can be converted as it asks for."""
+        """Return whether both operands can be converted as it asks for."""
         return self._ways(choice)[0] is not None and self._ways(choice)[1] is not None
 
     def _ways(self, choice: Choice) -> Sequence[Stored | None]:

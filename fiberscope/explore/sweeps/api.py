@@ -98,13 +98,13 @@ def merge_study(
 
 
 def is_study(accelerator: str | Path, keys: Mapping[str, Any]) -> bool:
-    """Whether it names the file of a study, and not what a command runs."""
+    """Return whether it names the file of a study, and not what a command runs."""
     return str(accelerator).endswith((".yaml", ".yml")) and "command" not in keys
 
 
 @contextmanager
 def _address(store: str | None) -> Iterator[str]:
-    """That of the store that was given, or of a folder that goes again."""
+    """Yield the address of the store, or that of a temporary folder."""
     if store is not None:
         yield store
         return

@@ -43,7 +43,7 @@ def operand_digest(operand: str, exact: bool) -> str:
 
 
 def _is_drawn(operand: str) -> bool:
-    """Whether a command draws it of its words alone."""
+    """Return whether a command draws it of its words alone."""
     number = re.fullmatch(r"[-+0-9.eE]+", operand)
     return bool(number) or is_gemm(operand) or operand.startswith(("ones", "sam-"))
 

@@ -57,7 +57,7 @@ def count_threads(client: Client) -> int:
 
 
 class _Execution:
-    """What is at work, and what has been heard of it."""
+    """Batches in progress, and the outcomes that have arrived."""
 
     def __init__(
         self,

@@ -76,7 +76,7 @@ def _run(point: Point, source: str) -> Report:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Whether Python, the system or its loader of libraries had no more."""
+    """Return whether Python, the system or its loader of libraries had no more."""
     ended = isinstance(error, OSError) and error.errno == errno.ENOMEM
     return ended or isinstance(error, MemoryError) or "failed to map segment" in str(error)
 

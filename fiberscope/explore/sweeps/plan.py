@@ -47,7 +47,7 @@ class Task:
 
     @property
     def refused(self) -> bool:
-        """Whether there is nothing to run."""
+        """Return whether there is nothing to run."""
         return "status" in self.row
 
 

@@ -30,7 +30,7 @@ SHARES = 2  # a batch is at most this part of what a worker's share of the rest 
 
 @dataclass
 class _Spent:
-    """What points took, and their sizes; the first, which also import, are forgotten by and by."""
+    """Seconds that points took, and their sizes; early points, which also import, lose weight over time."""
 
     seconds: float = 0.0
     sizes: float = 0.0

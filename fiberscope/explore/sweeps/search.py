@@ -328,7 +328,7 @@ class Search:
         return {limit.text: excess for limit, excess in zip(self.limits, measured.excess, strict=True)}
 
     def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> DesignMeasures | None:
-        """What a design measures by its rows, one a workload; nothing where one has failed."""
+        """Return the measures of a design from its rows, one a workload; None if a row has failed."""
         if any(row["status"] != DONE for row in rows):
             return None
         return self._measured(rows, self.goals, self.limits)
@@ -355,7 +355,7 @@ class Search:
 
 
 def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[list[float]]:
-    """What rows have of each measure, row by row.
+    """Return the value of each measure in each row.
 
     Raises:
         InputError: a measure that is none.
@@ -373,7 +373,7 @@ def _asked(rows: Sequence[Mapping[str, Any]], measures: Sequence[str]) -> list[l
 
 
 def _mean(measure: str, numbers: Sequence[float]) -> float:
-    """Of one workload itself, of several the geometric mean.
+    """Return the geometric mean over workloads; the value itself for a single workload.
 
     Raises:
         InputError: there is none.

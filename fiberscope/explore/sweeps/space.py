@@ -52,7 +52,7 @@ class Range(_Part):
 
     @property
     def whole(self) -> bool:
-        """Whether its numbers are whole."""
+        """Return whether its numbers are whole."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def at(self, share: float) -> int | float:

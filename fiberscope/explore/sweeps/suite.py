@@ -51,7 +51,7 @@ class SuiteResult:
 
     @property
     def done(self) -> bool:
-        """Whether it came to its end, and was right."""
+        """Return whether it came to its end, and was right."""
         return self.status == DONE
 
 

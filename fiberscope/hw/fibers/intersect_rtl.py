@@ -108,7 +108,8 @@ def _ready(between: Streams) -> Signal:
 
 @dataclass(frozen=True)
 class _Side:
-    """What a side does in a cycle, beside its part in a pair: how many it drops, and if none is left then.
+    """Work of one side in a cycle, besides its part in a pair: how many coordinates it drops, and whether
+    none is left.
 
     ``skipping`` is a register: the skip has emptied the window and goes on.
     """
@@ -221,7 +222,7 @@ class SkipAheadAdapter(Adapter):
         return self.busy(now + 1) if self.status[PENDING] else super().account(now, moved, blocked)
 
     def complete(self) -> bool:
-        """Whether both windows show a head."""
+        """Return whether both windows show a head."""
         return all(self.status[shown] for shown in _SHOWN)
 
     def awaited(self) -> Channel | None:

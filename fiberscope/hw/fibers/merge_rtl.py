@@ -100,7 +100,7 @@ class _Head:
 
 @dataclass(frozen=True)
 class _Node:
-    """What a node passes on: ``smallest``, or a stop if there is none; ``sent`` says when it does so."""
+    """Output of a node: ``smallest``, or a stop without one; ``sent`` says when the node passes it on."""
 
     valid: Signal
     smallest: Candidate
@@ -163,7 +163,7 @@ def _way(way: InputStream) -> _Head:
 
 
 def _task(tasks: InputStream, merging: Signal, radix: int) -> tuple[Signal, list[Signal]]:
-    """Whether a task begins in this cycle, and which ways take part in the present one."""
+    """Return whether a task begins in this cycle, and which ways take part in the present one."""
     parts = []
     for way in range(radix):
         held: Signal = DataRegister(1, f"takes_part_{way:02}")
@@ -232,7 +232,7 @@ class MergerAdapter(Adapter):
         )
 
     def under_way(self) -> bool:
-        """Whether a task has been taken whose stop has not left."""
+        """Return whether a task has been taken whose stop has not left."""
         return self.end("tasks").tokens > self.end("merged").stops
 
 

@@ -202,7 +202,7 @@ class _Way:
             register.next <<= self.row[name]
 
     def _may_ask(self, line: Mapping[str, Signal]) -> Signal:
-        """Whether there is a line to ask for, an entry for it, and room for its tokens."""
+        """Return whether there is a line to ask for, an entry for it, and room for its tokens."""
         has_room = pyrtl.select(line["ends"], *(self._has_room(line[tokens]) for tokens in TOKENS))
         return (line["first"] != line["end"]) & self.has_entry & has_room
 

@@ -76,7 +76,7 @@ def status(parameters: SortedHeadParameters) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class _Control:
-    """What both forms have of a task; the last three are wires that a form drives.
+    """State of a task that both forms share; the last three are wires that a form drives.
 
     ``head`` is the element that shows. ``is_head`` and ``shown`` say that one, or one or a stop, shows and is
     awaited; ``last`` that no more are behind it, ``none_awaited`` that there are none at all; ``room`` that
@@ -98,12 +98,12 @@ class _Control:
 
     @property
     def pushes(self) -> Signal:
-        """Whether a head comes in."""
+        """Return whether a head comes in."""
         return self.taken & self.is_head
 
     @property
     def pops(self) -> Signal:
-        """Whether the smallest leaves."""
+        """Return whether the smallest leaves."""
         return self.ends & self.room & self.stays
 
 
@@ -155,7 +155,7 @@ def _send(between: Streams, control: _Control, smallest: Entry) -> None:
 
 
 def _precedes(head: Entry, other: Entry) -> Signal:
-    """Whether a head leaves before another: the smaller column, or of equal ones the larger list."""
+    """Return whether a head leaves before another: the smaller column, or of equal ones the larger list."""
     first, second = (pyrtl.concat(entry["coordinate"], ~entry["reference"]) for entry in (head, other))
     return first < second
 
@@ -259,7 +259,7 @@ class SortedHeadAdapter(Adapter):
             self._swaps += self.status[STEPS]
 
     def complete(self) -> bool:
-        """Whether all heads of a row are in place, or the last comes now."""
+        """Return whether all heads of a row are in place, or the last comes now."""
         if self.status[PENDING] or not self._is_within():
             return False
         missing = self._missing()

@@ -70,7 +70,7 @@ class Window:
         return self._left(0)
 
     def _left(self, count: int) -> Signal:
-        """Whether so many are left; known of each number that may leave, before it is known which does."""
+        """Return whether so many are left, for each number that may leave, before it is known which does."""
         return chosen(self._leave, [self.held == count + k for k in range(len(self._leave))])
 
     def moved(self, wires: Sequence[Signal], entering: Signal) -> list[Signal]:

@@ -100,7 +100,7 @@ def _added(row: Row, stage: int) -> Row:
 
 
 def _operand(row: Row, leaf: int, adders: Sequence[tuple[int, Sequence[Signal]]]) -> Signal:
-    """What an adder takes from a side: the sum of the farthest adder there within the neuron, or the leaf.
+    """Return the operand of an adder from one side: the farthest sum there within the neuron, or the leaf.
 
     Each adder comes with the flags of the lanes between, the nearest first.
     """
@@ -120,7 +120,7 @@ def _sum(left: Signal, right: Signal) -> Signal:
 
 
 def _is_lane(flags: Sequence[Signal], lane: int) -> Signal:
-    """Whether a sum leaves on this lane: of its adder, where the neuron reaches no higher one, or its leaf.
+    """Return whether a sum leaves on this lane: that of the neuron's highest adder, or that of its leaf.
 
     The next higher adders are as far away as its span reaches.
     """

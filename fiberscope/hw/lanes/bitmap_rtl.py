@@ -90,7 +90,7 @@ def regor(parameters: RegorParameters, between: Streams) -> None:
 
 
 def _ones(word: Token) -> int:
-    """Of a row of the stationary operand."""
+    """Count the ones of a row of the stationary operand."""
     return word.coordinate.bit_count() if word.control == ROW else 0
 
 

@@ -66,7 +66,7 @@ def _trailing_ones(flags: list[Signal], bits: int) -> list[Signal]:
 
 
 def _is_first(token: Token) -> bool:
-    """Whether a key is the first of its cluster."""
+    """Return whether a key is the first of its cluster."""
     return token.control == DATA and token.reference == 0
 
 

@@ -57,7 +57,7 @@ def design(parameters: ComparatorBankParameters, between: Streams) -> None:
 
 
 def _sent(lane: Lane, mask: Signal, **changed: Signal) -> Lane:
-    """What leaves of a lane: with this mask, and other fields."""
+    """Return the output of a lane, with this mask and other fields."""
     return {**blank_if_stop({**lane, **changed}), MASK: mask}
 
 
@@ -66,7 +66,7 @@ def _nonzero(row: Row) -> list[Signal]:
 
 
 def _changed(row: Row, moves: Signal) -> list[Signal]:
-    """Whether each coordinate is that of an array's first item, or another than that of the item before."""
+    """Return whether each coordinate is the first of an array, or differs from the one before."""
     has_item: Signal = pyrtl.Register(1, "known")  # whether the array has had an item,
     before: Signal = DataRegister(len(row[0]["coordinate"]), "coordinate_before")  # and its coordinate
     any_before, last = has_item, before

@@ -112,7 +112,7 @@ class _Command:
     length: Signal
 
     def fresh(self, register: Signal) -> Signal:
-        """What a register holds of this command: 0 as it begins."""
+        """Return the value of a register for this command: 0 at its begin."""
         return unless(self.begins, register)
 
 

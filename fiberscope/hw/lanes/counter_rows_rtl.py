@@ -108,7 +108,7 @@ class UpdateRows:
         return register
 
     def _bank(self, memory: CounterMemory, bank: int, amounts: list[Signal]) -> Signal:
-        """What the counter was to which a bank adds now."""
+        """Return the value of the counter to which a bank adds now."""
         grants = self.grants[bank]
         entry = chosen(grants, [place[0] for place in self.places])
         part = chosen(grants, [place[1] for place in self.places])

@@ -75,7 +75,7 @@ def carried(parameters: AtomicUpdateParameters) -> Carried:
 
 @dataclass(frozen=True)
 class _Stage:
-    """What is in flight for so many cycles: an update, a read or a stop, and of which destination."""
+    """Pipeline stage after a number of cycles: an update, a read or a stop, and its destination."""
 
     update: Signal
     read: Signal
@@ -83,7 +83,7 @@ class _Stage:
     place: Signal
 
     def matches(self, place: Signal) -> Signal:
-        """Whether an update or a read of this destination is here."""
+        """Return whether an update or a read of this destination is here."""
         return (self.update | self.read) & (self.place == place)
 
 
@@ -122,7 +122,7 @@ def _stage(number: str, bits: int) -> _Stage:
 def _entering(
     parameters: AtomicUpdateParameters, between: Streams, moves: Signal, flying: Sequence[_Stage]
 ) -> _Stage:
-    """What is accepted, if all move: an update whose destination is free, or else a read of such a one."""
+    """Return the accepted input, if all stages move: an update or a read whose destination is free."""
     updates, reads = between.inputs["updates"], between.inputs["reads"]
     place = pyrtl.select(updates.valid, updates.fields["coordinate"], reads.fields["coordinate"])
     same = [stage.matches(place) for stage in flying]
@@ -151,7 +151,7 @@ def _values(
     entering: _Stage,
     flying: Sequence[_Stage],
 ) -> tuple[Signal, Signal]:
-    """What goes with the stages: gives of the last whether its property was neutral, and its value."""
+    """Return the values of the stages: whether the last stage's property was neutral, and its value."""
     reads, window = parameters.read_latency, parameters.window
     memory = Sram("temporary", parameters.entries, parameters.value_bits)
     before = _delayed(
@@ -174,7 +174,7 @@ def _values(
 def _property(
     parameters: AtomicUpdateParameters, memory: Sram, entering: _Stage, writes: _Stage, moves: Signal
 ) -> Signal:
-    """What was read of memory, a cycle later; of a destination that was not written it is neutral.
+    """Return the property read from memory, one cycle later; neutral for a destination that was not written.
 
     A bit each, in a register, says which were, by an update that a read does not follow.
     """

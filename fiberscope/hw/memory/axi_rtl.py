@@ -105,7 +105,7 @@ def _address(parameters: AxiParameters, fields: dict[str, Signal]) -> dict[str, 
 
 
 def _reply(parameters: AxiParameters, between: Streams) -> None:
-    """What is read, as a reply, whose address nobody asks for."""
+    """Send what is read as a reply; nobody uses its address."""
     data, replies, memory = between.inputs["r"], between.outputs["replies"], parameters.memory
     none = pyrtl.Const(0, parameters.address_bits)
     fields = data.fields

@@ -200,7 +200,7 @@ def _decode(control: Signal) -> Operation:
 
 
 def _wishes(bank: Bank, chosen: Chosen) -> Wish:
-    """What is to be done with the request in the last stage, unless a line has the turn."""
+    """Return what is to be done with the request in the last stage, unless a line has the turn."""
     table, operation = bank.table, chosen.operation
     turn = named("requests_turn", bank.stages.last_full & ~table.answering)
     under_way = any_of("under_way", chosen.brings)

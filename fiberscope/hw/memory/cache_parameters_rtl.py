@@ -63,7 +63,7 @@ class BankParameters(FiberCacheSpecification, Parameters):
 
     @property
     def hashed(self) -> bool:
-        """Whether sets are."""
+        """Return whether sets are."""
         return self.index == HASHED
 
     @property

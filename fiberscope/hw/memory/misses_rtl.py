@@ -211,7 +211,7 @@ class MissTable:
         return [flag & ~closing for flag, closing in zip(flags, self._closing, strict=True)]
 
     def comes(self, valid: Signal, flags: Sequence[Signal]) -> Signal:
-        """Whether the line that shows at the port is that of one of these misses."""
+        """Return whether the line that shows at the port is that of one of these misses."""
         return valid & any_of("comes", [a & b for a, b in zip(self.arriving, flags, strict=True)])
 
     def update(self, changes: MissChanges) -> None:
@@ -236,7 +236,7 @@ class MissTable:
     def _change(
         self, miss: Miss, opened: Signal, joined: Signal, closes: Signal, changes: MissChanges
     ) -> None:
-        """What becomes of one miss."""
+        """Update one miss."""
         target, waits = self._free_targets.next, joined & changes.waits
         for register, value in (
             (miss.set_index, changes.set_index),

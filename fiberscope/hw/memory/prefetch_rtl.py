@@ -113,7 +113,7 @@ def _memory(parameters: StreamPrefetcherParameters) -> MemoryPort:
 
 @dataclass(frozen=True)
 class _Moves:
-    """What is done in a cycle: a job taken, the oldest stopped or ended, a line asked for, one used up."""
+    """Actions of a cycle: accept a job, stop or end the oldest job, request a line, use up a line."""
 
     takes: Signal
     stops: Signal
@@ -198,7 +198,7 @@ def _bytes(parameters: StreamPrefetcherParameters, element: Signal) -> Signal:
 def _jobs(
     parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves, is_asked: Signal
 ) -> tuple[Signal, Signal, Job]:
-    """Whether a job is served, whether one begins to be, and which: the first in the queue, or a new one."""
+    """Return whether a job is served, whether one starts, and which: the first in the queue, or a new one."""
     jobs, low = between.inputs["jobs"], parameters.offset_bits
     first, end = jobs.fields["coordinate"], jobs.fields["reference"]
     reach = (_bytes(parameters, first)[:low] + parameters.element_bytes).zero_extended(low + 2)[: low + 2]

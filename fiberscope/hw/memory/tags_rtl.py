@@ -56,7 +56,7 @@ class Victim:
 
     @property
     def leaves_dirty(self) -> Signal:
-        """Whether a line leaves that must be written back."""
+        """Return whether a line leaves that must be written back."""
         return self.leaves & (self.rank[0] ^ (self.rank[1:] == 0))
 
 
@@ -76,7 +76,7 @@ class TagChanges:
     drop: Signal
 
     def any(self) -> Signal:
-        """Whether anything happens."""
+        """Return whether anything happens."""
         return self.place | self.fetch | self.read | self.write | self.drop
 
 
@@ -202,7 +202,7 @@ class Tags:
         self._written.next <<= self._written | pyrtl.select(changes.place, self._flag(set_index), 0)
 
     def _ages(self, state: State, changes: TagChanges, victim: Victim) -> Signal:
-        """Whether a way is among those that the victim was chosen among for its prediction."""
+        """Return whether a way is among those that the victim was chosen among for its prediction."""
         return changes.place & victim.leaves & (_rank(state) == victim.rank)
 
     def _aged(self, state: State, ages: Signal, victim: Victim) -> Signal:

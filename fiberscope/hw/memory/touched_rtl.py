@@ -74,7 +74,7 @@ class _Scan:
 
     @property
     def reads(self) -> Signal:
-        """Whether the word is read that is looked at from the next cycle on."""
+        """Return whether the word is read that is looked at from the next cycle on."""
         return self.begins | self.done
 
     @property
@@ -154,7 +154,7 @@ def _collected(
 def _bank(
     parameters: TouchedBitmapParameters, name: str, source: InputStream, puts: Signal, scan: _Scan
 ) -> Signal:
-    """What a writer has set in the word that is looked at.
+    """Return the bits that a writer has set in the current word.
 
     A bit of the word is written alone, or the others with it, as zeros, if nothing is known of the word: a
     bit in a register says what is.

@@ -41,7 +41,7 @@ ADDS = "adds"  # status: a point is added up
 
 @dataclass(frozen=True)
 class _AccumulatorParameters(SummingParameters):
-    """What every accumulator is made for.
+    """Parameters that all accumulators share.
 
     Args:
         points: that differ and are held at once, 2 to 256; also those that are complete and wait.
@@ -182,7 +182,7 @@ class _Points:
         return key[(self._ways - self._kept) * self._bits :] if self._kept else pyrtl.Const(0, 1)
 
     def is_complete(self, entry: Entry, ended: Signal, group: Signal) -> Signal:
-        """Whether nothing more comes for a sum: all have come, or it is not of this group."""
+        """Return whether nothing more comes for a sum: all have come, or it is not of this group."""
         behind = self.group_of(entry[KEY]) != group if self._kept else pyrtl.Const(0, 1)
         return entry[FULL] & (ended | behind)
 
@@ -228,7 +228,7 @@ class _Points:
 
 
 class _Fibers:
-    """What leaves: sums as fibers, the stops in front of one that begins others, and the ends.
+    """Output of an accumulator: sums as fibers, the stops between them, and the ends.
 
     Args:
         between: the block's streams.
@@ -295,7 +295,7 @@ def _parts(key: Signal, ways: int) -> list[Signal]:
 
 
 def _level(changed: Sequence[Signal]) -> Signal:
-    """How many lists end beyond the fiber within these coordinates, the outermost of which that changes."""
+    """Return the number of lists that end after the fiber, by the outermost coordinate that changes."""
     level: Signal = pyrtl.Const(0, tokens.LEVEL_BITS)
     for way in reversed(range(len(changed))):
         level = pyrtl.select(changed[way], pyrtl.Const(len(changed) - 1 - way, tokens.LEVEL_BITS), level)

@@ -33,7 +33,7 @@ def rank(word: int, place: int) -> int:
 
 
 def has(word: int, place: int) -> bool:
-    """Whether this bit is set."""
+    """Return whether this bit is set."""
     return bool(word >> place & 1)
 
 

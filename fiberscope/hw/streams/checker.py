@@ -63,13 +63,13 @@ class StreamRules:
         return late
 
     def _after_the_last_stop(self) -> str | None:
-        """What is wrong with anything but done here: behind the stop of the outermost list."""
+        """Describe a token after the stop of the outermost list; only done may follow there."""
         ended = self.depth is not None and self.depth >= 0 and self.highest == self.depth
         return f"S{self.depth} ends a stream of depth {self.depth}" if ended and self._tells else None
 
     @property
     def _tells(self) -> bool:
-        """Whether stops say their level."""
+        """Return whether stops say their level."""
         return self.carries != REPSIG
 
     def _done(self, _payload: int) -> str | None:

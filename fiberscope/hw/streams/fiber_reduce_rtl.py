@@ -71,7 +71,7 @@ def carried(parameters: FiberReducerParameters) -> Carried:
 
 
 def design(parameters: FiberReducerParameters, between: Streams) -> None:
-    """Whether a fiber is open: its coordinate has been taken, and its stop has not.
+    """Return whether a fiber is open: its coordinate has been taken, and its stop has not.
 
     A stop that ends the list as well is taken with that of the coordinates, which is in sight from the cycle
     behind the last coordinate on; the list's stop follows the sum in the next cycle.

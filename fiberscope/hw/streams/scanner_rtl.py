@@ -66,7 +66,7 @@ def carried(parameters: CompressedScannerParameters) -> Carried:
 
 
 class Walk:
-    """Whether a scanner is in a fiber, and whether a stop is due.
+    """State of a scanner: whether it is in a fiber, and whether a stop is due.
 
     A fiber's end is told from its last element on: as soon as the next reference shows, whose stop is merged
     with its own, or at once with a higher one where that is a stop.

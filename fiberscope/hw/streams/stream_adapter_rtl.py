@@ -57,7 +57,7 @@ class StreamAdapter(Adapter):
         return self._first_held_up(end for end in self.ends if not (end.is_input or end.is_open))
 
     def finished(self, moved: Mapping[str, Any]) -> bool:
-        """Whether done leaves, or is taken where nothing leaves."""
+        """Return whether done leaves, or is taken where nothing leaves."""
         sinks = [end for end in self.ends if not end.is_input] or self.ends
         labels = {end.stream.label for end in sinks} & moved.keys()
         return any(moved[label].control == DONE for label in labels)

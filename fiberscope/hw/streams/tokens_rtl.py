@@ -79,7 +79,7 @@ class Head:
 
 
 def room_in(between: Streams) -> Signal:
-    """Whether every output has space: without, a block of the stream machine does nothing."""
+    """Return whether every output has space: without, a block of the stream machine does nothing."""
     ready = [stream.ready for label, stream in between.outputs.items() if label != OVERFLOW]
     return named("room", reduce(and_, ready))
 

@@ -212,7 +212,7 @@ def reducer_design(parameters: ScalarReducerParameters, between: Streams) -> Non
 def reduction(
     parameters: SummingParameters, operation: str, head: Head, takes: Signal
 ) -> tuple[Signal, Signal]:
-    """Whether the fiber whose values and stop are taken has had a value, and what its values make, else 0."""
+    """Return whether the fiber that is taken has had a value, and the reduction of its values, else 0."""
     bits = parameters.sum_field.width
     begun: Signal = pyrtl.Register(1, "begun")
     result: Signal = DataRegister(bits, "result")

@@ -221,7 +221,7 @@ def _alike(wires: Sequence[Signal], bits: int) -> list[Signal]:
 
 
 class _Way:
-    """What a way is to hand on of a merge: from a place to the last, of a list."""
+    """Part of a merge that a way passes on: a list, from a place to the last element."""
 
     def __init__(self, parameters: WaysParameters, name: str) -> None:
         self.lacks: Signal = pyrtl.Register(1, f"lacks_{name}")

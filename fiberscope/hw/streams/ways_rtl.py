@@ -77,7 +77,7 @@ class _Ways:
         self._begin(came, slots)
 
     def _is_long(self, count: Signal) -> Signal:
-        """Whether so many lists take several merges."""
+        """Return whether so many lists take several merges."""
         return count > pyrtl.Const(self.parameters.radix)
 
     def _begin(self, came: TaskLists, slots: MergeSlots) -> None:
@@ -129,7 +129,7 @@ class _Ways:
         self.behind.next <<= pyrtl.select(turns, (self.behind + count)[:index], self.behind)
 
     def _target(self, area: Signal, long: Signal) -> Signal:
-        """Where the fibers of a round go."""
+        """Return the destination of the fibers of a round."""
         other = pyrtl.concat(pyrtl.Const(0, 1), ~area[0] & ~area[1])
         return pyrtl.select(long, other, pyrtl.Const(POINTS, AREA_BITS))
 

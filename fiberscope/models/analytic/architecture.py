@@ -68,7 +68,7 @@ class Level:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether it moves any number of words a cycle."""
+        """Return whether it moves any number of words a cycle."""
         return self.stores and self.read_bandwidth is self.write_bandwidth is self.shared_bandwidth is None
 
 

@@ -150,7 +150,7 @@ def cost(
 
 @dataclass(frozen=True)
 class _Moved:
-    """What a level moves, by tensor: words read and written, metadata among them, and their energy."""
+    """Traffic of a level by tensor: words read and written, with metadata, and their energy."""
 
     read: dict[int, Numbers]
     write: dict[int, Numbers]
@@ -251,7 +251,7 @@ class _Rows:
             self._overbook(level, place, moved)
 
     def _overbook(self, level: Level, place: Place, moved: _Moved) -> None:
-        """Of tiles that do not fit, a share of the reads is done at the outer level instead."""
+        """Move a share of the reads of tiles that do not fit to the outer level."""
         number, tensor = place
         parent = self.traffic.parent(number, tensor)
         counted, energy = self.counts.counted[place], moved.energy[tensor]

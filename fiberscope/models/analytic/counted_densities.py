@@ -183,7 +183,7 @@ class Families:
 
     @staticmethod
     def _sum(keys: Counts, numbers: Counts, key: Counts) -> Counts:
-        """Of the numbers with a key."""
+        """Sum the numbers with a key."""
         distinct_keys, which = np.unique(keys, return_inverse=True)
         sums = np.bincount(which, numbers, len(distinct_keys)).astype(np.int64)
         if not len(distinct_keys):
@@ -236,7 +236,7 @@ class _Inside(Density):
         return histogram.occupancies, histogram.shares
 
     def inside(self, parent: Tile, occupancy: ArrayLike) -> Density:
-        """Of the inner parents, wherever they lie."""
+        """Return the density inside the inner parents, wherever they lie."""
         return self._counted.inside(parent, occupancy)
 
     def _histogram(self, tile: Tile) -> Histogram:
@@ -319,13 +319,13 @@ class Banded(CountedDensity):
         return rows, np.arange(runs.sum()) - begin[rows] + first[rows]
 
     def _crossing(self, top: Counts, left: Counts, tile: Extents) -> Counts:
-        """How much of the band is in tiles with these corners."""
+        """Count the elements of the band in tiles with these corners."""
         apart = left - top
         return _at_most(apart + self.half_width, tile) - _at_most(apart - self.half_width - 1, tile)
 
 
 def _at_most(difference: Counts, tile: Extents) -> Counts:
-    """How many elements (a, b) of a tile have a - b of at most so much: triangles, cut off by the tile."""
+    """Count the elements (a, b) of a tile with a - b at most this number: triangles, cut off by the tile."""
     height, width = tile
     reach = difference + width
     return (

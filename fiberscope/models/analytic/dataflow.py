@@ -88,7 +88,7 @@ def dataflow(problem: Problem, mappings: Mappings, options: Options) -> Traffic:
 
 
 def _instances(nest: Nest) -> Whole:
-    """Of each level the iterations of all spatial loops outside: mappings x (levels and compute)."""
+    """Return the iterations of all spatial loops outside each level: mappings x (levels and compute)."""
     across = np.where(nest.spatial, nest.bound, 1)
     outside = [across[:, nest.end(level) :].prod(axis=1) for level in range(nest.levels)]
     return np.stack([*outside, across.prod(axis=1)], axis=1)
@@ -153,7 +153,7 @@ class _Walk:
             back += step * (bound - 1)[:, None]
 
     def _touching(self, slots: Whole) -> Whole:
-        """How many different tiles instances side by side take; the same one is multicast, or reduced."""
+        """Count the different tiles of parallel instances; a shared tile is multicast, or reduced."""
         return np.asarray(np.where(self.touched[:, slots], self.nest.bound[:, slots], 1).prod(axis=1))
 
     def _distinct(self, level: int) -> Whole:

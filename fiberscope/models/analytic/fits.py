@@ -1,4 +1,4 @@
-"""Whether mappings can be had on a machine: the bounds, the instances, the room in each level.
+"""Checks that mappings fit a machine: the bounds, the instances, the room in each level.
 
 What a mapping fails by first is told; the rest of it is not looked into.
 """
@@ -73,7 +73,7 @@ def _misfit(
     inner: int,
     tensor: int,
 ) -> str:
-    """What is wrong between two levels, in words; empty if nothing is."""
+    """Describe what is wrong between two levels; empty if nothing is."""
     name = problem.tensors[tensor].name
     outside, inside = architecture.levels[outer], architecture.levels[inner]
     kind, child = features.formats[outer, tensor], features.formats.get((inner, tensor))

@@ -42,7 +42,7 @@ class Units:
 
 @dataclass(frozen=True)
 class _Rank:
-    """What the units of a rank follow from; arrays of one shape.
+    """Arrays of one shape that determine the units of a rank.
 
     Args:
         most: fibers, were none empty.
@@ -250,7 +250,7 @@ class Representation:
         return self._formatted(level, tensor, is_sized, mean, arriving)
 
     def _known_outside(self, level: int, tensor: int) -> bool:
-        """Whether the outer level knows which tiles are empty, and does not send them."""
+        """Return whether the outer level knows which tiles are empty, and does not send them."""
         parent = self._traffic.parent(level, tensor)
         return parent is not None and (parent, tensor) in self._features.formats
 

@@ -77,7 +77,7 @@ def _by_place(operand: Operand, shared: Sequence[str]) -> Counts:
 
 
 def _tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
-    """How many tiles the tensor is cut into along some of its ranks."""
+    """Count the tiles of the tensor along some of its ranks."""
     tiles = 1
     for rank in ranks:
         at = _at(operand, rank)
@@ -86,7 +86,7 @@ def _tiles(operand: Operand, ranks: Sequence[str] | set[str]) -> int:
 
 
 def are_known(problem: Problem, tensors: Sequence[int]) -> bool:
-    """Whether these are two tensors that are counted, indexed with one dimension a rank."""
+    """Return whether these are two tensors that are counted, indexed with one dimension a rank."""
     plain = all(
         len(rank.terms) == 1 and rank.terms[0][0] == 1
         for tensor in tensors

@@ -98,7 +98,7 @@ class Leaders:
         return Omission(owner, target, 1.0 - effectual, 1.0 - all_effectual)
 
     def _stored(self, owner: int, follower: int) -> bool:
-        """Whether only nonzeros of the follower are read."""
+        """Return whether only nonzeros of the follower are read."""
         return (owner, follower) in self._formats
 
     def _among_stored(self, owner: int, follower: int, leader: int, box: Whole) -> Numbers:
@@ -132,7 +132,7 @@ class Leaders:
         return self._target(slot, is_met, np.zeros_like(is_met))
 
     def _before_compute(self, follower: int) -> _Target:
-        """Of a follower that compute reads: the spatial loops inside all temporal ones, or a scalar."""
+        """Return the loops for a follower that compute reads: spatial loops inside all temporal ones."""
         nest = self._nest
         across = nest.more[:, : nest.dimensions]
         moves = self._touched(follower)[:, : nest.dimensions] & across
@@ -188,7 +188,7 @@ class Leaders:
         return np.asarray(np.where(chosen, nest.bound[:, :, None], 1).prod(axis=1))
 
     def _cut(self, owner: int, target: _Target, follower: int, box: Whole, factors: Whole) -> Whole:
-        """Of loops that move both, one iteration is met, or as many as a row of the owner's array holds."""
+        """Keep one iteration of loops that move both tensors, or those of a row of the owner's array."""
         granule = self._problem.size(follower, target.box) / factors.prod(axis=1)
         rows = np.ceil(self._blocks[owner] / granule)
         if not self._options.timeloop:

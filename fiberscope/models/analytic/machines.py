@@ -87,7 +87,7 @@ def machine_case(
 
 
 def is_machine(paths: Sequence[str | Path]) -> bool:
-    """Whether these are a machine and its operands, and no files of a case and no design that ships."""
+    """Return whether these are a machine and its operands, not files of a case or a shipped design."""
     files = any(str(path).endswith((".yaml", ".yml", ".json")) for path in paths[1:])
     alone = len(paths) == 1 and str(paths[0]) in designs()
     return bool(paths) and str(paths[0]) in names() and not files and not alone
@@ -159,7 +159,7 @@ class _Translated:
         return Problem(nest.einsum.name, nest.dimensions, bounds, tensors, densities)
 
     def _density(self, name: str) -> Density:
-        """Of an operand its nonzeros; of the output the mean of the partial sums that memory is given."""
+        """Return the density of an operand by its nonzeros, of the output by its mean partial sums."""
         shape = [self.nest.bound(rank) for rank in self.nest.tensors[name]]
         if name in self.nest.operands:
             return Actual(shape, np.stack(list(self._places(name).values()), axis=1))

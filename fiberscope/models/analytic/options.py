@@ -34,20 +34,20 @@ class Options(BaseModel):
 
     @property
     def timeloop(self) -> bool:
-        """Whether the public tool is followed in what it is known to get wrong."""
+        """Return whether the public tool is followed in what it is known to get wrong."""
         return self.mode == "timeloop"
 
     @property
     def exact_formats(self) -> bool:
-        """Whether formats are counted without bias."""
+        """Return whether formats are counted without bias."""
         return (self.format_mode or self.mode) == "exact"
 
     @property
     def charges_first_fill(self) -> bool:
-        """Whether an output's first fill is brought in: in the 2022 version of the public tool it is."""
+        """Return whether an output's first fill is brought in, as in the 2022 version of the public tool."""
         return (self.first_fill or ("charge" if self.timeloop else "elide")) == "charge"
 
     @property
     def brings_what_is_new(self) -> bool:
-        """Whether of a window that slides only the words that come into it are brought in."""
+        """Return whether of a window that slides only the words that come into it are brought in."""
         return (self.windows or ("new" if self.timeloop else "whole")) == "new"

@@ -86,7 +86,7 @@ def read_phases(path: Path, name: str, parameters: Mapping[str, object]) -> Phas
 
 
 def _others(written: Document, parameters: Mapping[str, object]) -> Iterator[str]:
-    """What a run has that the nests are not of."""
+    """Yield the properties of a run that the nests do not describe."""
     for key, value in _section(written, "of", parameters):
         if parameters[key] != value:
             yield f"its nests are of {key}={value}, not of {parameters[key]}"
@@ -96,7 +96,7 @@ def _others(written: Document, parameters: Mapping[str, object]) -> Iterator[str
 
 
 def _symbols(written: Document, parameters: Mapping[str, object]) -> dict[str, int]:
-    """Of the file, each by those before it: whole numbers, rounded up, and at least 1."""
+    """Compute the symbols of the file, each from those before it: whole numbers, rounded up, at least 1."""
     symbols: dict[str, int] = {}
     for name, value_text in _section(written, "symbols"):
 

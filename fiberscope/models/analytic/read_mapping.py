@@ -183,7 +183,7 @@ class _Reader(Names):
             self.on_y[level, orders[level][directive.split :]] = True
 
     def fans_out_along_y(self, level: int) -> bool:
-        """Whether what is inside a level has more instances along Y alone."""
+        """Return whether what is inside a level has more instances along Y alone."""
         machine = self.architecture
         inner = machine.levels[level + 1].mesh if level + 1 < len(self.levels) else machine.compute.mesh
         outer = machine.levels[level].mesh

@@ -123,7 +123,7 @@ class Levels:
         )
 
     def _at(self, numbers: Numbers | np.ndarray) -> float:
-        """Of this mapping; what is the same of all may be told once."""
+        """Return the value of this mapping; an array of length one is the same for all mappings."""
         return float(numbers[self.row if len(numbers) > 1 else 0])
 
 

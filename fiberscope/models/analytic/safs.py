@@ -32,7 +32,7 @@ class RankFormat:
 
     @property
     def compressed(self) -> bool:
-        """Whether coordinates without a nonzero take no room."""
+        """Return whether coordinates without a nonzero take no room."""
         return self.kind in COMPRESSED
 
 
@@ -50,7 +50,7 @@ class Format:
 
     @property
     def compressed(self) -> bool:
-        """Whether data that is zero is not stored."""
+        """Return whether data that is zero is not stored."""
         return any(rank.compressed for rank in self.ranks)
 
     def __str__(self) -> str:
@@ -91,6 +91,6 @@ class SparseFeatures:
     compute_skipping: bool = False
 
     def compressed(self, level: int, tensor: int) -> bool:
-        """Whether a level stores no zeros of a tensor."""
+        """Return whether a level stores no zeros of a tensor."""
         format_ = self.formats.get((level, tensor))
         return format_ is not None and format_.compressed

@@ -88,7 +88,7 @@ def sparse(
 def _saved(
     features: SparseFeatures, leaders: Leaders, weights: Mapping[Place, Numbers]
 ) -> dict[Place, Saved]:
-    """Of features on one tensor at one level the one with the larger share counts; gating comes first."""
+    """Choose the feature with the larger share for each tensor and level; gating comes first."""
     savings: dict[Place, Saved] = {}
     ordered = [
         (level, omission)
@@ -114,7 +114,7 @@ def _saved(
 
 
 def _best(omissions: list[Omission], weights: Mapping[Place, Numbers]) -> list[Omission]:
-    """Of the options of a feature, mapping by mapping, the one that saves most; the last of equals."""
+    """Choose the option that saves most, mapping by mapping; the last of equals."""
     if len(omissions) == 1:
         return omissions
     savings = np.stack([omission.share * weights[omission.level, omission.tensor] for omission in omissions])
@@ -152,7 +152,7 @@ def _propagated(
     chain: list[tuple[int, Mapping[Place, Saved], dict[Place, LevelActions]]],
     options: Options,
 ) -> None:
-    """What is left out at a level is not there further in, down to the next level that leaves out itself."""
+    """Propagate an omission inwards, down to the next level that omits reads itself."""
     outer: Saved | None = None
     ranks = 0
     for level, saved, counted in chain:
@@ -189,7 +189,7 @@ def _diminish(counted: LevelActions, share: Numbers, ranks: int, options: Option
 
 
 def _beyond(here: Saved, outer: Saved | None) -> Saved:
-    """What a level leaves out of what a further one has left."""
+    """Return the omissions of a level beyond those of a further level."""
     if outer is None:
         return here
     left = 1.0 - outer.share
@@ -228,12 +228,12 @@ def _leave_out(
 
 
 def _is_made(problem: Problem, tensor: int, here: Saved) -> bool:
-    """Whether all that is left of an output's accesses is of products that are not zero."""
+    """Return whether all that is left of an output's accesses is of products that are not zero."""
     return problem.tensors[tensor].output and here.leaders >= set(problem.operands)
 
 
 def _make_certain(counted: LevelActions, dense: Dense) -> None:
-    """Where a product is, the output is: its own zeros leave nothing out besides."""
+    """Keep the output where a product exists: its own zeros omit nothing more."""
     for access, every, units in (
         (counted.reads, dense.reads, counted.format_reads),
         (counted.updates, dense.updates, counted.format_updates),
@@ -247,7 +247,7 @@ def _make_certain(counted: LevelActions, dense: Dense) -> None:
 def _conversions(
     problem: Problem, traffic: Traffic, features: SparseFeatures, counted: dict[Place, LevelActions]
 ) -> None:
-    """What is compressed at the outer level and not at this one changes its format on the way."""
+    """Count format conversions of data that is compressed at the outer level but not at this level."""
     for (level, tensor), counted_tensor in counted.items():
         parent = traffic.parent(level, tensor)
         none = np.zeros_like(counted_tensor.reads.actual)
@@ -306,7 +306,7 @@ def _join_pairs(
     left: Numbers,
     gated: Numbers,
 ) -> Computes:
-    """Of two operands that are known: pairs that are both there, and what else is left.
+    """Join two operands with known nonzeros: pairs where both are present, and the remaining cases.
 
     Where neither is looked at before, pairs of which both are absent do not come; of what is left to one of
     them the other is missing.
@@ -329,7 +329,7 @@ def _join_pairs(
 
 
 def _innermost(traffic: Traffic, saved: Mapping[tuple[int, int], Saved], tensor: int) -> Saved | None:
-    """What the innermost level leaves out of those that leave out reads of an operand."""
+    """Return the omission at the innermost level that omits reads of an operand."""
     levels = [level for level in traffic.chains[tensor] if (level, tensor) in saved]
     return saved[levels[-1], tensor] if levels else None
 

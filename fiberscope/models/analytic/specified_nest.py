@@ -161,7 +161,7 @@ def _operands(specification: Specification, einsum: Einsum) -> tuple[str, str]:
 
 
 def _is_product(equation: Equation, first: Access, other: Access) -> bool:
-    """Whether each operand has two ranks, one of them the other's and one the output's."""
+    """Return whether each operand has two ranks, one of them the other's and one the output's."""
     ranks = [set(access.ranks) for access in (first, other, equation.output)]
     pairs = [ranks[0] & ranks[1], ranks[0] & ranks[2], ranks[1] & ranks[2]]
     plain = all(index.rank for access in (first, other, equation.output) for index in access.indices)
@@ -184,7 +184,7 @@ def _loops(specification: Specification, einsum: Einsum, shapes: Mapping[str, in
 
 
 def _bounds(specification: Specification, part: Split, shape: int) -> list[int]:
-    """Of the pieces of a rank, outer to inner; a piece that is longer than the rank ends where that does."""
+    """Return the bounds of the pieces of a rank, outer to inner; a piece ends at the end of the rank."""
     sizes = [
         directive.size
         for directive in part.directives

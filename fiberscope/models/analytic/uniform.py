@@ -93,7 +93,7 @@ def probability_none(elements: ArrayLike, nonzeros: ArrayLike, drawn: ArrayLike)
 
 @lru_cache(maxsize=1 << 16)
 def _one_probability(elements: int, nonzeros: int, drawn: int) -> Numbers:
-    """Of one tile, which mappings ask for again and again."""
+    """Compute the probability for one tile, cached because mappings repeat it."""
     return probability_none(elements, nonzeros, drawn)
 
 
@@ -122,7 +122,7 @@ def _beyond_linear(share: Numbers) -> Numbers:
 
 
 def _series(number: Numbers) -> Numbers:
-    """Of ln x! what is not x ln x - x."""
+    """Return ln x! - (x ln x - x) by its series."""
     least = np.maximum(number, 1.0)
     return 0.5 * np.log(least) + 1.0 / (12.0 * least) - 1.0 / (360.0 * least**3)
 

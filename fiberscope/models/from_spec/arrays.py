@@ -85,7 +85,7 @@ def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows) -
 
 
 def _places(level: Level, size: int) -> tuple[Integers, Integers]:
-    """Of each position its fiber and its coordinate."""
+    """Return the fiber and the coordinate of each position."""
     if isinstance(level, CompressedLevel):
         return np.repeat(np.arange(level.fibers), level.counts), level.coordinates
     positions = np.arange(level.fibers * size)
@@ -93,7 +93,7 @@ def _places(level: Level, size: int) -> tuple[Integers, Integers]:
 
 
 def _present(tensor: StoredTensor, place: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether there is anything at each position."""
+    """Return whether there is anything at each position."""
     level = tensor.levels[place]
     if isinstance(level, CompressedLevel):
         return np.ones(level.children, np.bool_)

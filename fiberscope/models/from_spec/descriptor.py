@@ -136,7 +136,7 @@ def _own(drafted: Draft, outline: Specification, units: Mapping[str, str]) -> di
 
 
 def _timing(drafted: Draft, outline: Specification) -> Iterator[tuple[str, str, YamlNode]]:
-    """What the section ``timing`` says: below which component, class or level if any, key and value.
+    """Yield the section ``timing``: the component, class or level if any, the key and the value.
 
     Raises:
         ConfigurationError: there is none of such a name.
@@ -210,7 +210,7 @@ def _built(
 
 
 def _settings(parameters: Any, symbols: frozenset[str]) -> dict[str, object]:  # noqa: ANN401
-    """What the specification is read with: all but the section of our own, and symbols that have a value."""
+    """Return the settings of the specification: all but our own section, with symbols that have a value."""
     dumped, settings = parameters.model_dump(mode="json"), {}
     for key in leaf_keys(type(parameters)):
         value: Any = reduce(lambda section, name: section[name], key.split("."), dumped)

@@ -195,7 +195,7 @@ class _Lowering:
         return refuse(self._specification, f"{self._writing.plan.einsum.name}: {what}")
 
     def _cut(self, term: Term, loops: Sequence[LoweredLoop]) -> Node:
-        """What goes on behind the outer loops: a reference an operand, and coordinates of the output."""
+        """Add the streams that cross the cut: a reference for each operand, and coordinates of the output."""
         node = self._graph.add("cut", index=self._stage.outer[-1] if loops else "")
         needed = set(_needed(term))
         for operand in operands_in(term):
@@ -229,7 +229,7 @@ class _Lowering:
 
     @property
     def _sums_tasks(self) -> bool:
-        """Whether a loop in front of the cut is summed over."""
+        """Return whether a loop in front of the cut is summed over."""
         return not all(self._gives_output(loop) for loop in self._stage.outer)
 
     def _gives_output(self, loop: str) -> bool:
@@ -295,7 +295,7 @@ class _Lowering:
         return next(operand for operand in operands_in(self._terms[1]) if operand.access.tensor == output)
 
     def _met(self, others: Mapping[str, Operand]) -> dict[str, list[Operand]]:
-        """What the second Einsum reads beside the merged tensor: each must have been met on the way."""
+        """Return the operands of the second Einsum beside the merged tensor; refuse one that is not met."""
         operands: dict[str, list[Operand]] = {}
         handed = self._stage.einsums[0].output
         for operand in operands_in(self._terms[1]):

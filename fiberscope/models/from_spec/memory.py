@@ -87,7 +87,7 @@ class MappedMemory:
         return self.bases[what] + number * self.page_lines * self.line
 
     def lays_out(self, tensor: str, rank: str, kind: str) -> bool:
-        """Whether a rank's entries of a kind lie in memory, so that blocks read or write them there."""
+        """Return whether a rank's entries of a kind lie in memory, where blocks read or write them."""
         return any(
             (tensor, kind) == (base, stored) and rank == (order[place] if isinstance(place, int) else place)
             for base, order, place, stored in self.bases

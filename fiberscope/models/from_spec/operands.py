@@ -95,13 +95,13 @@ def _cut_as(einsum: Einsum, leader: str) -> Iterator[str]:
 
 
 def _is_alone(plan: LoopPlan, operands: Sequence[Operand], operand: Operand, rank: str) -> bool:
-    """Whether an operand alone says where a loop goes, and there is nothing to do where it has nothing."""
+    """Return whether an operand alone determines a loop, which does nothing where the operand is empty."""
     others = (other for other in operands if other is not operand)
     return _multiplies(plan) and not any(rank in other.ordered.names for other in others)
 
 
 def _multiplies(plan: LoopPlan) -> bool:
-    """Whether all is one product."""
+    """Return whether all is one product."""
     return set(operators_of(plan.equation.expression)) <= {"*"}
 
 
@@ -139,7 +139,7 @@ def _letter(specification: Specification, plan: LoopPlan, operand: Operand, rank
 
 
 def _is_led(specification: Specification, plan: LoopPlan, operand: Operand, rank: str) -> bool:
-    """Whether a leader's coordinates are looked up in it."""
+    """Return whether a leader's coordinates are looked up in it."""
     bound = plan.einsum.bindings
     return any(
         intersector.rank == rank and intersector.leader not in (None, operand.name)

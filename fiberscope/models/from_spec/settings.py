@@ -57,7 +57,7 @@ class MappedParameters(Configuration):
 
 
 def is_own(key: str, configuration: type[Configuration]) -> bool:
-    """Whether a parameter, by dotted key, is none of those that the specification is read with."""
+    """Return whether a parameter, by dotted key, is none of those that the specification is read with."""
     section = key.partition(".")[0]
     alone = issubclass(configuration, MappedParameters)  # it has nothing of another machine's
     return section in ("timing", "value") or (alone and section in ("clock", *MappedParameters.model_fields))

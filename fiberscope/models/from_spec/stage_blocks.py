@@ -102,7 +102,7 @@ class BuiltStage:
         )
 
     def _add_sums(self, prefix: str) -> TaskSum:
-        """What adds tasks up; which instance has each of them it is told by the cut."""
+        """Add the unit that sums tasks; the cut says which instance has each task."""
         crossings, elements = self.graph.crossings, self.cut.elements
         outer = [elements[place] for place, crossing in enumerate(crossings) if crossing.kept]
         round_loops = self.stage.outer[: self.stage.rounds]
@@ -125,7 +125,7 @@ class BuiltStage:
         return sums
 
     def _write_sums(self, sums: TaskSum, called: str, place: int) -> None:
-        """What takes elements to memory and back, as part of what an instance asks of it."""
+        """Connect the unit that moves elements to memory and back, as part of an instance's requests."""
         again = self.stage.rounds > 0
         capacity = None if again else self.machine.parameters.timing.capacity
         leaf, name, connect = self.leaves[place].name, f"{called}.{place}", self.machine.kernel.connect
@@ -136,7 +136,7 @@ class BuiltStage:
 
     @property
     def _output(self) -> Node:
-        """Where the values of the output go."""
+        """Return the node that receives the values of the output."""
         graph = self.graph
         return graph.sums or next(node for node in graph.graph.nodes.values() if node.writes_values)
 
@@ -148,7 +148,7 @@ class BuiltStage:
         return stream
 
     def _last_level(self) -> int:
-        """Of the stop that ends a task in it."""
+        """Return the level of the stop that ends a task in the output."""
         nest = self.outside.context.nests[self._last.source, self._last.output]
         return max(0, len(nest) - 1)
 
@@ -173,7 +173,7 @@ class BuiltStage:
             self._end(place, leaf)
 
     def _deal(self, place: int, leaf: InstanceBlocks) -> None:
-        """What is dealt to an instance; it holds as many tasks as the cut lets it have."""
+        """Connect the stream of tasks of an instance; it holds as many tasks as the cut allows."""
         graph, used = self.graph.graph, Counter[int]()
         for stream in graph.streams_from(self.graph.cut):
             if stream.target in leaf.nodes:
@@ -188,7 +188,7 @@ class BuiltStage:
                 self.machine.kernel.connect(self.cut, port, writer, "in_stream", capacity=None)
 
     def _end(self, place: int, leaf: InstanceBlocks) -> None:
-        """What tells the cut that a task of an instance has ended: the stop behind its last value."""
+        """Tell the cut that a task of an instance has ended, by the stop after its last value."""
         graph, connect = self.graph.graph, self.machine.kernel.connect
         ends = self.machine.add(TaskEnd, f"{leaf.name}task_end", self._last_level())
         source = leaf.output(leaf.nodes[self._last.source], self._last.output)
@@ -255,7 +255,7 @@ class BuiltStage:
 
 
 def _written(leaf: InstanceBlocks, tasks: int, outer: Mapping[str, Integers], loops: Sequence[str]) -> Part:
-    """What one instance wrote in so many tasks: coordinates by loop, and values."""
+    """Return the output of one instance for a number of tasks: coordinates by loop, and values."""
     writers = [node for node in leaf.nodes.values() if node.primitive.writes]
     levels: list[CompressedLevel] = [
         CompressedLevel(np.array([0, tasks]), np.arange(tasks)),

@@ -80,7 +80,7 @@ class StageMemory:
                 yield self._fetch(leaf, tensor, place + 1, kind, chain, nest, fibers, segments)
 
     def _coordinates(self, tensor: str, place: int) -> Iterator[tuple[str, Chain]]:
-        """How the coordinates of a level come, if they do."""
+        """Yield the chain of the coordinates of a level, if they are read."""
         for kind in ("coord", "elem"):
             chain = self._chain(tensor, place, kind)
             if chain is not None:
@@ -93,7 +93,7 @@ class StageMemory:
         return integers_of(level.segments)
 
     def _is_asked_for_here(self, chain: Chain, port: str, stream: Stream | None) -> bool:
-        """Of what travels through a merger: in front of it, if a buffer keeps what has come, else behind."""
+        """Return whether a merger's payload is read before it, because a buffer keeps it."""
         enters, left = port.startswith("carried"), stream is not None and stream.output.startswith("carried")
         return chain.kept if enters else not (left and chain.kept)
 
@@ -154,7 +154,7 @@ class StageMemory:
         return fetch
 
     def _room(self, leaf: str, chain: Chain) -> BufferRoom | None:
-        """That of an instance's buffer, which holds whole lines of a request."""
+        """Return the size of an instance's buffer, in whole lines of a request."""
         if chain.buffer is None:
             return None
         name, bits = chain.buffer

@@ -47,7 +47,7 @@ class Stage:
 
     @property
     def reduces(self) -> bool:
-        """Whether what is merged again has been scaled and added up."""
+        """Return whether what is merged again has been scaled and added up."""
         return self.merger is not None and self.merger.reduces
 
 
@@ -141,13 +141,13 @@ def _first_stage(specification: Specification, einsums: Sequence[Einsum]) -> Sta
 
 
 def is_shared(component: Component, stage: Stage) -> bool:
-    """Whether a store serves all instances: a cache, or a buffer that is above them."""
+    """Return whether a store serves all instances: a cache, or a buffer that is above them."""
     above = component.kind == "Buffet" and component.all_instances < stage.instances
     return component.kind == "Cache" or above
 
 
 def _rounds(specification: Specification, stage: Stage) -> dict[str, Any]:
-    """How many outer loops tell when a buffer above lets the output go, and its style."""
+    """Return how many outer loops end a buffer's hold on the output, and the buffer's style."""
     einsum = stage.einsums[-1]
     components = specification.configurations[einsum.bindings.config].components
     for binding in einsum.bindings.storage:
@@ -171,7 +171,7 @@ def _outer(einsum: Einsum) -> tuple[str, ...]:
 def _merger(
     specification: Specification, einsums: Sequence[Einsum], outer: tuple[str, ...]
 ) -> Component | None:
-    """What hands the output of the first Einsum to the second, if a merger does."""
+    """Return the merger that passes the output of the first Einsum to the second; None without one."""
     first, second = einsums[:2]
     if _outer(second) != outer or first.output not in second.inputs:
         return None

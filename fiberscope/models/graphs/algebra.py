@@ -75,7 +75,7 @@ def _operation(expression: Call, operands: list[Points], sizes: Mapping[str, int
 
 
 def _quotients(values: Values, other: Values) -> Values:
-    """What is divided by 0 is 0, as by what is not there."""
+    """Divide values; a division by 0, or by a missing value, gives 0."""
     return np.divide(values, other, out=np.zeros_like(values), where=other != 0)
 
 

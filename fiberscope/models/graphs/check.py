@@ -57,7 +57,7 @@ def operands_of(graph: Graph) -> list[str]:
 
 
 def _first_phases(nodes: Iterable[Node], attribute: str) -> dict[str, int]:
-    """Of each tensor the first phase in which these nodes name it."""
+    """Return the first phase in which these nodes name each tensor."""
     phases: dict[str, int] = {}
     for node in nodes:
         phases[node[attribute]] = min(node.phase, phases.get(node[attribute], node.phase))

@@ -171,7 +171,7 @@ class _Reader:
         return token[0] if quoted is None else quoted.replace('\\"', '"').replace("\\n", "\n")
 
     def _place(self) -> Place:
-        """Where the next token is; at the end, of the last line."""
+        """Return the place of the next token; at the end, that of the last line."""
         at = self._tokens[self._next].start() if self._next < len(self._tokens) else self._lines[-1]
         line = bisect_right(self._lines, at)
         return Place(self._file, line, at - self._lines[line - 1] + 1)

@@ -263,7 +263,7 @@ class _Runs:
                     )
 
     def _rounding(self, assignment: Assignment) -> Rounding:
-        """What rounding may do to a result."""
+        """Return the rounding error that a result may have."""
         kind = self.parameters.value_type
         if not kind.floats:
             return EXACT
@@ -272,7 +272,7 @@ class _Runs:
         return Rounding.estimate(kind, terms.sizes.max(initial=1.0), len(accesses_in(self.ready.meant)))
 
     def _joined(self, stored: StoredTensor | None, assignment: Assignment | None) -> SparseTensor | None:
-        """What was written, in whole dimensions."""
+        """Return the written tensor, in whole dimensions."""
         if stored is None:
             return None
         if assignment is None:

@@ -52,7 +52,7 @@ class _Pair(Spec):
 
 
 def is_published(text: str) -> bool:
-    """Whether a text names one of these generators, or ``ones:``."""
+    """Return whether a text names one of these generators, or ``ones:``."""
     return text.startswith((PREFIX, "ones:"))
 
 
@@ -95,7 +95,7 @@ def _random(spec: _Random) -> SparseTensor:
 
 
 def _as_python_draws(seed: int) -> np.random.RandomState:
-    """What draws the numbers that ``random.Random`` does, which is the same generator, many at a time."""
+    """Return a generator with the state of ``random.Random``, whose numbers it draws, many at a time."""
     *key, position = random.Random(seed).getstate()[1]
     draws = np.random.RandomState()
     draws.set_state(("MT19937", np.array(key, np.uint32), position, 0, 0.0))

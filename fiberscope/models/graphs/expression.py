@@ -71,7 +71,7 @@ def _assignment(graph: Graph, nests: Nests, writers: list[Node]) -> Assignment:
 
 
 def _result_variables(graph: Graph, writers: list[Node], nest: tuple[str, ...]) -> tuple[str, ...]:
-    """Of each dimension of the result its variable: as its writers say, else the nest of the values."""
+    """Return the variable of each dimension of the result, by its writers or the nest of the values."""
     said = {int(node["mode"]): node["index"] for node in writers if not node.writes_values and node["index"]}
     stored = graph.formats.get(writers[0]["tensor"])
     if stored is not None and len(stored.order) == len(nest):

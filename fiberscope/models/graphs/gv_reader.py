@@ -115,7 +115,7 @@ def _leave_out_reducers(graph: Graph) -> None:
 
 
 def _too_few_behind(graph: Graph, into: Stream, out: Stream) -> bool:
-    """Whether a reducer's values are as many as an accumulator's coordinates before it, not behind it."""
+    """Return whether a reducer's values are as many as the coordinates before an accumulator."""
     beside = graph.feeding(graph.nodes[out.target], "crd_inner")
     if beside is None:
         return True

@@ -88,7 +88,7 @@ def _edges(graph: Graph) -> Iterator[str]:
 
 
 def _told_edges(graph: Graph, edges: list[Edge]) -> list[bool]:
-    """Of each edge whether its ports are told; operands of a joiner are numbered together or not at all."""
+    """Return whether the file names the ports of each edge; a joiner's operands are all numbered or none."""
     finder = PortFinder(graph, edges)
     clear_ports = [
         _is_port_clear(finder, edge, stream) for edge, stream in zip(edges, graph.streams, strict=True)
@@ -115,7 +115,7 @@ def _edge(graph: Graph, stream: Stream) -> Edge:
 
 
 def _comment(graph: Graph, stream: Stream) -> str:
-    """What the public files say of such an edge."""
+    """Return the comment of such an edge in the public files."""
     source, target = graph.nodes[stream.source], graph.nodes[stream.target]
     if stream.input == "skip":
         return f"skip-{target['tensor']}"

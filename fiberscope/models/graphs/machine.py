@@ -113,7 +113,7 @@ class GraphMachine:
             self.kernel.connect(root, "out_ref[0]", reader, port, capacity=self._capacity)
 
     def _entry(self, node: Node, port: str) -> tuple[Component, str]:
-        """Where a stream into a block goes: to the block, or to what makes its references wait."""
+        """Return the end of a stream into a block: the block, or the unit that delays its references."""
         block = self.blocks[node.name]
         fetch = self._loop.before(node, block) if self._loop and port == "in_ref" else None
         if fetch is None:

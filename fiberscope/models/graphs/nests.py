@@ -81,7 +81,7 @@ def accumulated_variables(node: Node) -> Nest:
 
 
 def drops_empty(graph: Graph, nests: Nests, node: Node) -> bool:
-    """Whether a reducer drops the sums of empty fibers: as it says, else if their coordinates are dropped."""
+    """Return whether a reducer drops sums of empty fibers, by its attribute or as their coordinates are."""
     if node["empty"]:
         return node["empty"] == "drop"
 

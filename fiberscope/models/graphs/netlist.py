@@ -44,12 +44,12 @@ class Node:
 
     @property
     def root(self) -> bool:
-        """Whether it is fed the reference 0 and the end, as the first block of a tensor is."""
+        """Return whether it is fed the reference 0 and the end, as the first block of a tensor is."""
         return self["root"] == "true"
 
     @property
     def writes_values(self) -> bool:
-        """Whether it is a writer of values."""
+        """Return whether it is a writer of values."""
         return self.primitive.writes and self["mode"] in ("vals", "val")
 
     @property
@@ -59,12 +59,12 @@ class Node:
 
     @property
     def begins(self) -> bool:
-        """Whether it is fed the root's reference if by nothing else."""
+        """Return whether it is fed the root's reference if by nothing else."""
         return self.root or self.primitive.loads
 
     @property
     def is_unary(self) -> bool:
-        """Whether it is an ALU of one stream: of one operand, or of one and a register."""
+        """Return whether it is an ALU of one stream: of one operand, or of one and a register."""
         return bool(
             self["in2"] or self["const0"] or self["scalar"] or "rb_const" in self.primitive.attributes
         )

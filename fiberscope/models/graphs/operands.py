@@ -133,7 +133,7 @@ def sizes_of(graph: Graph, operands: Mapping[str, Operand]) -> dict[str, int]:
 
 
 def _assignments(graph: Graph) -> list[Assignment]:
-    """What the graph computes; nothing where that cannot be told.
+    """Return the assignments of the graph; empty if they cannot be derived.
 
     Raises:
         InputError: tensors are to be cut, and it cannot be told which.
@@ -164,7 +164,7 @@ def formats_given(graph: Graph, names: Iterable[str]) -> dict[str, Format]:
 
 
 def _variables(graph: Graph) -> Readings:
-    """Of each tensor its index variables by dimension, each way that it is read; nothing if none is told."""
+    """Return the index variables of each tensor by dimension, for each access; empty if none is known."""
     readings: dict[str, list[tuple[str, ...]]] = {}
     for access in accesses_in(_assignments(graph)):
         readings.setdefault(access.tensor, []).append(access.variables)
@@ -182,7 +182,7 @@ def _open_operand(
 
 
 def _of_graphs(name: str, text: str, format: Format) -> NamedTensor | Operand | None:
-    """What a graph alone takes: a number, what the paper's experiments draw, a folder; None of all else."""
+    """Open an operand of graphs only (a number, a tensor of the paper's experiments, a folder), else None."""
     if (number := _number(text)) is not None:
         if format.order:
             raise InputError(

@@ -18,7 +18,7 @@ __all__ = ["PortFinder"]
 
 @dataclass
 class _Operand:
-    """What one pair of streams brings to a joiner."""
+    """Streams of one operand at a joiner."""
 
     tensor: str
     source: str

@@ -170,5 +170,5 @@ def _compare_lists(
 
 
 def _listed(coordinates: Integers, variable: str, *expected: Points) -> bool:
-    """Whether these are the coordinates of the points, of all or of those other than zero."""
+    """Return whether these are the coordinates of the points, of all or of those other than zero."""
     return any(np.array_equal(coordinates, points.columns[variable]) for points in expected)

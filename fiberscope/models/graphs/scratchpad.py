@@ -105,7 +105,7 @@ class ScratchpadLoop:
         return writer
 
     def _base(self, node: Node) -> int:
-        """Where the next array lies; traffic is told apart by tensor, all from the eighth on as one."""
+        """Return the address of the next array; all tensors from the eighth on count as a single one."""
         number = self._tensors.setdefault(node["tensor"], min(len(self._tensors), TENSORS - 1))
         self._arrays += 1
         return (number << TENSOR_SHIFT) + (self._arrays % (1 << (TENSOR_SHIFT - ARRAY_SHIFT)) << ARRAY_SHIFT)

@@ -98,7 +98,7 @@ class Sizes:
 
     @property
     def _values(self) -> str:
-        """What twins call the type."""
+        """Return the name of the value type in the parameters of RTL."""
         return self.type.name if self.type.floats else INTEGER
 
     def whole(self, node: Node, value: float) -> float:

@@ -90,7 +90,7 @@ class CountedModel:
         return Prediction(inputs, repeats, times * size, visits, nonzeros)
 
     def _passes(self, name: str, other: str) -> bool:
-        """Whether a loop over the other's own index runs around the fetches of a tile."""
+        """Return whether a loop over the other's own index runs around the fetches of a tile."""
         own = next(index for index in self._kernel.indices[other] if index != self._summed)
         return self._kernel.order.index(own) < self._kernel.depth(name)
 
@@ -120,7 +120,7 @@ class CountedModel:
         return reached, reached * places * -math.expm1(-results / (reached * places))
 
     def _meeting(self, extent: int) -> float:
-        """How many products meet at a place that has one, within a tile."""
+        """Return the mean number of products at a place that has a product, within a tile."""
         shares = [
             corrs(self._statistics[name], self._summed, self._options.corrs)[:extent]
             for name in self._kernel.inputs
@@ -135,7 +135,7 @@ class CountedModel:
         return float(counts[0] @ counts[1])
 
     def _rank(self, name: str) -> int:
-        """Of an operand, that of the summed index."""
+        """Return an operand's rank of the summed index."""
         return self._kernel.indices[name].index(self._summed)
 
     def _side(self, name: str, shape: Shape) -> _Side:
@@ -169,7 +169,7 @@ def _is_matrix_product(kernel: Kernel) -> bool:
 
 
 def _nonempty(tiled: Tiled, rank: int) -> Integers:
-    """Of each tile of a matrix, how many coordinates of a rank have something."""
+    """Count the nonempty coordinates of a rank in each tile of a matrix."""
     if rank == 0:
         return tiled.fibers[0]
     members = with_last(tiled.places, tiled.shape, 0)

@@ -1,4 +1,4 @@
-"""Whether tiles fit: the tensors cut anew, since no statistic of other tiles bounds the fullest."""
+"""Check that tiles fit: cut the tensors anew, since statistics of other tiles bound no fullest tile."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Fitter:
         }
 
     def fits(self, shape: Shape) -> bool:
-        """Whether every tile fits."""
+        """Return whether every tile fits."""
         return self.fullest(shape) <= self.capacity
 
     def enlarged(

@@ -70,7 +70,7 @@ class Joint:
         return replace(printed, output=times * visits * size, visits=visits, nonzeros=nonzeros)
 
     def _ratios(self, tensors: Mapping[str, SparseTensor], base: Shape) -> tuple[float, float]:
-        """Of results that are not empty, and of the nonzeros of each, to the prediction; 1 for none."""
+        """Return two ratios to the prediction, of nonempty results and of their nonzeros; 1 without."""
         kernel = self._kernel
         tiled = cut(kernel, tensors, base)
         leaves = _sampled_leaves(kernel, tiled, self._options)

@@ -74,7 +74,7 @@ class Kernel:
 
     @property
     def is_product(self) -> bool:
-        """Whether it is one product of tensors, or a tensor alone."""
+        """Return whether it is one product of tensors, or a tensor alone."""
         return set(operators_of(self.expression)) <= {"*"}
 
     def stored(self, tensor: str) -> tuple[str, ...]:

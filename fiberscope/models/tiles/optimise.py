@@ -129,7 +129,7 @@ class _Search:
         return self._sized(best.rf, best.shape, tuple(candidates))
 
     def _whole(self, shape: Shape) -> bool:
-        """Whether no summed index is cut too finely."""
+        """Return whether no summed index is cut too finely."""
         return all(
             shape[index] >= min(self.options.least, self.extents[index]) for index in self.kernel.contracted
         )
@@ -191,7 +191,7 @@ class _Search:
 
 
 def _least(candidates: Iterable[Candidate]) -> Candidate:
-    """That of least traffic; of those within a hundredth of it that of fewest iterations, then squarest."""
+    """Return the candidate with least traffic; within 1 %, with fewest iterations, then the squarest."""
     every = list(candidates)
     least = min(candidate.prediction.total for candidate in every)
     near = [candidate for candidate in every if candidate.prediction.total <= least * NEAR]

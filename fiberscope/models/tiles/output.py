@@ -82,7 +82,7 @@ class _Estimate:
         return shares
 
     def _product(self, part: Expression, kept: Sequence[str]) -> Numbers:
-        """Of shares by place, with the axes of ``kept``, summed over all other indices."""
+        """Multiply shares by place, with the axes of ``kept``; sum over all other indices."""
         order = self._kernel.order
         factors = part.operands if isinstance(part, Operation) else (part,)
         operands: list[object] = []
@@ -117,7 +117,7 @@ class _Estimate:
         return statistics.tile[statistics.indices.index(index)]
 
     def _overlap(self, part: Expression) -> float:
-        """How many products meet at a place that has one."""
+        """Return the mean number of products at a place that has a product."""
         return math.prod(
             corrs_sum(
                 self._statistics[self._carrier(part, index)], index, self._shape[index], self._options.corrs
@@ -131,7 +131,7 @@ def _adds(part: Expression) -> TypeGuard[Operation]:
 
 
 def _union(parts: Sequence[Numbers], how: str) -> Numbers:
-    """Of shares by place; an axis of one place stands for all."""
+    """Return the union of shares by place; an axis of one place stands for all."""
     if how == "exact":
         return 1.0 - math.prod((1.0 - part for part in parts), start=np.ones(()))
     return np.minimum(1.0, sum(parts, start=np.zeros(())))

@@ -90,7 +90,7 @@ def _by_spectra(
 
 
 def _rows(members: Integers, starts: Integers, sets: Integers, extent: int) -> Numbers:
-    """Of each set a row with ones at its members."""
+    """Return a matrix of zeros and ones: row i has ones at the members of set i."""
     sizes = starts[sets + 1] - starts[sets]
     ends = np.cumsum(sizes)
     at = np.arange(ends[-1]) + np.repeat(starts[sets] - (ends - sizes), sizes)

@@ -60,7 +60,7 @@ def iterations_of(kernel: Kernel, statistics: Known, shape: Shape) -> int:
 def _once(
     kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str, options: Options
 ) -> float:
-    """What is loaded of a tensor if every tile that is needed is loaded once."""
+    """Return the traffic of a tensor if every needed tile is loaded once."""
     own, depth = statistics[name], kernel.depth(name)
     bound = kernel.order[: depth + 1]
     tiles = own.p_tile * math.prod(blocks[index] for index in own.indices)
@@ -71,7 +71,7 @@ def _once(
 
 
 def _in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], name: str) -> float:
-    """That for each index still to be bound the others have something at a common coordinate of it."""
+    """Return the probability that the others share a coordinate of each index that is not bound yet."""
     share = 1.0
     for index in kernel.order[kernel.depth(name) + 1 :]:
         others = [statistics[other] for other in kernel.carriers(index)]
@@ -82,7 +82,7 @@ def _in_common(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], n
 
 
 def _repeats(kernel: Kernel, statistics: Known, shape: Shape, name: str, options: Options) -> float:
-    """How often a tensor's tiles pass: the iterations of the loops around them that it has no index of."""
+    """Return how often a tensor's tiles are read: the iterations of outer loops over other indices."""
     around = (index for index in kernel.order[: kernel.depth(name)] if index not in kernel.indices[name])
     return math.prod(_passes(kernel, statistics, shape, index, options) for index in around)
 
@@ -98,7 +98,7 @@ def _passes(kernel: Kernel, statistics: Known, shape: Shape, index: str, options
 
 
 def _visits(kernel: Kernel, statistics: Known, blocks: Mapping[str, float], options: Options) -> float:
-    """How often a partial result is written."""
+    """Return how often a partial result is written."""
     stored = nonzero(kernel.expression, lambda name: statistics[name].p_tile, options.union)
     kept = kept_over(kernel, options)
     places = math.prod(size for index, size in blocks.items() if index not in kept)

@@ -54,14 +54,14 @@ def real_shape(kernel: Kernel, edge: int, factor: float) -> dict[str, float]:
 
 
 def _summed_edge(edge: int, factor: float, indices: int) -> float:
-    """Of one summed index T / RF; of several the root of RF each, as powers of two."""
+    """Return the edge of a summed index: T / RF, or for several the root of RF each, as powers of two."""
     if indices <= 1:
         return edge / factor
     return 2.0 ** math.floor(math.log2(max(1.0, edge / factor ** (1 / indices))))
 
 
 def _rooms(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) -> Iterator[float]:
-    """What each operand that is otherwise decided leaves to an index of the places of its base tile."""
+    """Yield the room that each operand leaves to an index, in places of its base tile."""
     for name in kernel.carriers(index):
         others = [other for other in kernel.indices[name] if other != index]
         if all(other in sizes for other in others):
@@ -69,7 +69,7 @@ def _rooms(kernel: Kernel, edge: int, sizes: Mapping[str, float], index: str) ->
 
 
 def _covers(kernel: Kernel, edge: int, extents: Mapping[str, int], factor: float) -> bool:
-    """Whether a factor's shape is as large as the tensors in all that grows."""
+    """Return whether a factor's shape is as large as the tensors in all that grows."""
     shape = real_shape(kernel, edge, factor)
     return all(shape[index] >= extents[index] for index in grown(kernel))
 

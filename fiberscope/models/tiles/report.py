@@ -67,7 +67,7 @@ def why(plan: Plan) -> str:
 
 
 def _passed_over(candidates: Iterable[Candidate], chosen: Candidate) -> str:
-    """What was predicted to move less, and gave way to what is as good with fewer iterations."""
+    """Describe candidates with less predicted traffic that lost to an equal one with fewer iterations."""
     least = min(candidates, key=lambda candidate: candidate.prediction.total)
     if least.prediction.total == chosen.prediction.total:
         return ""
@@ -76,7 +76,7 @@ def _passed_over(candidates: Iterable[Candidate], chosen: Candidate) -> str:
 
 
 def _grown(plan: Plan, candidate: Candidate) -> str:
-    """What the rest of the buffer was spent on: tiles end at the tensors' extents, whatever TileFactor is."""
+    """Describe what the rest of the buffer was used for: tiles end at the tensors' extents."""
     shape, contracted = plan.chosen.shape, plan.kernel.contracted
     ratio = max(shape[index] / candidate.shape[index] for index in shape if index not in contracted)
     if ratio > 1:
@@ -88,7 +88,7 @@ def _grown(plan: Plan, candidate: Candidate) -> str:
 
 
 def _spans(plan: Plan) -> bool:
-    """Whether the indices that grow have reached their extents."""
+    """Return whether the indices that grow have reached their extents."""
     extents = plan.kernel.extents({name: of_tensor.extents for name, of_tensor in plan.statistics.items()})
     free = [index for index in extents if index not in plan.kernel.contracted]
     return all(plan.chosen.shape[index] == extents[index] for index in free)

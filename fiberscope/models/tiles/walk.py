@@ -96,7 +96,7 @@ class _Tree:
             parents, above = level.nodes, len(level.coordinates)
 
     def level(self, index: str) -> _Level | None:
-        """Where the tree branches by an index; None if it never does."""
+        """Return the level at which the tree branches by an index; None if it never does."""
         return self.levels[self.indices.index(index)] if index in self.indices else None
 
 
@@ -128,7 +128,7 @@ class _Level:
         return table
 
     def counts(self, nodes: Integers) -> Integers:
-        """How many children each node has."""
+        """Count the children of each node."""
         many: Integers = self.first[nodes + 1] - self.first[nodes]
         return many
 

@@ -137,7 +137,7 @@ class Prepared:
         )
 
     def _checked(self, outcome: CascadeRun) -> tuple[str, Comparison]:
-        """What the problem's answer was compared with, and how that went."""
+        """Return the reference of the problem's answer, and the comparison with it."""
         assert self.problem is not None
         name = self.problem.inputs[-1]
         iteration = self.specification.iteration
@@ -288,7 +288,7 @@ def _chosen(
 def _symbols(
     accelerator: Accelerator[Any], configuration: Configuration, matrices: Sequence[CsrArray]
 ) -> tuple[Mapping[str, float], tuple[str, ...]]:
-    """What the machine chooses, its tiles chosen before that where it asks for it."""
+    """Return the symbols that the machine chooses, after its tiles if it asks for that."""
     return accelerator.symbols(with_tiles(accelerator, configuration, matrices), *matrices)
 
 

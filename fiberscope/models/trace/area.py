@@ -39,7 +39,7 @@ def _on_chip(specification: Specification) -> Iterator[tuple[str, Component]]:
 
 
 def _part(component: Component) -> Part | None:
-    """What one costs; None where an attribute that it depends on is without a bound."""
+    """Return the area of one instance; None if a required attribute has no bound."""
     attributes = {name: getattr(component, name) for name in ATTRIBUTES}
     kind = ".".join([component.kind, *component.operations[:1], *filter(None, [component.intersection])])
     return price_part(

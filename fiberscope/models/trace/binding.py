@@ -246,7 +246,7 @@ class BindingReader:
     def _check_sums(
         self, component: Component, before: Sequence[str], after: Sequence[str], path: Path
     ) -> None:
-        """What a merger adds up is alike in all but its last rank, and the output has not that."""
+        """Check that what a merger sums differs in its last rank only, which the output lacks."""
         summed = set(self.einsum.ranks) - set(self.einsum.computed.output.ranks)
         cut = [
             split for split in self.einsum.partitioning if isinstance(split, Split) and split.rank in summed

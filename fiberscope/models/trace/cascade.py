@@ -199,7 +199,7 @@ class _Reader:
             )
 
     def _check_terms(self, statement: Equation, path: Path) -> None:
-        """What is added or compared should be at the same points."""
+        """Check that terms of a sum or a comparison have the same points."""
         wanted = {rank for access in accesses(statement.expression) for rank in access.ranks}
         for term in _terms(statement.expression):
             ranks = {rank for access in accesses(term) for rank in access.ranks}
@@ -276,7 +276,7 @@ class _Reader:
         operators: Mapping[str, Mapping[str, str]],
         iteration: Iteration | None,
     ) -> dict[str, float]:
-        """What is not stored of each tensor; of one that is carried, what is not of where it comes from."""
+        """Return the value that each tensor does not store; a carried tensor has that of its source."""
         for tensor in self.schema.empty:
             if tensor not in declared:
                 message = f"{tensor} is not declared; {nearest(tensor, declared)}"
@@ -301,7 +301,7 @@ def _refuse_names(document: Document, path: Path, names: list[str], *, key: bool
 
 
 def _unlike(left: str, right: str, declared: Mapping[str, tuple[str, ...]]) -> str:
-    """What is said of two names of one tensor whose ranks differ; nothing if they do not."""
+    """Describe how the ranks of two names of one tensor differ; empty if they are equal."""
     if declared[left] == declared[right]:
         return ""
     ranks = [f"[{', '.join(declared[name])}]" for name in (left, right)]
@@ -319,7 +319,7 @@ def _ranks(statement: Statement) -> set[str]:
 
 
 def _terms(expression: Expression) -> Iterator[Expression]:
-    """What is united: the operands of sums, differences and functions, down to products."""
+    """Yield the operands of sums, differences and functions, down to products."""
     if isinstance(expression, Call) or (isinstance(expression, Operation) and expression.operator != "*"):
         for operand in expression.operands:
             yield from _terms(operand)
@@ -342,7 +342,7 @@ def _arity(name: str, functions: Mapping[str, Function]) -> int | None:
 
 
 def _empty_of(statement: Statement, operators: Mapping[str, str], values: Mapping[str, float]) -> float:
-    """What an output does not store: the neutral value of a redefined ``+``, or 0; a copy as its source."""
+    """Return the value that an output does not store: the neutral value of a redefined ``+``, else 0."""
     if isinstance(statement, Alias):
         return values[statement.source]
     redefined = BUILT_IN.get(operators["+"])
@@ -355,6 +355,6 @@ def _empty_of(statement: Statement, operators: Mapping[str, str], values: Mappin
 
 
 def _adds(statement: Equation) -> bool:
-    """Whether ``+`` is done: in the expression, or by reducing a rank."""
+    """Return whether ``+`` is done: in the expression, or by reducing a rank."""
     ranks = {rank for access in accesses(statement.expression) for rank in access.ranks}
     return "+" in operators_of(statement.expression) or bool(ranks - set(statement.output.ranks))

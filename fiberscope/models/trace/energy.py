@@ -143,7 +143,7 @@ class _Finder:
     table: EnergyTable
 
     def spent(self, einsum: str, counts: Mapping[str, Any], matches: int) -> Iterator[ActionTotal]:
-        """What its counts in an Einsum take."""
+        """Yield the energies of a component's counts in an Einsum."""
         for tensor, action, count in self._actions(counts, matches):
             entry = self.table.find(self.machine, self.component.name, self.component.kind, action)
             number = count

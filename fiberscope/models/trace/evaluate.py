@@ -290,7 +290,7 @@ def operand_of(specification: Specification, access: Access, tensors: Mapping[st
 
 
 def _same(before: FiberTree | None, after: FiberTree) -> bool:
-    """Whether two trees of one tensor hold the same."""
+    """Return whether two trees of one tensor hold the same."""
     if before is None or before.nonzeros != after.nonzeros:
         return False
     before = before.swizzle(after.names)

@@ -140,7 +140,7 @@ class _Reader:
                 raise self.document.error(path, f"{schema.name}, a {kind}, needs the attribute {attribute}")
 
     def _type(self, kind: str, of: AttributesSchema, path: Path) -> Mapping[str, object]:
-        """What a compute unit does, or how an intersector works."""
+        """Return the operation of a compute unit, or the kind of an intersector."""
         types = (of.type,) if isinstance(of.type, str) else tuple(of.type or ())
         supported = {"Compute": tuple(self.operations), "Intersector": _INTERSECTIONS}.get(kind, ())
         for type_ in types:

@@ -79,7 +79,7 @@ def levels_of(plan: LoopPlan, operand: Operand) -> list[InputLevel]:
 
 
 def _comes_in_blocks(operand: Operand) -> bool:
-    """Whether a loop goes through the root in its order, and what is below can follow it block by block."""
+    """Return whether a loop reads the root in its order, and the ranks below can follow it by blocks."""
     use = operand.use(operand.ordered.names[0])
     return (use is None or use.plain) and operand.ordered.comes_in_blocks
 
@@ -106,14 +106,14 @@ class Feed:
 
 
 def _values(tree: FiberTree, place: int) -> Floats:
-    """What the elements of the last rank that the nest knows hold; that there is a fiber below is a 1."""
+    """Return the values of the last known rank's elements; a fiber below counts as 1."""
     if place == len(tree.names) - 1:
         return tree.values.astype(np.float64, copy=False)
     return np.ones(len(tree.coordinates[place]))
 
 
 def _loops(plan: LoopPlan, operand: Operand, name: str) -> bool:
-    """Whether a loop goes through a rank: it is the loop's, or its index moves with the loop."""
+    """Return whether a loop goes through a rank: it is the loop's, or its index moves with the loop."""
     use = operand.use(name)
     if use is None or use.plain:
         return name in plan.loops
@@ -274,7 +274,7 @@ def tree_of(levels: Sequence[OutputLevel]) -> FiberTree:
 
 
 def _places(starts: Integers, lengths: Integers) -> Integers | slice:
-    """Where the elements of fibers lie; a slice if they follow one another."""
+    """Return the places of the elements of fibers; a slice if they are contiguous."""
     filled = lengths > 0
     starts, lengths = starts[filled], lengths[filled]
     if len(starts) == 0:

@@ -138,7 +138,7 @@ def _entry(value: object) -> Entry:
 
 
 def _written(node: yaml.Node, file: str, values: Mapping[str, object]) -> Entry:
-    """What the file gives a symbol."""
+    """Return the entry of a symbol in the file."""
     place = place_of(file, node)
     value = construct(node)
     if value == "":  # YAML's nothing: every run gives the symbol its value

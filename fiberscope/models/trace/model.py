@@ -185,7 +185,7 @@ class Model:
             yield name, counts | {"time": seconds * factor}
 
     def _work(self, run: EinsumRun, outcome: CascadeRun) -> dict[str, Counts]:
-        """What functional units and mergers did, by component."""
+        """Return the counts of functional units and mergers, by component."""
         bindings, done = run.prepared.einsum.bindings, dict[str, Counts]()
         for merged in bindings.mergers:
             name = f"{merged.tensor}_{''.join(merged.init_ranks)}"

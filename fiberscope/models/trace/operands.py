@@ -171,7 +171,7 @@ def as_factors(
 def _fit(
     operands: Mapping[str, CascadeOperand], declared: Mapping[str, Sequence[str]], output: Sequence[str]
 ) -> bool:
-    """Whether all matrices agree on the size of each rank, as far as their shapes are known."""
+    """Return whether all matrices agree on the size of each rank, as far as their shapes are known."""
     sizes: dict[str, int] = {}
     for name, operand in operands.items():
         if operand.workload.sized:

@@ -232,7 +232,7 @@ def _folded(function: Binary, values: Floats) -> float:
 
 
 def accumulates(einsum: Einsum) -> bool:
-    """Whether points of one output are combined; a take that copies the same again and again does not."""
+    """Return whether points of one output are combined; a take that repeats the same copy is not."""
     expression = einsum.computed.expression
     if isinstance(expression, Take):
         expression = expression.operands[expression.selected]

@@ -157,7 +157,7 @@ def _operations(modelled: ModelledRun) -> dict[str, int]:
 
 
 def _einsums(metrics: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """What is said of each Einsum; the rest is of all of them."""
+    """Return the report's entries for each Einsum."""
     return {name: counts for name, counts in metrics.items() if isinstance(counts, Mapping)}
 
 
@@ -257,7 +257,7 @@ def _teaal(modelled: ModelledRun) -> parts.Teaal:
 
 
 def _bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
-    """Of each loop of each Einsum, over all rounds."""
+    """Count the bodies of each loop of each Einsum, over all rounds."""
     counts_by_body: dict[str, dict[str, int]] = {}
     for run in outcome.runs:
         counts = counts_by_body.setdefault(run.prepared.einsum.name, {})
@@ -267,7 +267,7 @@ def _bodies(outcome: CascadeRun) -> dict[str, dict[str, int]]:
 
 
 def _elements(outcome: CascadeRun) -> dict[str, int]:
-    """Of the output of each Einsum, over all rounds."""
+    """Count the elements of the output of each Einsum, over all rounds."""
     elements: dict[str, int] = {}
     for run in outcome.runs:
         name = run.prepared.einsum.name

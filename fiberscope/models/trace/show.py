@@ -98,7 +98,7 @@ class _Nest:
         return (f"({joined})" if len(parts) > 1 and not every else joined) or None
 
     def _has(self, access: Access, rank: str) -> bool:
-        """Whether a loop's rank is one of a tensor's, or moves an index of it."""
+        """Return whether a loop's rank is one of a tensor's, or moves an index of it."""
         return set(_bases(self.einsum, rank)) <= set(access.ranks)
 
     def _comments(self, rank: str) -> Iterator[str]:

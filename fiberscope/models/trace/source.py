@@ -135,7 +135,7 @@ def find(name: str) -> Source:
 
 
 def _place(name: str) -> tuple[str, Path, str]:
-    """What messages call the file of a specification, where it is, and the variant that is meant."""
+    """Return the name of a specification in messages, its file, and the chosen variant."""
     if name.endswith((".yaml", ".yml")):
         return name, Path(name), ""
     base, variant = _split(name)

@@ -101,7 +101,7 @@ def _stamps(prepared: Prepared, serials: Sequence[_Serials]) -> Stamps:
 
 
 def _positions(groups: Integers) -> list[Integers]:
-    """Of each body its position in each loop: iterations since that of the loop around it began."""
+    """Return the position of each body in each loop: iterations since the enclosing iteration began."""
     positions, begun = [], np.zeros(groups.shape[1], bool)
     for iterations in groups:
         if groups.shape[1]:
@@ -121,7 +121,7 @@ def _ordinals(columns: Sequence[Integers], count: int) -> Integers:
 
 
 def _as_soon_as_can_be(places: Integers) -> Integers:
-    """How many bodies ran at the same place before."""
+    """Return the number of earlier bodies at the same place."""
     order = np.argsort(places, kind="stable")
     ordered = places[order]
     firsts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(ordered))])

@@ -57,7 +57,7 @@ class Term:
 
 
 def can_project(einsum: Einsum) -> bool:
-    """Whether an Einsum is a sum of products of tensors, or a take of such, that projections can check."""
+    """Return whether projections can check an Einsum: a sum of products of tensors, or a take of such."""
     equation = einsum.computed
     used = {*operators_of(equation.expression), *("+" if accumulates(einsum) else "")}
     if any(einsum.operators[operator] != OPERATORS[operator] for operator in used & set(OPERATORS)):
@@ -69,7 +69,7 @@ def can_project(einsum: Einsum) -> bool:
 
 
 def _fits(term: Term, einsum: Einsum) -> bool:
-    """Whether a term has all ranks, plainly, and what it does not count is in one tensor alone."""
+    """Return whether a term has all ranks, plainly, and what it does not count is in one tensor alone."""
     if not all(_is_plain(factor) for factor in term.factors):
         return False
     ranks = [rank for factor in term.factors for rank in factor.ranks]
@@ -175,7 +175,7 @@ class _Projection:
         return values, np.bincount(places, table.sizes, count).astype(np.float64)
 
     def of_term(self, term: Term) -> tuple[Floats, Floats]:
-        """What a term adds."""
+        """Return the contribution of a term."""
         tables = [self._factor(term, place) for place in range(len(term.factors))]
         joined = tables[0]
         for place, table in enumerate(tables[1:], start=1):

@@ -105,7 +105,7 @@ def _centre(rank: int, count: int) -> float:
 
 
 def _lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> dict[int, float]:
-    """Where a line that passes layers runs down: short ones inside; to the left those that lead back up."""
+    """Return the lane of each line that passes layers: short lines inside, lines back up on the left."""
     taken: dict[tuple[int, int], set[int]] = defaultdict(set)
     lanes: dict[int, float] = {}
     long = [bundle for bundle in bundles if layer[bundle.lower] - layer[bundle.upper] > 1]
@@ -121,7 +121,7 @@ def _lanes(bundles: Iterable[Bundle], layer: Mapping[str, int], edge: float) -> 
 def _ends(
     bundles: Iterable[Bundle], across: Mapping[str, float], lanes: Mapping[int, float]
 ) -> dict[tuple[int, str], float]:
-    """Where each line meets its boxes: spread over a side, in the order in which the lines leave."""
+    """Return where lines meet their boxes: spread over a side, in the order in which they leave."""
     sides: dict[tuple[str, bool], list[tuple[float, int]]] = defaultdict(list)
     for bundle in bundles:
         for name, other, is_upper in (
@@ -214,7 +214,7 @@ class _Gaps:
         return tops
 
     def height(self, tops: list[float], gap: int, number: int) -> float:
-        """Where a line of a gap runs."""
+        """Return the height of a line in a gap."""
         return tops[gap] + HEIGHT + BETWEEN + TRACK * self._tracks[gap][number]
 
 
@@ -234,13 +234,13 @@ def _tracks(turns: list[_Turn]) -> list[int]:
 
 
 def _crossings(upper: _Turn, lower: _Turn) -> int:
-    """How often two lines cross, the one running above the other; to lie on one another is worse."""
+    """Count the crossings of two lines, the first above the second; overlapping lines count more."""
     lies = upper[1] == lower[0]
     return 9 * lies + (min(lower) < upper[1] < max(lower)) + (min(upper) < lower[0] < max(upper))
 
 
 def _overlap(turn: _Turn, other: _Turn) -> bool:
-    """Whether two lines cannot be on one track; one that runs straight down is on none."""
+    """Return whether two lines cannot be on one track; one that runs straight down is on none."""
     if turn[0] == turn[1] or other[0] == other[1]:
         return False
     return max(min(turn), min(other)) <= min(max(turn), max(other)) + 2 * TRACK

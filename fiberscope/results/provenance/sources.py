@@ -151,7 +151,7 @@ class _Walk:
                 self.follow(Import(import_.module, (name,)), folder)
 
     def _is_of_others(self, path: str) -> bool:
-        """Whether a file or a folder is a library's."""
+        """Return whether a file or a folder is a library's."""
         library = path.startswith(_STANDARD) or not _LIBRARIES.isdisjoint(path.split(os.sep))
         return library and self._name(path).partition(".")[0] not in self._own
 
@@ -165,12 +165,12 @@ class _Walk:
 
 
 def _tells(name: str) -> bool:
-    """Whether a module tells of results, and makes none: by words, tables, pictures, the package's names."""
+    """Return whether a module presents results and computes none: texts, tables, pictures, public names."""
     return name in (OURS, VERSION) or f"{name}.".startswith(f"{REPORTS}.")
 
 
 def _is_written(path: str) -> bool:
-    """Whether a file of C types follows from the Python file beside it."""
+    """Return whether a file of C types follows from the Python file beside it."""
     if not path.endswith(".pxd"):
         return False
     with open(path, encoding="utf-8", errors="replace") as file:
@@ -198,7 +198,7 @@ def _home(top: str) -> str:
 
 
 def _name(path: str) -> str:
-    """What a file is imported by; of data its own name behind its package's."""
+    """Return the name by which a file is imported; data has its own name behind that of its package."""
     folder, name = os.path.split(path)
     package = _package(folder)
     return package if name == PACKAGE else ".".join(filter(None, (package, name.removesuffix(".py"))))
@@ -218,7 +218,7 @@ def _stem(name: str) -> str:
 
 
 def _is_of(module: ModuleType, path: str) -> bool:
-    """Whether this file is a module's source, compiled or not."""
+    """Return whether this file is a module's source, compiled or not."""
     file = os.path.abspath(getattr(module, "__file__", None) or "")
     return os.path.dirname(file) == os.path.dirname(path) and _stem(file) == _stem(path)
 

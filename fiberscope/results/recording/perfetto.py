@@ -141,7 +141,7 @@ class _Trace:
         )
 
     def _counts(self, track: int, tokens: Iterable[int]) -> Iterator[bytes]:
-        """How full a queue was at the end of each interval, where that is new."""
+        """Yield the fill of a queue at the end of each interval in which it changes."""
         counts = cache(lambda count: self._event(track, "TYPE_COUNTER", counter_value=count))
         last = -1
         for number, count in enumerate(tokens, start=1):

@@ -77,7 +77,7 @@ class WaitChains:
         return self._held[id(owner)]
 
     def leads_away(self, component: Component) -> bool:
-        """Whether a component waits for memory or a network: what it waits for is not its neighbour."""
+        """Return whether a component waits for memory or a network, and not for a neighbour."""
         if component.state < FIRST_STALL:
             return False
         stall = self.wiring.stalls(component)[component.state - FIRST_STALL]
@@ -97,7 +97,7 @@ class WaitChains:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a request is: in a channel on the way to a component, or within the component."""
+    """Place of a request: in a channel on the way to a component, or within the component."""
 
     owner: Component
     channel: Channel | None
@@ -205,7 +205,7 @@ class _Chain:
         yield from self._held_links(place)
 
     def _held_links(self, place: _Place) -> Iterator[Wait]:
-        """Where a request is, and what it waits for there."""
+        """Yield the place of a request, and what it waits for there."""
         owner, held = place.owner, place.held
         if place.channel is not None:
             kind = "reply" if place.channel.protocol == REPLY else "request"
@@ -225,7 +225,7 @@ class _Chain:
                         return
 
     def _places(self, asker: Component, replies: Channel) -> Iterator[_Place]:
-        """Where the requests of a component are that it gets replies for at a channel."""
+        """Yield the places of a component's requests whose replies arrive at a channel."""
         ports = {self._port(asker, replies)}
         searched, expanded = set[int](), set[tuple[int, bool]]()
         ways = list(self._wires.ways[id(asker)][0])

@@ -237,7 +237,7 @@ class _Columns:
         return np.diff(table[:, :states], axis=0), table[1:, states:]
 
     def bytes(self, cycles: Counts, tokens: Counts) -> int:
-        """How large they are in a document; a state that is never taken is left out of it."""
+        """Return the size of the columns in a document; a state that never occurs is left out."""
         names = sum(len(name) + len(label) for name, label in (*self.states, *self.queues))
         return names + _digits(cycles[:, cycles.any(axis=0)]) + _digits(tokens)
 
@@ -276,7 +276,7 @@ def _paired(cycles: Counts) -> Counts:
 
 
 def _every_second(tokens: Counts) -> Counts:
-    """Of every two rows the second, and the last where their number is odd."""
+    """Return every second row, and the last row if their number is odd."""
     return np.concatenate([tokens[1::2], tokens[len(tokens) - len(tokens) % 2 :]])
 
 

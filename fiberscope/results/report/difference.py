@@ -114,7 +114,7 @@ def _settings_of(report: Report) -> dict[str, Any]:
 
 
 def _sampling(report: Report) -> dict[str, Any]:
-    """How a run was sampled; nothing of a whole run."""
+    """Return the sampling of a run; empty for a whole run."""
     sampling = report.sampling
     if sampling is None or report.cycles_interval is None:
         return {}
@@ -172,7 +172,7 @@ def _traffic(before: Report, after: Report) -> Iterator[Change]:
 
 
 def _moved(report: Report) -> dict[str, TensorTraffic | Conversion]:
-    """What moved bytes: the run's tensors, and the conversions before it."""
+    """Return the traffic of the run's tensors and of the conversions before it."""
     return {
         **report.traffic,
         **{f"conversion {name}": conversion for name, conversion in _converted(report).items()},
@@ -180,7 +180,7 @@ def _moved(report: Report) -> dict[str, TensorTraffic | Conversion]:
 
 
 def _family(name: str, before: Family | None, after: Family | None) -> Iterator[Change]:
-    """What its components did with their time; a family that only one run has did nothing in the other."""
+    """Yield the differences in the cycles of a family; a family that one run lacks did nothing there."""
     for state in STATES:
         shares = [kind.share(getattr(kind, state)) if kind else 0.0 for kind in (before, after)]
         yield _share(f"{name} {state}", *shares)

@@ -78,7 +78,7 @@ def environment() -> Environment:
 
 
 def _version(library: str) -> str:
-    """Of a library that need not be imported; the rest of what is said of it takes milliseconds to parse."""
+    """Return the version of a library without an import or a parse of its metadata."""
     match = re.search("^Version: (.*)$", distribution(library).read_text("METADATA") or "", re.MULTILINE)
     return match[1] if match else distribution(library).version
 

@@ -21,12 +21,12 @@ __all__ = [
 
 
 def is_none(value: object) -> bool:
-    """Whether a key that few runs have is left out."""
+    """Return whether a key that few runs have is left out."""
     return value is None
 
 
 def is_empty(value: object) -> bool:
-    """Whether a table that few runs fill is left out."""
+    """Return whether a table that few runs fill is left out."""
     return not value
 
 

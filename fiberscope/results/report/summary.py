@@ -191,7 +191,7 @@ def _steps(chain: Chain) -> RenderableType:
 
 
 def _iterations(report: Record) -> str:
-    """How many, how large their frontiers were, and what became of their cycles."""
+    """Describe the number of iterations, the sizes of their frontiers, and their cycles."""
     iterations = report.iterations
     if not iterations:
         return ""
@@ -320,7 +320,7 @@ def _converted(report: Record) -> str:
 
 
 def _kept(chain: Chain, without: float) -> str:
-    """What a chain takes with the conversions of its products, if there are any."""
+    """Describe the cost of a chain with the conversions of its products; empty without conversions."""
     if not chain.written:
         return ""
     conversion = next(iter(chain.written.values()))

@@ -100,7 +100,7 @@ class Watch:
         )
 
     def _look_at_channels(self, cycle: int) -> None:
-        """What they hold now stands for all cycles since the last look."""
+        """Record the contents of channels for all cycles since the last look."""
         cycles = cycle - self._seen
         self._seen = cycle
         for family, channel in self._channels:
@@ -140,5 +140,5 @@ def halve_samples(samples: list[Seen], interval: int, most: int) -> tuple[list[S
 
 
 def _steps(counts: list[int]) -> list[int]:
-    """How much each is above the one before."""
+    """Return the difference of each number to the one before."""
     return [after - before for before, after in pairwise([0, *counts])]

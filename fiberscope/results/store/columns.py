@@ -204,6 +204,6 @@ def _filled(table: pa.Table, field: pa.Field) -> pa.Array:
 
 
 def _fits(value: object, kind: pa.DataType) -> bool:
-    """Whether it is of this kind; a parameter of another machine may have the same key and be of another."""
+    """Return whether the value is of this kind; another machine's parameter of this key may not be."""
     kinds = {TEXT: str, COUNT: int, NUMBER: int | float, TRUTH: bool}
     return isinstance(value, kinds[kind]) and (kind == TRUTH or not isinstance(value, bool))

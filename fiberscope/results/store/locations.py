@@ -57,7 +57,7 @@ class StoreLocation:
             raise InputError(f"{self.root}: cannot be written to: {error.strerror}") from error
 
     def is_made(self) -> bool:
-        """Whether a store is there."""
+        """Return whether a store is there."""
         return self.arrived.is_dir()
 
     def locked(self) -> AbstractContextManager[object]:

@@ -122,7 +122,7 @@ def suggest_columns(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str
 
 
 def _line(error: Exception) -> str:
-    """What is wrong, and what might have been meant."""
+    """Describe the error, and what might have been meant."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     advice = [line for line in lines[1:] if line.startswith(("Candidate", "Did you mean"))]
     return "; ".join([lines[0], *advice])

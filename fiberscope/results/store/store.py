@@ -239,7 +239,7 @@ class Store:
             return pq.read_schema(copy)
 
     def _count(self, part: Address) -> int:
-        """How many rows a part has."""
+        """Return the number of rows of a part."""
         with self._copied(part) as copy:
             metadata = pq.read_metadata(copy)
         rows: int = metadata.num_rows
@@ -253,7 +253,7 @@ class Store:
             yield copy
 
     def _has_all_columns(self, part: Address) -> bool:
-        """Whether a part has those of every row; an older version knew fewer."""
+        """Return whether a part has those of every row; an older version knew fewer."""
         return FIXED.keys() <= set(self._schema(part).names)
 
     def _digests(self, part: Address) -> set[str]:

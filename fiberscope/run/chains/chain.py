@@ -83,7 +83,7 @@ class Chain:
         return (*self.operands, *(product.name for product in self.products))
 
     def uses(self, name: str, after: int) -> bool:
-        """Whether a product behind the one of this number, from 0, has a factor of this name."""
+        """Return whether a product behind the one of this number, from 0, has a factor of this name."""
         return any(name in (product.left, product.right) for product in self.products[after + 1 :])
 
     @property

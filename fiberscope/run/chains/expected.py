@@ -35,11 +35,11 @@ class _Expected:
 
     @classmethod
     def of_operand(cls, matrix: CsrArray) -> _Expected:
-        """Of an operand."""
+        """Return the expected values of an operand."""
         return cls(ones_of(matrix), matrix, abs(matrix))
 
     def times(self, other: _Expected) -> _Expected:
-        """Of the product."""
+        """Return the expected values of the product."""
         entries = ones_of(self.entries @ other.entries)
         return _Expected(entries, self.values @ other.values, self.sizes @ other.sizes)
 

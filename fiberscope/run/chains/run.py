@@ -155,7 +155,7 @@ def _as_written(run: ChainRun, product: Product) -> dict[str, CsrArray]:
 
 
 def _comparison(run: ChainRun, operands: Mapping[str, Workload]) -> Comparison | None:
-    """Of what came out with scipy's products of the operands; None if the chain did not come to its end."""
+    """Compare the results with scipy's products of the operands; None if the chain was not completed."""
     if any(name not in run.tensors for name in run.chain.results):
         return None
     run.options.tell("verifying", 0, 0)

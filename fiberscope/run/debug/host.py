@@ -162,7 +162,7 @@ class Host:
             self._children.append(child)
 
     def _finish(self) -> Run:
-        """How the run ended, or that it was stopped where it is."""
+        """Describe how the run ended, or where it was stopped."""
         if self._deadlock is not None:
             raise self._deadlock
         return self._ended or self._kernel.run(cycle_limit=self.cycle)

@@ -53,7 +53,7 @@ class _Process:
         return self.answer()
 
     def answer(self) -> Any:  # noqa: ANN401
-        """What it says next."""
+        """Return the next answer of the process."""
         while True:
             try:
                 self.connection.poll(None)

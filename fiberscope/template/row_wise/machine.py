@@ -117,7 +117,7 @@ class RowWise(Composition[RowWiseParameters]):
         return multiplier, sums
 
     def _users(self) -> Iterator[User]:
-        """What asks memory, in the order of ports: those that take no replies come last."""
+        """Yield the users of memory in the order of ports: users without replies come last."""
         for i in range(len(self.names)):
             yield self._add_stream(i, READ, A, self.readers[i], "a"), "requests", "replies"
         yield from ((reader, "requests", "replies") for reader in self.readers)
@@ -125,7 +125,7 @@ class RowWise(Composition[RowWiseParameters]):
             yield self._add_stream(i, WRITE, Z, self.sums[i], "z"), "requests", ""
 
     def _add_stream(self, i: int, operation: int, tensor: int, user: Component, port: str) -> MemoryStream:
-        """What moves an element's rows of A or of Z, in the order of their use."""
+        """Add the stream that moves an element's rows of A or of Z, in the order of their use."""
         pe, connect = self.parameters.pe, self.kernel.connect
         sizes = {"line_bytes": pe.line, "lines": pe.lines, "most_jobs": pe.rows}
         place = operation, tensor, i * SHARE

@@ -187,13 +187,13 @@ MOST_BLOCK = 255  # that a header has room for
 
 
 def _cuts(size: int, block: int) -> dict[int, int]:
-    """How many blocks there are along a rank, by the places of it that they have."""
+    """Count the blocks along a rank, by their number of places."""
     whole, rest = divmod(size, block)
     return {block: whole, **({rest: 1} if rest else {})}
 
 
 def _pointers(numbers: Integers, size: int) -> Integers:
-    """Where the entries of each number below ``size`` begin, and the end."""
+    """Return where the entries of each number below ``size`` begin, and the end."""
     return np.append(0, np.cumsum(np.bincount(numbers, minlength=size)))
 
 

@@ -39,7 +39,7 @@ class Coo(Format):
 
 
 def _ids(shape: Sequence[int]) -> list[str]:
-    """What the arrays of coordinates are called."""
+    """Return the names of the arrays of coordinates."""
     return ["row_ids", "col_ids"] if len(shape) == 2 else [f"ids_{rank}" for rank in range(len(shape))]
 
 
@@ -107,7 +107,7 @@ class Csf(Format):
 
 
 def _nodes(shape: Sequence[int]) -> list[str]:
-    """What the nodes of each level are called; those of the last are the nonzeros."""
+    """Return the names of the nodes of each level; the nodes of the last level are the nonzeros."""
     return [*(f"nodes_{level}" for level in range(1, len(shape))), "nonzeros"]
 
 

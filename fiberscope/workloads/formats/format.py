@@ -97,7 +97,7 @@ class Format(ABC):
         """
 
     def holds(self, shape: Sequence[int]) -> bool:
-        """Whether ``check`` lets a shape pass."""
+        """Return whether ``check`` lets a shape pass."""
         try:
             self.check(shape)
         except WorkloadError:

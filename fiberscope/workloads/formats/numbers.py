@@ -71,7 +71,7 @@ def numbers_of(words: Items, bits: int) -> Values:
 
 @cache
 def _magnitudes() -> Values:
-    """What the 127 codes of E4M3 that are numbers mean, without their signs."""
+    """Return the magnitudes of the 127 codes of E4M3 that are numbers."""
     codes = np.arange(127)
     exponent, mantissa = codes >> 3, codes & 7
     subnormal = exponent == 0

@@ -123,7 +123,7 @@ class Tiled:
 
     @cached_property
     def _values(self) -> Values:
-        """Of every entry, in the order of ``places``."""
+        """Return the value of every entry, in the order of ``places``."""
         return self.tensor.values[np.argsort(_places(self.tensor, self.order, self.shape), kind="stable")]
 
     @cached_property
@@ -131,7 +131,7 @@ class Tiled:
         return np.sum(self.fibers, axis=0, dtype=np.int64) if self.fibers else np.zeros_like(self.nonzeros)
 
     def _distinct_beginnings(self, ranks: int) -> Integers:
-        """Of each nonempty tile, how many ways of the first ranks' coordinates there are."""
+        """Count the distinct coordinates in the first ranks of each nonempty tile."""
         first = first_of_each(self.places // math.prod(self.shape[ranks:]))
         before = np.append(0, np.cumsum(first))
         return np.diff(before[self.starts])
@@ -178,7 +178,7 @@ def _check(tensor: SparseTensor, shape: Sequence[int], order: tuple[int, ...]) -
 
 
 def _places(tensor: SparseTensor, order: tuple[int, ...], shape: tuple[int, ...]) -> Integers:
-    """Of every entry of the tensor, in its order."""
+    """Return the place of every entry of the tensor, in its order."""
     outer, inner = np.zeros(tensor.nonzeros, np.int64), np.zeros(tensor.nonzeros, np.int64)
     for rank, size in zip(order, shape, strict=True):
         which, within = np.divmod(tensor.coordinates[rank], size)

@@ -283,7 +283,7 @@ class _Pipeline:
 
 
 def _product(form: _Form, left: Signal, right: Signal, cut: Cut) -> Signal:
-    """Of significands from 1 to less than 2 the product is less than 4."""
+    """Multiply significands from 1 to less than 2; the product is less than 4."""
     value, other = _Float(form, left), _Float(form, right)
     multiplicand, factor = named("multiplicand", value.significand), named("factor", other.significand)
     infinite = value.is_infinite | other.is_infinite
@@ -346,13 +346,13 @@ _PIPELINES: Mapping[str, Pipelined] = {
 
 
 def _leading_zeros(word: Signal) -> Signal:
-    """How many there are before the first one; of zero one less than bits."""
+    """Count the zeros before the first one; zero has one less than its number of bits."""
     counts = [pyrtl.Const(zeros, len(word).bit_length()) for zeros in range(len(word))]
     return prioritized_mux(list(word[::-1]), counts)
 
 
 def _less(form: _Form, value: Signal, other: Signal) -> Signal:
-    """Whether one value is less than another, as IEEE 754 has it: zeros are equal, and no NaN is in order."""
+    """Return whether one value is less than another by IEEE 754: zeros are equal, NaN has no order."""
     left, right = value[:-1], other[:-1]
     numbers = (left <= _infinite(form)) & (right <= _infinite(form))
     of_one_sign = pyrtl.select(value[-1], right < left, left < right)

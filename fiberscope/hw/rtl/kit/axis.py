@@ -45,7 +45,7 @@ def _content(stream: Stream) -> list[tuple[str, int]]:
 
 
 def _comment(interface: Interface) -> str:
-    """Where each field is."""
+    """Describe the place of each field."""
     lines = [f"// {interface.module} with ports of AXI4-Stream; the fields of tdata:"]
     for stream in interface.streams:
         fields = (f"{field} {low + width - 1}:{low}" for field, low, width in _places(stream))
@@ -129,7 +129,7 @@ def _core(interface: Interface, module: str) -> str:
 
 
 def _field_bits(stream: Stream) -> dict[str, str]:
-    """What each field of an input is, all lanes of it, the last first."""
+    """Return the range of bits of each field of an input, with all lanes, the last field first."""
     parts: dict[str, list[str]] = {}
     size = _lane_bytes(stream)
     for lane in reversed(range(len(stream.ports))):

@@ -55,7 +55,7 @@ class Backend(Protocol):
 
 
 class _Watch:
-    """What PyRTL's simulation takes for a trace: the wires that it is to keep of a cycle, and of no other."""
+    """Trace for PyRTL's simulation that keeps only the requested wires of a single cycle."""
 
     def __init__(self, wires: Sequence[str]) -> None:
         self.trace = wires

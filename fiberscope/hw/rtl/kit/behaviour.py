@@ -29,14 +29,14 @@ class Behaviour(Protocol):
 
 
 class _Driven(pyrtl.Input):  # type: ignore[misc]  # PyRTL has no types
-    """What a model drives; to the block of PyRTL around it an input."""
+    """Output that a model drives; an input of the PyRTL block around it."""
 
     seat: _Seat
 
 
 @dataclass(eq=False)
 class _Seat:
-    """Where a model stands in a block of PyRTL: what it drives and what it sees, by the module's wires."""
+    """Place of a model in a PyRTL block: the wires that it drives and reads, by the names of the module."""
 
     module: str
     model: Callable[[], Behaviour]

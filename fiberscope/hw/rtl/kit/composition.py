@@ -168,7 +168,7 @@ class Composition:
             yield f"wires make a loop without a register, where a channel should be: {' -> '.join(loop)}"
 
     def _is_cut(self, link: Link) -> bool:
-        """Whether a part at an end of it drives nothing but what comes out of registers."""
+        """Return whether a part at an end of it drives nothing but what comes out of registers."""
         blocks = [self.parts[_part(end)].block for end in (link.source, link.target)]
         return any(
             block in (channel.OF_STREAM, channel.BLOCK) or isinstance(block, ForeignBlock) for block in blocks
@@ -267,12 +267,12 @@ class Composition:
         return _stream(self.parts, end)
 
     def _has_lanes(self, end: str) -> bool:
-        """Whether the part sends more than one token a cycle there."""
+        """Return whether the part sends more than one token a cycle there."""
         streams = self.parts[end.partition(".")[0]].interface.streams
         return [stream.port for stream in streams].count(self._stream(end).port) > 1
 
     def _prefix(self, label: str) -> str:
-        """What the wires of a port begin with: numbers padded so that names sort as numbers do."""
+        """Return the prefix of the wires of a port; numbers are padded, so that names sort as numbers do."""
         label, dot, lane = label.partition(".")
         if dot:
             return f"{self._prefix(label)}_lane_{lane}"
@@ -302,7 +302,7 @@ def _mismatch(link: Link, source: Stream, target: Stream) -> Iterator[str]:
 
 
 def _net(end: str, stream: Stream) -> str:
-    """What the nets at a part's stream begin with."""
+    """Return the prefix of the nets at a part's stream."""
     return f"{end.partition('.')[0]}_{stream.prefix}"
 
 

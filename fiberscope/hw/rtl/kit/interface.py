@@ -199,7 +199,7 @@ class Stream:
         return iter(())
 
     def moves(self, wires: Mapping[str, int]) -> bool:
-        """Whether valid and ready are both high."""
+        """Return whether valid and ready are both high."""
         return bool(wires[self.wire("valid")] and wires[self.wire("ready")])
 
     def encode(self, *tokens: Token) -> Iterator[tuple[str, int]]:

@@ -257,7 +257,7 @@ def _end(part: Component, port: str) -> str:
 
 
 def _name_in_module(name: str) -> str:
-    """What a component of a machine is called in the module."""
+    """Return the name of a machine's component in the module."""
     return name.partition(".")[2].replace(".", "_")
 
 

@@ -101,7 +101,7 @@ def _function(qualified: str) -> str:
 
 @cache
 def _targets(file: str) -> Mapping[int, str]:
-    """What the statement at each line of a file assigns, the innermost of several; nothing without source."""
+    """Map each line of a file to the target of its innermost assignment; empty without source."""
     targets: dict[int, str] = {}
     source = "".join(linecache.getlines(file)) if file.endswith(".py") else ""  # and not a page of a site
     for node in ast.walk(ast.parse(source)):
@@ -112,7 +112,7 @@ def _targets(file: str) -> Mapping[int, str]:
 
 
 def _name(target: ast.expr) -> str:
-    """What a target is called: ``next_held`` of ``held.next``, and nothing of several."""
+    """Return the name of a target: ``next_held`` for ``held.next``; empty for several targets."""
     match target:
         case ast.Name(name):
             return name.strip("_")

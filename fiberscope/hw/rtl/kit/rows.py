@@ -53,7 +53,7 @@ class Rows:
             between.show(PENDING, reduce(or_, full) | self.taken)
 
     def arriving(self) -> Signal:
-        """Whether a row comes into the last stage, or without stages passes."""
+        """Return whether a row comes into the last stage, or without stages passes."""
         return self._before_last & self.move
 
     def register(self, name: str, wire: Signal) -> Signal:

@@ -24,7 +24,7 @@ def all_up_to(flags: Sequence[Signal]) -> list[Signal]:
 
 
 def any_of(name: str, flags: Sequence[Signal]) -> Signal:
-    """Whether any flag is set, four to a wire, whose names begin with this one."""
+    """Return whether any flag is set, four to a wire, whose names begin with this one."""
     terms, level = list(flags), 0
     while len(terms) > 1:
         level += 1
@@ -40,7 +40,7 @@ def lowest(flags: Sequence[Signal]) -> list[Signal]:
 
 
 def follows(value: Signal, other: Signal) -> Signal:
-    """Whether a number of two bits or more is the one behind another, 0 that behind the largest.
+    """Return whether a number of two bits or more is the one behind another, 0 that behind the largest.
 
     There is no addition: where it is, a bit differs if all below it were ones and became zeros.
     """

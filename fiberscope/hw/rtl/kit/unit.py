@@ -245,7 +245,7 @@ def _typed(make: Callable[..., Component], name: str, parameters: ValueParameter
 
 
 def _summary(kind: type[Component]) -> str:
-    """What a class is, in the words of its docstring; Cython writes a signature before these."""
+    """Return the summary of a class from its docstring; Cython writes a signature before it."""
     paragraphs = inspect.cleandoc(kind.__doc__ or "").split("\n\n")
     said = next(text for text in paragraphs if not text.startswith(f"{kind.__name__}("))
     begins = said if said[1:2].isupper() else said[:1].lower() + said[1:]

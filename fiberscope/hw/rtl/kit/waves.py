@@ -17,7 +17,7 @@ _UNNAMED = re.compile(  # PyRTL's own wires and numbers, in the Verilog too; clo
 
 
 def is_shown(name: str) -> bool:
-    """Whether a wire is shown: one that somebody has named."""
+    """Return whether a wire is shown: one that somebody has named."""
     return not _UNNAMED.match(name.rpartition(".")[2])
 
 

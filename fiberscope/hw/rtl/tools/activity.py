@@ -125,7 +125,7 @@ class _Cells:
     def _find(
         self, nets: Mapping[str, int], wires: Mapping[str, tuple[int, int]]
     ) -> list[tuple[int, int, int, int]]:
-        """Of each of the nets, by the name of its bit, the column, which bit of how many, and the net."""
+        """Find each net by the name of its bit: the column, the bit and the number of bits, and the net."""
         bits = {
             name: (column, bit, width)
             for wire, (column, width) in wires.items()
@@ -138,7 +138,7 @@ class _Cells:
         return [(*bits[name], net) for name, net in nets.items()]
 
     def activity(self) -> Activity:
-        """What was counted."""
+        """Return the activity that was counted."""
         return Activity(self._cycles, self._toggles, self._high)
 
     def compute(self, columns: Mapping[int, Sequence[int]], count: int) -> None:

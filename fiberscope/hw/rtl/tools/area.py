@@ -260,7 +260,7 @@ def _area(design: Mapping[str, Any], path: str) -> Area:
 
 
 def _flip_flops(design: Mapping[str, Any]) -> int:
-    """How many of these generic cells are flip-flops."""
+    """Count the flip-flops among these generic cells."""
     return sum(count for cell, count in design["num_cells_by_type"].items() if "DFF" in cell)
 
 

@@ -105,7 +105,7 @@ class CocotbBackend:
         await Timer(SETTLE, "ps")
 
     def _read_stream(self, stream: Stream) -> dict[str, int]:
-        """What the module drives of a stream; the fields of a token that is not valid read as 0."""
+        """Read the outputs of the module at a stream; fields of a token that is not valid read as 0."""
         if stream.direction == "input":
             return {stream.wire("ready"): self._read(stream.wire("ready"))}
         valid = self._read(stream.wire("valid"))

@@ -1,4 +1,4 @@
-"""Whether a module as a simulator found it has the ports of its place."""
+"""Check that a module, as a simulator found it, has the ports of its place."""
 
 from __future__ import annotations
 

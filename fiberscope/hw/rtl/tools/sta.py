@@ -119,7 +119,7 @@ def power_of(netlist: Netlist, activity: Activity, liberty: Path) -> Power:
 
 
 def _run_script(netlist: Netlist, script: str, files: Mapping[str, str], liberty: Path) -> str:
-    """What OpenSTA says to a script."""
+    """Run a script in OpenSTA; return its output."""
     with tempfile.TemporaryDirectory(prefix="fiberscope-power-") as name:
         for file, text in {**files, "script.tcl": script}.items():
             (Path(name) / file).write_text(text, encoding="utf-8")

@@ -284,7 +284,7 @@ def _runtime(folder: Path) -> Path:
 
 
 def _digest(options: Sequence[object], files: Iterable[Path]) -> str:
-    """What a library is made of: that of the last run in the folder is taken again if it is the same."""
+    """Return the digest of a library's sources; a library of the same digest in the folder is used again."""
     digest = hashlib.sha256(repr(options).encode())
     for file in sorted(files):
         if file.suffix in (".cpp", ".h", ".cc"):

@@ -153,7 +153,7 @@ def root() -> Path:
 
 
 def _version(program: str) -> str:
-    """What it calls itself, in one line."""
+    """Return the version that Verilator prints, in one line."""
     outcome = _run_captured([program, "--version"], os.environ)
     return outcome.stdout.strip().partition("\n")[0] or "of no version that it tells"
 

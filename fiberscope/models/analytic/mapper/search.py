@@ -94,7 +94,7 @@ def _best(evaluation: Evaluated, costs: Numbers) -> tuple[Mapping | None, tuple[
 
 
 def _rejected(first: Whole, faults: Sequence[Fault]) -> Counter[str]:
-    """How many mappings fail first by which of the faults."""
+    """Count the mappings that fail first by each fault."""
     rejected: Counter[str] = Counter()
     for fault, count in zip(faults, np.bincount(first, minlength=len(faults) + 1)[1:].tolist(), strict=True):
         if count:
@@ -157,7 +157,7 @@ class SearchState:
         return ", ".join(f"{count:,} {reason}" for reason, count in self.rejected.most_common())
 
     def over(self, limits: Limits) -> bool:
-        """Whether a limit is reached; ``ended`` says which."""
+        """Return whether a limit is reached; ``ended`` says which."""
         reached = {
             f"{limits.points:,} mappings were looked at": self.evaluated >= limits.points,
             f"the last {limits.victory} that can be had were no better": _past(

@@ -142,7 +142,7 @@ class Space:
             yield np.array(order, np.int64)
 
     def _level_orders(self, level: int, bounds: Whole) -> list[tuple[int, ...]]:
-        """Of one level: demanded loops innermost, others in any order, those of one iteration last."""
+        """Yield the loop orders of a level: demanded loops innermost, trivial loops last."""
         inner = self.constraints.inner[level]
         free = [
             dimension

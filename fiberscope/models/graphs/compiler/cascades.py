@@ -80,7 +80,7 @@ class _Reader:
         return tuple(rank.lower() for rank in loops if rank)
 
     def format(self, name: str, orders: Mapping[str, tuple[str, ...]]) -> Format:
-        """How a tensor is stored: as the loops go that read it; the last result as it is declared."""
+        """Return the format of a tensor, in the order of its loops; the last result as declared."""
         tensor, ranks = self._specification.tensors[name], self._ranks(name)
         readers = [einsum for einsum in self._specification.einsums if name in einsum.inputs]
         ways = {
@@ -150,7 +150,7 @@ def _renamed(stream: Stream, names: Mapping[str, str]) -> Stream:
 
 
 def _left_out(specification: Specification) -> Iterator[str]:
-    """What of a specification no graph has."""
+    """Yield the parts of a specification that no graph has."""
     for einsum in specification.einsums:
         cut = [step.rank for step in einsum.partitioning if isinstance(step, Split)]
         if cut:

@@ -45,7 +45,7 @@ def _droppers(notation: Notation, intersected: set[str]) -> int:
 
 
 def _joiners(expression: Expression, variable: str) -> tuple[str, Counter[str]]:
-    """What is outermost along a variable, a scan or a kind of joiner, and all joiners by kind."""
+    """Return the outermost block along a variable (a scan or a joiner), and the number of each joiner."""
     if isinstance(expression, Access):
         return (SCAN if variable in expression.variables else NOTHING), Counter()
     if isinstance(expression, Sum):

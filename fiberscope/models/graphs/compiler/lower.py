@@ -226,7 +226,7 @@ def value_of(blocks: Blocks, term: Term, wire_of: Callable[[Operand | Summed], W
 
 
 def _attributes(term: Function) -> dict[str, object]:
-    """Of the ALU of an operator."""
+    """Return the attributes of an operator's ALU."""
     attributes: dict[str, object] = {"sub": 1} if term.name == "sub" else {}
     if term.constant is not None:
         attributes["const0" if term.constant_first else "in2"] = repr(term.constant)

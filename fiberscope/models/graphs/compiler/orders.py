@@ -105,7 +105,7 @@ class Orders:
         return f"no order of the loops will do: against {loops}, {reasons}, in the order {loops}"
 
     def _remedies(self, against: Sequence[_Step], order: Sequence[str]) -> list[str]:
-        """What makes an order legal, if one thing does: a cascade, or all tensors stored as it goes."""
+        """Return single changes that make an order legal: a cascade, or tensors stored in this order."""
         tensors = {step.path.tensor for step in against if step.path}
         if not tensors:
             return ["--factor makes it a statement of its own"]
@@ -131,7 +131,7 @@ def _around_sums(expression: Expression, outside: Sequence[str]) -> Iterator[_St
 
 
 def _before(variables: Iterable[str], steps: Iterable[_Step]) -> dict[str, dict[str, None]]:
-    """Of each variable those that come before it by one step."""
+    """Return the variables that come one step before each variable."""
     before: dict[str, dict[str, None]] = {variable: {} for variable in variables}
     for step in steps:
         before[step.inner][step.outer] = None
@@ -143,7 +143,7 @@ def _against(order: Sequence[str], steps: Iterable[_Step]) -> list[_Step]:
 
 
 def _levels(variables: Sequence[str], steps: Sequence[_Step]) -> dict[str, int] | None:
-    """Of each variable the longest way to it; None if there is a cycle."""
+    """Return the length of the longest path to each variable; None if there is a cycle."""
     before, levels = _before(variables, steps), dict[str, int]()
     while len(levels) < len(before):
         ready = [v for v in before if v not in levels and all(other in levels for other in before[v])]

@@ -68,11 +68,11 @@ class Result:
 
     @property
     def accumulates(self) -> bool:
-        """Whether its values do not come as they are stored."""
+        """Return whether its values do not come as they are stored."""
         return self._summed_from() != self._levels
 
     def is_dense(self, variable: str) -> bool:
-        """Whether its loop must have all coordinates."""
+        """Return whether its loop must have all coordinates."""
         if variable not in self._levels or self.accumulates:
             return False
         return self._format.levels[self._levels.index(variable)].full

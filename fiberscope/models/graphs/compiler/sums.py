@@ -31,7 +31,7 @@ def variables_of(expression: Expression) -> list[str]:
 
 
 def is_addition(expression: Expression) -> TypeGuard[Call]:
-    """Whether it is a sum or a difference of two terms."""
+    """Return whether it is a sum or a difference of two terms."""
     return isinstance(expression, Call) and expression.meaning.adds
 
 
@@ -86,7 +86,7 @@ def _factors(expression: Expression) -> list[Expression]:
 
 
 def _in_all_terms(expression: Expression, variable: str) -> bool:
-    """Whether each product has the variable, were the expression written out as a sum of products."""
+    """Return whether each product has the variable, were the expression written out as a sum of products."""
     if isinstance(expression, Sum):
         return _in_all_terms(expression.operand, variable)
     if not isinstance(expression, Call):

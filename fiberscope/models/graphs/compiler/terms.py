@@ -58,7 +58,7 @@ class Operand:
     certain: bool = True
 
     def has(self, variable: str) -> bool:
-        """Whether it has a level of this variable."""
+        """Return whether it has a level of this variable."""
         return variable in self.access.variables
 
     def dimension(self, variable: str) -> int:
@@ -66,11 +66,11 @@ class Operand:
         return self.access.variables.index(variable)
 
     def is_dense(self, variable: str) -> bool:
-        """Whether its level of a variable has all coordinates."""
+        """Return whether its level of a variable has all coordinates."""
         return self.level(variable).full
 
     def has_no_empty_fiber(self, variable: str) -> bool:
-        """Whether its fibers of a variable are sure to have an element, as those below a compressed level."""
+        """Return whether all its fibers of a variable have an element, as those below a compressed level."""
         level = self.format.level_of(self.dimension(variable))
         return level > 0 and not any(
             stored_level.full for stored_level in self.format.levels[level - 1 : level + 1]
@@ -99,7 +99,7 @@ class Function:
 
     @property
     def adds(self) -> bool:
-        """Whether it is other than 0 where any of its operands is."""
+        """Return whether it is other than 0 where any of its operands is."""
         return FUNCTIONS[self.name].adds
 
 
@@ -238,7 +238,7 @@ def _joined(kind: Literal["intersect", "union"], parts: Sequence[Iteration]) -> 
 
 
 def is_full(iteration: Iteration, variable: str) -> bool:
-    """Whether it is sure to have all coordinates."""
+    """Return whether it is sure to have all coordinates."""
     if isinstance(iteration, Scan):
         return iteration.operand.certain and iteration.operand.is_dense(variable)
     if isinstance(iteration, Every):

@@ -39,7 +39,7 @@ def scan_fibers(walk: CostWalk, node: Node, references: ExpectedStream) -> Expec
 
 
 def _fuller(walk: CostWalk, node: Node, name: str, where: np.ndarray) -> np.ndarray:
-    """How many times as full as the mean the fibers at each coordinate of a loop around them are."""
+    """Return the fill of fibers at each coordinate of a loop around them, relative to the mean."""
     tensor, dimension = walk.statistics[node["tensor"]], int(node["mode"])
     level, above = tensor.level(dimension), tensor.above(dimension)
     other = _dimension_of(walk, node, name)

@@ -99,7 +99,7 @@ class _BitVectors(WrittenFormat, ScannedFormat):
         return BitVectorWriter(name, quirks=quirks)
 
     def written(self, block: StreamBlock, segments: Integers, size: int) -> Level:
-        """Of each fiber the words up to that of its last bit are written, the rest are 0."""
+        """Read the words up to the last set bit of each fiber; the other words are 0."""
         import numpy as np
 
         lengths = np.diff(segments)

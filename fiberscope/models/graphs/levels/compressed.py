@@ -90,7 +90,7 @@ class _Compressed(WrittenFormat, ScannedFormat):
         return coordinates, coordinates
 
     def fetched(self, block: StreamBlock, sizes: ScratchpadParameters) -> tuple[str, int, int] | None:
-        """Where a fiber begins and ends."""
+        """Return the reads of the begin and the end of a fiber."""
         return "segments", sizes.coordinate_bytes, 2
 
 

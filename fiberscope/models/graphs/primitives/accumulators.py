@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Accumulator(Primitive):
-    """Of coordinates at ports ``crd[0]``, the outermost, and so on."""
+    """Accumulator with coordinates at ports ``crd[0]``, the outermost, and so on."""
 
     unit = "tensor_reduce.TensorReduce"
     computes = "reduce"
@@ -80,7 +80,7 @@ class _Accumulator(Primitive):
 
 
 class _Pairs(_Accumulator):
-    """Of one coordinate or two, which files tell by their variables."""
+    """Accumulator of points with one or two coordinates, which files name by their variables."""
 
     named = True
     sums_alone = True
@@ -125,7 +125,7 @@ class _Pairs(_Accumulator):
 
 
 class _VectorReducer(Primitive):
-    """Of the fibers of a list, which it tells by their stops."""
+    """Accumulator of the fibers of a list, which end with stops."""
 
     unit = "vector_reducer.VectorReducer"
     computes = "reduce"
@@ -143,7 +143,7 @@ class _VectorReducer(Primitive):
 
 
 def _collects_all(node: Node) -> bool:
-    """Whether an accumulator has no outer loop whose coordinates are complete before the end."""
+    """Return whether an accumulator has no outer loop whose coordinates are complete before the end."""
     return int(node["order"]) == len(accumulated_variables(node))
 
 

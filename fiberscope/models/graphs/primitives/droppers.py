@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Nested(Primitive):
-    """Of an outer stream and one within it, which files tell by variable."""
+    """Block with an outer stream and a stream nested in it, which files name by variable."""
 
     def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
         return _port_of(node, edge.kind, edge.said_last, edge.last_word)
@@ -51,12 +51,12 @@ class _Nested(Primitive):
         return {"outer": outer, "inner": inner}
 
     def of_each(self, node: Node, outer: Nest, inner: Nest) -> bool:
-        """Whether what is within is one value for each coordinate."""
+        """Return whether what is within is one value for each coordinate."""
         return False
 
 
 class _Coordinates(_Nested):
-    """What is within is coordinates, or values where the node says so."""
+    """Block whose inner stream carries coordinates, or values if the node says so."""
 
     through: ClassVar[Mapping[str, str]] = {"inner": "inner"}
 

@@ -46,7 +46,7 @@ class _Scanner(Primitive):
     positions = REF
 
     def makes(self, port: str, attributes: Attributes) -> str | None:
-        """Of bit vectors words in the place of coordinates."""
+        """Return the protocol of the output: words instead of coordinates for bit vectors."""
         return BV if port == CRD and _of_words(attributes.get("format", COMPRESSED)) else None
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:
@@ -173,7 +173,7 @@ class _Array(Primitive):
 
 
 def _of_words(name: str) -> bool:
-    """Of a format that may be none, which a check tells of."""
+    """Return whether a level has words; False for an unknown format, which a check reports."""
     return name in BY_NAME and BY_NAME[name].of_words
 
 

@@ -223,12 +223,12 @@ class Primitive:
 
     @property
     def reads(self) -> bool:
-        """Whether it reads a tensor."""
+        """Return whether it reads a tensor."""
         return self.loads or bool(self.positions)
 
     @property
     def of_level(self) -> bool:
-        """Whether it is of one level of a tensor."""
+        """Return whether it is of one level of a tensor."""
         return {"tensor", "mode"} <= self.attributes.keys()
 
     @property
@@ -262,7 +262,7 @@ class Primitive:
                 yield f"{port.name[:-2]}[{number}]"
 
     def takes(self, node: Node, input: str) -> bool:
-        """Whether an input of its may be fed."""
+        """Return whether an input of its may be fed."""
         return True
 
     def check(self, graph: Graph, node: Node, faults: Faults) -> None:

@@ -43,14 +43,14 @@ class _Root(Primitive):
 
 
 class _Cut(_OfMachines):
-    """What leaves by ``out[i]`` is what comes by ``in[i]``, as tasks: nested in the last loop alone."""
+    """Block that passes streams ``in[i]`` to ``out[i]`` as tasks, nested in the last loop only."""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {f"out{port.removeprefix('in')}": nest[-1:] or ("task",) for port, nest in fed.items()}
 
 
 class _Swap(_OfMachines):
-    """Of fibers within an outer loop points in the order of their own: two loops that are one list."""
+    """Block that turns fibers within an outer loop into points of two loops in their own order."""
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
         return {"": (*fed[REF][:-1], node["index"])}

@@ -25,7 +25,7 @@ EITHER, SECOND = (1, 0), (1,)  # of the operands that may stand in a register
 
 @dataclass(frozen=True)
 class _Alu(Primitive):
-    """Of one function.
+    """ALU of one function.
 
     Args:
         function: as expressions call it; that of its type if there is none.

@@ -40,7 +40,7 @@ def common_scanners(graph: Graph) -> Graph:
 
 
 def _key(graph: Graph, node: Node) -> _Key:
-    """What a block does, and to which streams."""
+    """Return the key of a block: its function and its inputs."""
     fed = sorted((stream.input, stream.source, stream.output) for stream in graph.streams_into(node))
     attributes = tuple(node[name] for name in sorted(node.primitive.attributes))
     return node.type, node.phase, attributes, tuple(fed)

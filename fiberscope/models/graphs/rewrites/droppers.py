@@ -59,7 +59,7 @@ def _bypass(graph: Graph, node: Node) -> None:
 
 
 def _is_full(graph: Graph, output: Output) -> bool:
-    """Whether every fiber of a stream of coordinates has some."""
+    """Return whether every fiber of a stream of coordinates has some."""
     node = _scanning(graph, output)
     if node.primitive.scans:
         return _scans_full_fibers(graph, node)
@@ -78,13 +78,13 @@ def _scanning(graph: Graph, output: Output) -> Node:
 
 
 def _scans_full_fibers(graph: Graph, scanner: Node) -> bool:
-    """Whether no fiber that a scanner is sent to is empty, or missing."""
+    """Return whether no fiber that a scanner is sent to is empty, or missing."""
     origin = _origin(graph, scanner)
     return origin is not None and not graph.nodes[origin[0]].primitive.unites
 
 
 def _origin(graph: Graph, scanner: Node) -> Output | None:
-    """Where the references come from whose fibers a scanner walks along: a scanner or a union of such.
+    """Return the source of the references of a scanner's fibers: a scanner, or a union of scanners.
 
     None if some of their fibers may be empty: those that are written, those of the outermost level (of a
     tensor without any entry), or of a level below a dense one.
@@ -103,7 +103,7 @@ def _origin(graph: Graph, scanner: Node) -> Output | None:
 
 
 def _passes_on(node: Node) -> bool:
-    """Whether references come out of a block as they went in."""
+    """Return whether references come out of a block as they went in."""
     return node.primitive.repeats or node.primitive.intersects
 
 
@@ -118,7 +118,7 @@ def _scanner_of(graph: Graph, output: Output) -> Node | None:
 
 
 def _unites_all(graph: Graph, union: Node) -> bool:
-    """Whether a union takes the fibers of all operands of one union above, of which one at least is there."""
+    """Return whether a union takes the fibers of all operands of one union above, one of which is present."""
     origins = set()
     for way in ways_of(graph, union):
         scanner = _scanning(graph, way.crd)

@@ -68,7 +68,7 @@ def _flatten_any(graph: Graph) -> bool:
 
 
 def _feeds(inner: Node, ways: list[Way]) -> bool:
-    """Whether one joiner's coordinates go into another, each time with references of its own."""
+    """Return whether one joiner's coordinates go into another, each time with references of its own."""
     refs = [way.ref[0] for way in ways if way.crd == (inner.name, "crd")]
     return bool(refs) and set(refs) == {inner.name}
 

@@ -56,7 +56,7 @@ def _is_dense(graph: Graph, way: Way) -> bool:
 
 
 def _may_be_missing(graph: Graph, output: Output | None) -> bool:
-    """Whether a stream of references may have an N: if a union is where they come from."""
+    """Return whether a stream of references may have an N: if a union is where they come from."""
     while output is not None:
         if graph.nodes[output[0]].primitive.unites:
             return True

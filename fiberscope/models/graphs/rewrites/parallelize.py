@@ -94,7 +94,7 @@ class _Dealt:
         return bool(depths) and all(depth >= 0 for depth in depths)
 
     def _drops_fibers(self, node: Node) -> bool:
-        """Whether it tells empty from other fibers that leave the loop: only behind them is that known."""
+        """Return whether it distinguishes empty fibers that leave the loop; only later blocks know them."""
         read = any(stream.output == "inner" for stream in self._graph.streams_from(node))
         return node.primitive.drops and read and self._depth(self._fed(node, "outer")) == 0
 
@@ -103,7 +103,7 @@ class _Dealt:
         return NOWHERE if stream is None else (stream.source, stream.output)
 
     def _depth(self, output: Output) -> int:
-        """How many loops a stream is within this one; negative if it is not nested in it."""
+        """Return how many loops deeper than this loop a stream is; negative if it is not nested in it."""
         nest: Nest = self._nests.get(output, ())
         return len(nest) - len(self._loop) if nest[: len(self._loop)] == self._loop else -1
 
@@ -130,7 +130,7 @@ class _Dealt:
             self._graph.connect(source, output, target, stream.input)
 
     def _scatter(self, output: Output) -> Node:
-        """What deals a stream of the loop."""
+        """Return the node that deals a stream of the loop to the copies."""
         if output not in self._scattered:
             node = self._graph.add("scatter", fresh(self._graph), **self._added)
             self._graph.connect(self._graph.nodes[output[0]], output[1], node, "in")
@@ -138,7 +138,7 @@ class _Dealt:
         return self._scattered[output]
 
     def _gather(self, output: Output) -> tuple[Node, str]:
-        """What brings an output of all copies together."""
+        """Return the node that gathers an output of all copies."""
         if not self._gathered:
             merge = self._graph.add("merge", fresh(self._graph), **self._added)
             self._join(self._coordinates, merge, "crd")

@@ -55,7 +55,7 @@ def referred_by(graph: Graph, output: Output) -> Output | None:
 
 
 def read_by(graph: Graph, output: Output) -> bool:
-    """Whether anything reads an output."""
+    """Return whether anything reads an output."""
     return any((stream.source, stream.output) == output for stream in graph.streams)
 
 

@@ -124,7 +124,7 @@ class Squares:
         return self.square_of(self.held(side), side)
 
     def _at_least(self, side: int) -> list[Integers]:
-        """What the nonempty tiles of each input take at least, by their nonzeros."""
+        """Return lower bounds of the space of each input's nonempty tiles, from their nonzeros."""
         bounds = []
         for name in self.kernel.inputs:
             nonzeros = _occupancies(self.tensors[name], side)
