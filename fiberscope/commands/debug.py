@@ -27,6 +27,13 @@ _Script = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Read the commands from here; '-' is standard input."),
 ]
+_Snapshots = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Copies of the machine to keep for going back.")
+]
+_SnapshotMemory = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Memory for these copies, for example 4GiB; half of all by default."),
+]
 _WAVES = "the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'"
 _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timeline FILE [N]'"
 
@@ -42,6 +49,8 @@ def debug(
     operands: Operands,
     asked: SimulationOptions,
     script: _Script = None,
+    snapshots: _Snapshots = 16,
+    snapshot_memory: _SnapshotMemory = None,
 ) -> int:
     """Run a simulation in steps: stop it, look at its parts, and go back.
 
@@ -53,40 +62,53 @@ def debug(
       fiberscope debug gamma wiki-Vote
       fiberscope debug gamma wiki-Vote --script examples/debugger/stall.txt --json out.json
     """
+    from fiberscope.accelerators.quantities import SIZE
     from fiberscope.base.operand_arguments import operands_of
     from fiberscope.run.debug.api import requested_run
+    from fiberscope.run.debug.session import Session
     from fiberscope.run.find_machine import specification_of
 
     factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
     asked.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
     lines = None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
     arguments = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}
+    try:
+        limit = None if snapshot_memory is None else SIZE.parse(snapshot_memory)
+    except ValueError as error:
+        raise InputError(f"--snapshot-memory {snapshot_memory}: {error}") from error
     run = requested_run(accelerator, factors, tensors, **arguments)
-    return _debugged(run, asked, script, lines)
+    with Session(run, _run_options(asked), snapshots, limit) as session:
+        return _debugged(session, asked, script, lines)
 
 
-def _debugged(run: object, asked: SimulationOptions, script: Path | None, lines: list[str] | None) -> int:
-    """Run a session to its end, and write the report that is asked for."""
+def _run_options(asked: SimulationOptions) -> dict[str, Any]:
+    """The options of the run itself."""
     from fiberscope.accelerators.user_parts import parse_parts
-    from fiberscope.commands.report_output import report_delivery
-    from fiberscope.run.debug.session import Session
 
     names = ("histograms", "checked", "cycle_limit")
     options = {name: getattr(asked, name) for name in names if getattr(asked, name)}
     if asked.part:
         options["parts"] = parse_parts(asked.part)
-    with Session(run, options) as session:  # type: ignore[arg-type]
-        console = _console()
-        if lines is None and script is None and sys.stdin is not None and sys.stdin.isatty():
-            _converse(session, console)
-        else:
-            _follow(session, console, str(script or STANDARD_OUTPUT), sys.stdin if lines is None else lines)
-        if asked.json is None:
-            return 0
-        with report_delivery(asked.json, quiet=True) as deliver:
-            report = session.report()
-        deliver(report)
-        return exit_code(report)
+    return options
+
+
+def _debugged(
+    session: Session, asked: SimulationOptions, script: Path | None, lines: list[str] | None
+) -> int:
+    """Hold a session to its end, and write the report that is asked for."""
+    from fiberscope.commands.report_output import report_delivery
+
+    console = _console()
+    if lines is None and script is None and sys.stdin is not None and sys.stdin.isatty():
+        _converse(session, console)
+    else:
+        _follow(session, console, str(script or STANDARD_OUTPUT), sys.stdin if lines is None else lines)
+    if asked.json is None:
+        return 0
+    with report_delivery(asked.json, quiet=True) as deliver:
+        report = session.report()
+    deliver(report)
+    return exit_code(report)
 
 
 def _console() -> Console:

@@ -8,13 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from machine_case import cases
 
 import fiberscope
 from fiberscope.accelerators.testing import MachineCase
-from fiberscope.base.errors import InputError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork a process")
 CASES = cases()
@@ -103,52 +100,11 @@ CONDITIONS = (
     "pe0.merger.merged has coordinate == 3",
     "pe1.merger.state == busy and cycle > 60",
 )
-ACTIONS = st.one_of(
-    st.tuples(st.just("run"), st.integers(0, 900)),
-    st.tuples(st.just("step"), st.integers(1, 60)),
-    st.tuples(st.just("back"), st.integers(1, 200)),
-    st.tuples(st.just("goto"), st.integers(0, 900)),
-    st.tuples(st.just("until"), st.sampled_from(CONDITIONS)),
-    st.tuples(st.just("add_break"), st.sampled_from(CONDITIONS)),
-    st.tuples(st.just("watch"), st.sampled_from(CONDITIONS)),
-    st.tuples(st.just("show"), st.just("pe0.merger")),
-    st.tuples(st.just("queue"), st.just("pe0.merger.merged")),
-    st.tuples(st.just("why"), st.just("pe0.merger")),
-    st.tuples(
-        st.just("report"),
-    ),
-)
-SEEN: dict[int, tuple[str, ...]] = {}  # by cycle, in all sessions
 
 
 def gamma_session(**options):
     case = CASES["gamma"]
     return fiberscope.debug(case.accelerator, *case.operands(), **requested(case), **options)
-
-
-@pytest.fixture(scope="module")
-def whole_run():
-    case = CASES["gamma"]
-    return comparable(fiberscope.simulate(case.accelerator, *case.operands(), **requested(case)))
-
-
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.lists(ACTIONS, max_size=7), st.sampled_from([0, 1, 3, 16]))
-def test_any_commands_followed_by_run_give_the_report_of_an_uninterrupted_run(whole_run, actions, snapshots):
-    with gamma_session(snapshots=snapshots) as session:
-        for method, *arguments in actions:
-            if method == "run" and arguments[0] < session.cycle:
-                with pytest.raises(InputError, match="is past"):
-                    session.run(*arguments)
-                continue
-            getattr(session, method)(*arguments)
-            seen = looks(session)
-            assert SEEN.setdefault(session.cycle, seen) == seen
-        for number in range(len(actions)):
-            if str(number + 1) in str(session.breaks()):
-                session.delete(number + 1)
-        session.run()
-        assert comparable(session.report()) == whole_run
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
@@ -185,6 +141,33 @@ def test_snapshots_are_few_and_denser_near_the_present_cycle():
         assert kept[0] == 0
         gaps = [after - before for before, after in pairwise(kept)]
         assert gaps[-1] < gaps[0]
+
+
+def test_snapshots_are_dense_where_the_session_went_back_to():
+    with gamma_session(snapshots=6) as session:
+        for _ in range(20):
+            session.step(40)
+        session.goto(200)
+        for _ in range(4):
+            session.step(35)
+        session.goto(800)
+        near = [cycle for cycle in session._kept if 100 <= cycle <= 360]
+        assert len(near) >= 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="the system says no memory")
+def test_snapshots_are_dropped_above_their_memory():
+    with gamma_session() as session:
+        for _ in range(10):
+            session.step(40)
+        assert len(session._kept) > 5
+        assert session._held() > 0
+    with gamma_session(snapshot_memory=1) as session:
+        for _ in range(4):
+            session.step(40)
+        assert list(session._kept) == [0]
+        session.back(100)
+        assert session.cycle == 60
 
 
 def test_chains_of_waits_follow_requests_to_the_memory():

@@ -30,6 +30,7 @@ def debug(
     config: str | Path | None = None,
     exact: bool = False,
     snapshots: int = SNAPSHOTS,
+    snapshot_memory: int | None = None,
     **options: Any,  # noqa: ANN401  (those of ``simulate``)
 ) -> Session:
     """Start a run that can be stopped, looked at and taken back; it waits in front of its first cycle.
@@ -39,6 +40,7 @@ def debug(
         a, b, tensors: the operands, as of ``simulate``; those of a graph by name.
         settings, config, exact: as of ``simulate``.
         snapshots: copies of the machine that are kept for going back, at the most.
+        snapshot_memory: bytes that they hold at the most; by default half of the host's memory.
         options: others of ``simulate``: ``cycle_limit``, ``parts``, ``histograms``, ``checked``.
 
     Raises:
@@ -48,7 +50,7 @@ def debug(
     run = requested_run(
         accelerator, factors, tensors or {}, settings=settings or {}, config=config, exact=exact
     )
-    return Session(run, options, snapshots)
+    return Session(run, options, snapshots, snapshot_memory)
 
 
 def requested_run(

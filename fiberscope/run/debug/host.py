@@ -1,6 +1,6 @@
-"""A process that holds a simulation in one cycle, and does with it what the debugger's session asks.
+"""A process or a thread that holds a simulation in one cycle, and does with it what a session asks.
 
-The session talks to it by a connection. Asked to, the process forks: the copy holds the same cycle and
+The session talks to it by a connection. Asked to, a process forks: the copy holds the same cycle and
 answers at a connection of its own. So a snapshot is a copy that waits, and to go back is to copy a snapshot.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import recv_handle
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -53,12 +53,14 @@ class Stop:
             ``interrupted``, ``done`` or ``deadlock``.
         text: the condition that holds, or what the deadlock is.
         number: of the breakpoint, as it was asked for.
+        ended: whether the run is done or in a deadlock.
     """
 
     cycle: int
     reason: str
     text: str = ""
     number: int = 0
+    ended: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,17 +80,28 @@ def serve(connection: Connection, run: RequestedRun, options: dict[str, Any]) ->
     """Run in a process of its own, driven by what comes over a connection; never returns."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    host = Host(connection)
+    _serve(Host(connection, lambda: os._exit(0)), run, options)
+    os._exit(0)
+
+
+def serve_in_thread(connection: Connection, run: RequestedRun, options: dict[str, Any]) -> None:
+    """Run in this thread, driven by what comes over a connection."""
+    with suppress(SystemExit):
+        _serve(Host(connection, sys.exit), run, options)
+
+
+def _serve(host: Host, run: RequestedRun, options: dict[str, Any]) -> None:
     answer: tuple[str, object]
     try:
         answer = "report", run.run(drive=host.drive, **options)
+    except SystemExit:
+        raise
     except (FailedRunError, UnwrittenFileError) as error:
         answer = "report", Failure(type(error), str(error), error.report)
     except BaseException as error:
         answer = "error", _portable(error)
     with suppress(OSError):
         host.connection.send(answer)
-    os._exit(0)
 
 
 def _portable(error: BaseException) -> BaseException:
@@ -105,10 +118,11 @@ class Host:
 
     Args:
         connection: to the session.
+        leave: ends the process or the thread.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+    def __init__(self, connection: Connection, leave: Callable[[], object]) -> None:
+        self.connection, self._leave = connection, leave
         self._children: list[int] = []
 
     def drive(
@@ -133,8 +147,8 @@ class Host:
         while True:
             try:
                 method, arguments = self.connection.recv()
-            except EOFError:
-                os._exit(0)
+            except (EOFError, OSError):
+                self._leave()
             if method == "finish":
                 return self._finish()
             if method == "fork":
@@ -150,6 +164,8 @@ class Host:
 
     def _fork(self) -> None:
         """Make a copy, which answers at the connection that comes behind this request."""
+        from multiprocessing.reduction import recv_handle  # noqa: PLC0415  (not every system has it)
+
         handle = recv_handle(self.connection)
         self._children = [pid for pid in self._children if os.waitpid(pid, os.WNOHANG)[0] == 0]
         child = os.fork()
@@ -174,7 +190,7 @@ class Host:
 
     def stop(self, reason: str, text: str = "", number: int = 0) -> Stop:
         """Return the stop at which the machine is."""
-        return Stop(self.cycle, reason, text, number)
+        return Stop(self.cycle, reason, text, number, bool(self._ended or self._deadlock))
 
     def advance(self, target: int | None, until: str | None, breaks: Sequence[str], seconds: float) -> Stop:
         """Run to a cycle, or the first at which a condition holds or a breakpoint's begins to hold.

@@ -2,20 +2,17 @@
 
 The simulation lives in a process of its own (``fiberscope.run.debug.host``). Stopped copies of that process
 are kept as snapshots, by cycle; to go back, the session copies the nearest one and runs it forward. Runs are
-deterministic, so a machine that has gone back does again exactly what it did.
+deterministic, so a machine that has gone back does again exactly what it did. Without forks, the only
+snapshot is the start (``fiberscope.run.debug.simulators``).
 """
 
 from __future__ import annotations
 
 import os
-import signal
-import warnings
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +20,9 @@ from sortedcontainers import SortedDict
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.document import Report
-from fiberscope.run.debug.host import Failure, Stop, serve
+from fiberscope.run.debug.host import Failure, Stop
 from fiberscope.run.debug.shown import Shown, chain_shown, components_shown, queue_shown, stop_shown
+from fiberscope.run.debug.simulators import ForkedSimulator, start_simulator
 from fiberscope.run.request import RunRequest
 
 if TYPE_CHECKING:
@@ -33,54 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 SNAPSHOTS = 16  # at the most, beside the one of the start
+VISITED = 4  # cycles gone to last, near which copies are kept
 NEAR_CYCLES = 32  # to a snapshot: it takes less time to run them again than to make another
 SLICE_SECONDS = 1.0  # of the host, between two snapshots in a long run
-
-
-class _Process:
-    """A process that holds the simulation in one cycle, and the connection to it."""
-
-    def __init__(self, connection: Connection, number: int) -> None:
-        self.connection, self.number = connection, number
-
-    def ask(self, method: str, *arguments: object) -> Any:  # noqa: ANN401  (what the method gives)
-        """Have it do something, and wait for the answer; Ctrl-C interrupts the machine meanwhile.
-
-        Raises:
-            InputError: what it was asked cannot be.
-        """
-        self.connection.send((method, arguments))
-        return self.answer()
-
-    def answer(self) -> Any:  # noqa: ANN401
-        """Return the next answer of the process."""
-        while True:
-            try:
-                self.connection.poll(None)
-                kind, value = self.connection.recv()
-                break
-            except KeyboardInterrupt:
-                with suppress(ProcessLookupError):
-                    os.kill(self.number, signal.SIGINT)
-            except EOFError:
-                raise InputError("the simulation has ended: its process is gone; out of memory?") from None
-        if kind == "error":
-            raise value
-        return value
-
-    def copy(self) -> _Process:
-        """A copy of it."""
-        ours, theirs = Pipe()
-        with theirs:
-            self.connection.send(("fork", ()))
-            send_handle(self.connection, theirs.fileno(), self.number)
-        process = _Process(ours, 0)
-        process.number = process.answer()
-        return process
-
-    def close(self) -> None:
-        """End it: it goes when nobody can ask it any more."""
-        self.connection.close()
 
 
 class Session:
@@ -90,6 +43,7 @@ class Session:
         run: what is to be run, as ``fiberscope.run.request`` has it.
         options: of its ``run``, as ``cycle_limit`` and ``parts``.
         snapshots: how many copies are kept at the most, beside the one of the start.
+        snapshot_memory: bytes that these hold at the most; by default half of the host's memory.
 
     ``cycle`` is where the machine is: everything before that cycle of the first clock has happened.
 
@@ -98,33 +52,21 @@ class Session:
     """
 
     def __init__(
-        self, run: RunRequest, options: dict[str, Any] | None = None, snapshots: int = SNAPSHOTS
+        self,
+        run: RunRequest,
+        options: dict[str, Any] | None = None,
+        snapshots: int = SNAPSHOTS,
+        snapshot_memory: int | None = None,
     ) -> None:
-        if not hasattr(os, "fork"):
-            raise InputError("the debugger forks processes, which this system cannot do")
-        ours, theirs = Pipe()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
-            child = os.fork()
-        if child == 0:
-            ours.close()
-            serve(theirs, run, options or {})
-        theirs.close()
-        self._root = child
-        self._most = snapshots
+        first, self._live = start_simulator(run, options or {})
+        self._root = first.number if isinstance(first, ForkedSimulator) else 0
+        self._stop = Stop(0, "cycle")
+        self._most, self._memory = snapshots if self._root else 0, snapshot_memory or _half_of_memory()
+        self._visited: deque[int] = deque(maxlen=VISITED)
         self._breaks: dict[int, str] = {}
         self._numbers = 0
         self._watches: list[str] = []
-        self._kept: Any = SortedDict()  # processes by cycle
-        first = _Process(ours, child)
-        try:
-            self._stop: Stop = first.answer()
-        except BaseException:
-            first.close()
-            os.waitpid(child, 0)
-            raise
-        self._kept[0] = first
-        self._live = first.copy()
+        self._kept: Any = SortedDict({0: first})  # simulators by cycle
 
     def __enter__(self) -> Session:
         """Give the session."""
@@ -136,8 +78,8 @@ class Session:
 
     def close(self) -> None:
         """End all processes of the session; nothing is written."""
-        for process in [self._live, *self._kept.values()]:
-            process.close()
+        for simulator in [self._live, *self._kept.values()]:
+            simulator.close()
         self._kept.clear()
         if self._root:
             with suppress(ChildProcessError):
@@ -184,9 +126,10 @@ class Session:
         place = self._kept.bisect_right(cycle) - 1
         nearest = self._kept.keys()[place]
         if cycle < self.cycle or nearest > self.cycle:
-            process = self._kept[nearest].copy()
+            simulator = self._kept[nearest].copy()
             self._live.close()
-            self._live, self._stop = process, Stop(nearest, "cycle")
+            self._live, self._stop = simulator, Stop(nearest, "cycle")
+        self._visited.append(cycle)
         return self._advance(cycle, None, [])
 
     def _advance(self, cycle: int | None, until: str | None, breaks: Sequence[int]) -> Shown:
@@ -207,21 +150,26 @@ class Session:
     def _keep(self) -> None:
         """Keep a copy of the present cycle, and not too many."""
         nearest = self._kept.keys()[self._kept.bisect_right(self.cycle) - 1]
-        if self._most < 1 or self.cycle - nearest < NEAR_CYCLES or self._stop.reason in {"done", "deadlock"}:
+        if self._most < 1 or self.cycle - nearest < NEAR_CYCLES or self._stop.ended:
             return
         self._kept[self.cycle] = self._live.copy()
-        while len(self._kept) > self._most + 1:
+        while len(self._kept) > self._most + 1 or (len(self._kept) > 1 and self._held() > self._memory):
             self._drop()
 
+    def _held(self) -> int:
+        """The bytes that the copies hold."""
+        return sum(simulator.memory() for simulator in self._kept.values())
+
     def _drop(self) -> None:
-        """Drop the copy whose neighbours are closest for its age, so that gaps grow with the distance."""
-        cycles: list[int] = list(self._kept)
-        newest = cycles[-1]
+        """Drop the least useful copy: gaps grow with the distance from the present and from recent visits."""
+        cycles: list[int] = [*self._kept, max(self.cycle, self._kept.keys()[-1])]
+        points = [self.cycle, *self._visited]
 
-        def gap(place: int) -> float:
-            return (cycles[place + 1] - cycles[place - 1]) / (newest - cycles[place] + 1)
+        def usefulness(place: int) -> float:
+            distance = min(abs(cycles[place] - point) for point in points)
+            return (cycles[place + 1] - cycles[place - 1]) / (distance + 1)
 
-        place = min(range(1, len(cycles) - 1), key=gap, default=len(cycles) - 1)
+        place = min(range(1, len(cycles) - 1), key=usefulness)
         self._kept.pop(cycles[place]).close()
 
     def add_break(self, condition: str) -> Shown:
@@ -351,3 +299,10 @@ def _at_least_one(cycles: int) -> int:
     if cycles < 1:
         raise InputError(f"{cycles} cycles: at least 1 is needed")
     return cycles
+
+
+def _half_of_memory() -> int:
+    """Half of the host's memory in bytes; without bound where the system does not say."""
+    if not hasattr(os, "sysconf"):
+        return 1 << 62
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
