@@ -23,7 +23,9 @@ EXTRAS: Final = {
     "pyosys": "area",
     "pyrtl": "rtl",
     "safetensors": "layers",
+    "starlette": "live",
     "upath": "sweep",
+    "uvicorn": "live",
 }  # by library
 
 

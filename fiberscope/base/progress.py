@@ -1,11 +1,16 @@
-"""Progress callbacks of a run, and hints for installing missing extras."""
+"""Progress callbacks of a run, the estimate of its end, and hints for installing missing extras."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeAlias
 
-__all__ = ["Progress", "ignore_progress", "install_commands"]
+__all__ = ["CYCLES", "SIMULATING", "Progress", "Stage", "ignore_progress", "install_commands"]
+
+SIMULATING = "simulating"
+CYCLES = "cycles"
 
 # Callback with the stage, the work done and the work in total (0 if unknown), called now and then. During a
 # simulation it is called with the stages "simulating" (work) and "cycles" (current cycle and cycle limit).
@@ -14,6 +19,40 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 def ignore_progress(_stage: str, _done: int, _total: int) -> None:
     """Ignore the progress of a run."""
+
+
+@dataclass
+class Stage:
+    """Progress of one stage of a run, with an estimate of its end.
+
+    ``share`` is of its work or, where a limit of cycles ends it sooner, of these; None where nobody knows.
+    """
+
+    name: str
+    began: float  # seconds, of any clock
+    share: float | None = None
+    cycle: int | None = None
+
+    def reach(self, done: int, total: int) -> None:
+        """So much of its work is done."""
+        self.share = min(1.0, done / total) if total else None
+
+    def reach_cycle(self, cycle: int, limit: int) -> None:
+        """It has come to this cycle, behind ``reach``; a limit of 0 is none."""
+        self.cycle = cycle
+        if limit:
+            self.share = max(self.share or 0.0, min(1.0, cycle / limit))
+
+    def text(self, now: float) -> str:
+        """The time that is left, cycle and rate, as far as they are known."""
+        seconds = max(now - self.began, 1e-9)
+        parts = []
+        if self.share:
+            left = round(seconds * (1 - self.share) / self.share)
+            parts.append(f"about {timedelta(seconds=left)} left")
+        if self.cycle is not None:
+            parts += [f"cycle {self.cycle:,}", f"{self.cycle / seconds:,.0f} cycles/s"]
+        return ", ".join(parts)
 
 
 def install_commands(extra: str) -> str:

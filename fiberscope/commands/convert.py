@@ -20,7 +20,7 @@ __all__ = ["convert"]
 
 NOT_WITH_RTL = (
     *("config", "json", "timeline", "perfetto", "memory_trace", "part"),
-    *("exact", "histograms", "checked", "cycle_limit", "energy"),
+    *("exact", "histograms", "checked", "cycle_limit", "energy", "live"),
 )
 
 _Source = Annotated[

@@ -42,6 +42,7 @@ _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timel
     **dict.fromkeys(("vcd", "vcd_window", "vcd_scope", "vcd_trigger", "vcd_cycles", "vcd_plain"), _WAVES),
     **dict.fromkeys(("timeline", "perfetto", "timeline_window"), _TIMELINES),
     memory_trace="the debugger goes back, and a trace of memory's requests does not",
+    live="the debugger has no page; 'fiberscope sim' does",
     product="the debugger writes no product; 'fiberscope sim' does",
 )
 def debug(

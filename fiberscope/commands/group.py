@@ -22,7 +22,10 @@ from fiberscope.base.errors import InterruptedCommandError
 
 __all__ = ["Group", "commands_at_first_use"]
 
-OPTIONAL = {"--sample": (r"[\d.]+%?", "3%")}  # options with a default value: its pattern, and the value
+OPTIONAL = {
+    "--live": (r"\d+", "0"),
+    "--sample": (r"[\d.]+%?", "3%"),
+}  # options with a default value: its pattern, and the value
 LEFT_OF_HELP = 4  # columns: a command is indented by two, and two stand before what it does
 
 

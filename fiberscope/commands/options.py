@@ -14,6 +14,7 @@ __all__ = [
     "Config",
     "Exact",
     "Json",
+    "Live",
     "Markdown",
     "Matrix",
     "Operands",
@@ -72,6 +73,13 @@ Exact = Annotated[
 ]
 Json = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the report to this file; - prints it.")
+]
+Live = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[PORT]",
+        help="Show it on a web page of this computer while it goes on; at any free port by default.",
+    ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as Markdown.")]
 ValueBits = Annotated[int, typer.Option("--bits", help="Width of a value in bits: 8, 16 or 32.")]

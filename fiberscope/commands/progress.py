@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
+
+from fiberscope.base.progress import CYCLES, SIMULATING, Stage
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,45 +16,9 @@ if TYPE_CHECKING:
 
     from fiberscope.run.api import Progress
 
-__all__ = ["Stage", "progress_display"]
+__all__ = ["progress_display"]
 
 LINE_SECONDS = 60
-SIMULATING = "simulating"
-CYCLES = "cycles"
-
-
-@dataclass
-class Stage:
-    """Progress of one stage of a run, with an estimate of its end.
-
-    ``share`` is of its work or, where a limit of cycles ends it sooner, of these; None where nobody knows.
-    """
-
-    name: str
-    began: float  # seconds, of any clock
-    share: float | None = None
-    cycle: int | None = None
-
-    def reach(self, done: int, total: int) -> None:
-        """So much of its work is done."""
-        self.share = min(1.0, done / total) if total else None
-
-    def reach_cycle(self, cycle: int, limit: int) -> None:
-        """It has come to this cycle, behind ``reach``; a limit of 0 is none."""
-        self.cycle = cycle
-        if limit:
-            self.share = max(self.share or 0.0, min(1.0, cycle / limit))
-
-    def text(self, now: float) -> str:
-        """The time that is left, cycle and rate, as far as they are known."""
-        seconds = max(now - self.began, 1e-9)
-        parts = []
-        if self.share:
-            left = round(seconds * (1 - self.share) / self.share)
-            parts.append(f"about {timedelta(seconds=left)} left")
-        if self.cycle is not None:
-            parts += [f"cycle {self.cycle:,}", f"{self.cycle / seconds:,.0f} cycles/s"]
-        return ", ".join(parts)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -11,13 +12,14 @@ import typer
 
 from fiberscope.base.errors import INTERRUPTED, InputError
 from fiberscope.commands.option_groups import Needs, Options
-from fiberscope.commands.options import Config, Exact, Json, Parts, Quiet, Settings
+from fiberscope.commands.options import Config, Exact, Json, Live, Parts, Quiet, Settings
 from fiberscope.commands.report_output import report_delivery
 from fiberscope.commands.waveform_size import with_size_warning
 from fiberscope.results.report.files import STANDARD_OUTPUT, check_outputs
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.yaml_layer import Entry
+    from fiberscope.page.live.run import LiveRun
     from fiberscope.results.recording.files import StateFiles
     from fiberscope.results.recording.waveform import Waveform
     from fiberscope.results.report.document import Report
@@ -178,6 +180,8 @@ class SimulationOptions(WaveformOptions, ReportOptions):
         bool, typer.Option("--energy", help="Show energy (pJ) and area (um2) by part and action.")
     ] = False
 
+    live: Live = None
+
     def simulate(
         self,
         make: Callable[..., RunRequest],
@@ -207,16 +211,37 @@ class SimulationOptions(WaveformOptions, ReportOptions):
             **others,
         }
         options |= {name: getattr(self, name) for name in names}
-        with (
-            report_delivery(self.json, self.quiet, self.vcd, states) as deliver,
-            progress_display(self.quiet) as tell,
-        ):
-            asked = make(settings={**self.entries(), **(wanted or {})}, config=self.config, exact=self.exact)
-            options["progress"] = with_size_warning(tell, waveform)
-            report = asked.run(**{name: value for name, value in options.items() if value})
-        deliver(report)
-        self.write_product(report)
+        asked = make(settings={**self.entries(), **(wanted or {})}, config=self.config, exact=self.exact)
+        with self._live_run(asked) as live:
+            with (
+                report_delivery(self.json, self.quiet, self.vcd, states) as deliver,
+                progress_display(self.quiet) as tell,
+            ):
+                progress = with_size_warning(tell, waveform)
+                options |= {"progress": progress} if live is None else live.options(progress)
+                report = asked.run(**{name: value for name, value in options.items() if value})
+            if live is not None:
+                live.end(report)
+            deliver(report)
+            self.write_product(report)
         return report
+
+    def _live_run(self, run: RunRequest) -> AbstractContextManager[LiveRun | None]:
+        """Return the live view of a run, if that was asked for.
+
+        Raises:
+            InputError: as of ``LiveView``; or for a file that only one process can write.
+        """
+        if self.live is None:
+            return nullcontext()
+        if self.memory_trace is not None:
+            raise InputError("--live: not with --memory-trace, which one process writes; leave one out")
+        from fiberscope.page.live.run import live_run
+
+        operands = [*filter(None, run.factors), *(f"{name}={tensor}" for name, tensor in run.tensors.items())]
+        machine = getattr(run.machine, "name", run.machine)
+        title = f"{machine} on {', '.join(map(str, operands))}"
+        return live_run(self.live, title, quiet=self.quiet or self.json == STANDARD_OUTPUT)
 
     def ended(self, report: Report) -> int:
         """Show the energy if that was asked for; returns the exit code."""

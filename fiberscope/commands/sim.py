@@ -61,7 +61,8 @@ def sim(
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     request = sampled.seeded_request()
     if request is not None:
-        for name, value in {"--product": asked.product, "--energy": asked.energy}.items():
+        whole = {"--product": asked.product, "--energy": asked.energy, "--live": asked.live}
+        for name, value in whole.items():
             if value:
                 raise InputError(f"{name} needs a whole run, and --sample is of windows; leave one out")
     make = partial(SimulationRequest, accelerator, factors, tensors, chain=chain)

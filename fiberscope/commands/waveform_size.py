@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fiberscope.commands.progress import CYCLES, SIMULATING, Stage
+from fiberscope.base.progress import CYCLES, SIMULATING, Stage
 
 if TYPE_CHECKING:
     from fiberscope.run.api import Progress, Waveform

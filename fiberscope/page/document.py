@@ -18,7 +18,7 @@ __all__ = ["page"]
 
 # D3 first, since Plot draws with it.
 LIBRARY: Final = (("d3.min.js", "d3.LICENSE"), ("plot.umd.min.js", "plot.LICENSE"))
-STYLES: Final = ("colours.css", "layout.css", "parts.css", "run.css")
+STYLES: Final = ("colours.css", "layout.css", "parts.css", "run.css", "live.css")
 # In the order in which they use one another.
 SCRIPTS: Final = (
     "dom.js",
@@ -47,26 +47,31 @@ SCRIPTS: Final = (
     "course.js",
     "reached.js",
     "run.js",
+    "states.js",
+    "live.js",
     "main.js",
 )
 POLICY: Final = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+CONNECTS: Final = "; connect-src 'self'"  # of a page that is served, to its server
 
 
-def page(data: Mapping[str, Any], title: str) -> str:
+def page(data: Mapping[str, Any], title: str, *, connects: bool = False) -> str:
     """The whole HTML file.
 
     Args:
-        data: what the scripts show; ``kind`` says which of them, ``study`` or ``run``. Plain JSON values.
+        data: what the scripts show; ``kind`` says which of them, ``study``, ``run`` or ``live``. Plain JSON
+            values.
         title: of the window.
+        connects: whether the scripts may connect to the server that the page comes from.
     """
-    return "\n".join(_lines(data, title)) + "\n"
+    return "\n".join(_lines(data, title, POLICY + CONNECTS if connects else POLICY)) + "\n"
 
 
-def _lines(data: Mapping[str, Any], title: str) -> Iterator[str]:
+def _lines(data: Mapping[str, Any], title: str, policy: str) -> Iterator[str]:
     yield "<!doctype html>"
     yield '<html lang="en">'
     yield f'<head><meta charset="utf-8"><title>{escape(title)}</title>'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
     for name in STYLES:

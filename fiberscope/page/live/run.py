@@ -1,0 +1,240 @@
+"""The live view of one run: cuts the run into slices, publishes counters between them, and takes commands."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from fiberscope.accelerators.machine import Machine
+from fiberscope.base.progress import CYCLES, SIMULATING, Progress, Stage
+from fiberscope.page.live.counters import MachineCounters
+from fiberscope.page.live.recordings import WRITING, WRITTEN, Recordings
+from fiberscope.page.live.view import LiveView
+from fiberscope.results.report import timeline
+from fiberscope.results.report.document import Report
+from fiberscope.results.report.summary import verification_line
+from fiberscope.results.report.timeline import Observer
+from fiberscope.sim import DeadlockError, Run
+from fiberscope.sim.interrupt import on_interrupt
+
+__all__ = ["LiveRun", "live_run"]
+
+SLICE_SECONDS = 0.05  # between two looks at the commands of the page
+PUBLISH_SECONDS = 0.25
+IDLE_SECONDS = 1.0  # between two publications while nobody looks
+FIRST_CYCLES = 64  # of the first slice
+WAIT_SECONDS = 0.1  # between two looks at Ctrl-C in a paused run
+RUNNING, PAUSED = "running", "paused"
+
+
+@contextmanager
+def live_run(port: str, title: str, quiet: bool = False) -> Iterator[LiveRun]:
+    """Yield the live view of a run; say its address on stderr, and wait for recordings at the end.
+
+    Args:
+        port: as of ``LiveView``.
+        title: of the page.
+        quiet: do not name the files that were recorded.
+
+    Raises:
+        InputError: as of ``LiveView``.
+    """
+    with LiveView(port, title) as view:
+        print(f"Live view: {view.address}", file=sys.stderr, flush=True)
+        live = LiveRun(view)
+        try:
+            yield live
+        except BaseException as error:
+            view.send("end", {"lines": (str(error) or "interrupted").splitlines()})
+            raise
+        finally:
+            live.close(quiet)
+
+
+class LiveRun:
+    """Runs a machine in the place of ``timeline.run``, under a page that shows and steers the run.
+
+    Args:
+        view: the server of the page.
+    """
+
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
+        self.recordings: list[Recordings] = []  # of each machine that has run
+        self._selected = ""
+
+    def drive(
+        self,
+        machine: Machine,
+        lookers: Sequence[Observer],
+        cycle_limit: int | None,
+        progress: Callable[[int], None],
+    ) -> Run:
+        """Run a machine, as ``timeline.run`` does.
+
+        Raises:
+            DeadlockError: as of ``timeline.run``.
+        """
+        self._machine, self._limit = machine, cycle_limit
+        self._counters = MachineCounters(machine.kernel)
+        self._recordings = Recordings(machine, cycle_limit, [self._view.link])
+        self.recordings.append(self._recordings)
+        self._stage = Stage(SIMULATING, time.monotonic())
+        self._cycle, self._target, self._status = 0, None, "running"
+        self._published, self._drawn, self._interrupted = -IDLE_SECONDS, False, False
+        names = {"families": self._counters.families, "components": list(self._counters.components)}
+        self._view.send("machine", names)
+        try:
+            with on_interrupt(self._interrupt):
+                run = self._run(lookers, progress)
+        except DeadlockError as error:
+            self._finish(machine.kernel.length(machine.kernel.clocks[0]), "deadlock")
+            self._view.send("deadlock", {"lines": str(error).splitlines()})
+            raise
+        self._finish(run.cycles, run.reason)
+        return run
+
+    def _run(self, lookers: Sequence[Observer], progress: Callable[[int], None]) -> Run:
+        kernel, cycles = self._machine.kernel, float(FIRST_CYCLES)
+        while True:
+            self._exchange()
+            if self._interrupted:
+                kernel.interrupt()
+            ends = (self._cycle + max(1, round(cycles)), self._target, self._limit)
+            end = min(cycle for cycle in ends if cycle is not None)
+            began = time.monotonic()
+            run = timeline.run(self._machine, lookers, end, progress)
+            if run.reason != "cycle limit" or end == self._limit:
+                return run
+            self._cycle = end
+            seconds = time.monotonic() - began
+            cycles *= min(2.0, SLICE_SECONDS / max(seconds, SLICE_SECONDS / 4))
+
+    def _interrupt(self) -> None:
+        self._interrupted = True
+        self._machine.kernel.interrupt()
+
+    def _exchange(self) -> None:
+        """Take commands, publish now and then, and hold the machine here while the run is paused."""
+        if self._cycle == self._target:
+            self._pause()
+        for command in self._view.commands():
+            self._obey(command)
+        self._take_recordings()
+        now = time.monotonic()
+        if now - self._published >= (PUBLISH_SECONDS if self._view.viewers else IDLE_SECONDS):
+            self._publish()
+        if self._status == PAUSED:
+            self._hold()
+
+    def _hold(self) -> None:
+        """Wait until the run goes on; the pause does not count in the estimate of its end."""
+        began = time.monotonic()
+        self._publish()
+        while self._status == PAUSED and not (self._interrupted or self._view.is_lost):
+            commands = self._view.commands(WAIT_SECONDS)
+            for command in commands:
+                self._obey(command)
+            if self._take_recordings() or commands:
+                self._publish()
+        self._status = RUNNING
+        self._stage.began += time.monotonic() - began
+
+    def _pause(self) -> None:
+        self._status, self._target = PAUSED, None
+
+    def _obey(self, command: Mapping[str, Any]) -> None:
+        match command["do"]:
+            case "pause":
+                self._pause()
+            case "continue":
+                self._status, self._target = RUNNING, None
+            case "step":
+                self._status, self._target = RUNNING, self._cycle + command["cycles"]
+            case "record":
+                self._recordings.start(command["kind"], self._cycle)
+            case "stop":
+                self._recordings.stop(self._cycle)
+            case "select" if command["component"] in self._counters.components:
+                self._selected = command["component"]
+
+    def _take_recordings(self) -> bool:
+        """Take what the copy of the machine has done; return whether there is news."""
+        if self._view.viewers and not self._drawn:
+            self._drawn = True
+            self._recordings.draw()
+        before = self._recordings.rows()
+        drawing = self._recordings.receive()
+        if drawing is not None:
+            self._view.send("drawing", drawing)
+        return self._recordings.rows() != before
+
+    def _publish(self) -> None:
+        """Send the counters of the present cycle."""
+        now = self._published = time.monotonic()
+        kernel = self._machine.kernel
+        running = self._status in {RUNNING, PAUSED}
+        tick = self._cycle * kernel.clocks[0].period if running else kernel.end
+        self._stage.reach(*self._machine.progress())
+        self._stage.reach_cycle(self._cycle, self._limit or 0)
+        selected = self._selected if self._selected in self._counters.components else ""
+        self._view.send(
+            "state",
+            {
+                "status": self._status,
+                "cycle": self._cycle,
+                "share": self._stage.share,
+                "text": self._stage.text(now),
+                **self._counters.read(tick),
+                "selected": self._counters.component(selected, tick) if selected else None,
+                "recordings": self._recordings.rows(),
+            },
+        )
+
+    def _finish(self, cycle: int, reason: str) -> None:
+        self._cycle, self._status = cycle, reason
+        self._recordings.stop(cycle)
+        self._publish()
+
+    def options(self, tell: Progress | None) -> dict[str, Any]:
+        """Return the options of a run that is shown; its progress goes to the page and to ``tell``."""
+
+        def follow(stage: str, done: int, total: int) -> None:
+            if tell is not None:
+                tell(stage, done, total)
+            if stage not in (SIMULATING, CYCLES):
+                self._view.send("stage", {"name": stage, "share": done / total if total else None})
+
+        return {"drive": self.drive, "progress": follow}
+
+    def end(self, report: Report) -> None:
+        """Show on the page how the run ended."""
+        ending = "The run is done" if report.complete else f"The run is INCOMPLETE: {report.ending}"
+        lines = [
+            f"{ending}, in cycle {report.cycles:,}.",
+            f"Verified: {verification_line(report)}.",
+            report.bottleneck,
+        ]
+        self._view.send("end", {"lines": [line for line in lines if line]})
+
+    def close(self, quiet: bool) -> None:
+        """Wait until all recordings are written, or for Ctrl-C, and say where they are."""
+        for recordings in self.recordings:
+            try:
+                if recordings.pending:
+                    files = ", ".join(row[1] for row in recordings.rows() if row[-1] == WRITING)
+                    print(f"fiberscope: writing {files}; Ctrl-C leaves it out", file=sys.stderr, flush=True)
+                while recordings.pending:
+                    recordings.receive(WAIT_SECONDS)
+            except KeyboardInterrupt:
+                pass
+            recordings.close()
+            self._view.send("recordings", {"rows": recordings.rows()})
+            for kind, path, _start, _end, status in recordings.rows():
+                if status != WRITTEN:
+                    print(f"fiberscope: {path}: {status}", file=sys.stderr)
+                elif not quiet:
+                    print(f"{kind.capitalize()}: {path}")

@@ -1,0 +1,226 @@
+"""The web server of the live view, a process of its own: it keeps events and pushes them to pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import signal
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from multiprocessing.connection import Connection
+from typing import Any, Literal
+
+import uvicorn
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from fiberscope.page.document import page
+from fiberscope.page.live.history import History
+
+__all__ = ["Command", "application", "serve"]
+
+HOST = "127.0.0.1"
+LONGEST_COMMAND = 4096  # bytes
+LONGEST_QUEUE = 64  # events that a page may be behind before it has to connect again
+GOODBYE_SECONDS = 2  # for pages to take the last event
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+}
+
+
+class Command(BaseModel):
+    """A command of the page; it has no file names, which the server chooses itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    do: Literal["pause", "continue", "step", "record", "stop", "select"]
+    cycles: int = Field(default=1, ge=1, le=1_000_000_000)
+    kind: Literal["waveform", "timeline"] = "waveform"
+    component: str = Field(default="", max_length=300)
+
+
+class Gate:
+    """Refuses requests that another web site, or a name that leads to this computer, has caused.
+
+    Args:
+        app: the application behind it.
+        port: of the server.
+    """
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request to the application, or answer it with 403."""
+        if scope["type"] == "http" and (reason := self._refusal(Request(scope))):
+            await PlainTextResponse(reason, 403, HEADERS)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _refusal(self, request: Request) -> str:
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if host not in self._hosts:
+            return "the Host of the request is not this computer"
+        if origin not in {f"http://{host}", *([None] if request.method == "GET" else [])}:
+            return "the Origin of the request is another site"
+        return ""
+
+
+class Pages:
+    """The open pages, each with the events that it has not yet.
+
+    Args:
+        link: to the run, which learns how many pages there are.
+    """
+
+    def __init__(self, link: Connection) -> None:
+        self._history = History()
+        self._link = link
+        self._queues: set[asyncio.Queue[str | None]] = set()
+
+    def _count(self) -> None:
+        with suppress(OSError):
+            self._link.send({"do": "viewers", "count": len(self._queues)})
+
+    def publish(self, event: str, data: Mapping[str, Any]) -> None:
+        """Keep an event, and push it to all pages."""
+        self._history.add(event, data)
+        for queue in list(self._queues):
+            self._push(queue, _event(event, data))
+
+    def end(self) -> None:
+        """There are no more events."""
+        for queue in list(self._queues):
+            self._push(queue, None)
+
+    def _push(self, queue: asyncio.Queue[str | None], text: str | None) -> None:
+        """Push an event; a page that does not take any is dropped, and connects again by itself."""
+        try:
+            queue.put_nowait(text)
+        except asyncio.QueueFull:
+            self._queues.discard(queue)
+
+    async def events(self) -> AsyncIterator[str]:
+        """All that was published, and what is from now on, as server-sent events."""
+        queue: asyncio.Queue[str | None] = asyncio.Queue(LONGEST_QUEUE)
+        self._queues.add(queue)
+        self._count()
+        try:
+            yield "retry: 500\n\n"
+            for event, data in self._history.events():
+                yield _event(event, data)
+            while queue in self._queues and (text := await queue.get()) is not None:
+                yield text
+        finally:
+            self._queues.discard(queue)
+            self._count()
+
+
+def _event(event: str, data: Mapping[str, Any]) -> str:
+    return f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
+
+
+def application(token: str, port: int, pages: Pages, link: Connection, title: str) -> ASGIApp:
+    """Return the application.
+
+    Args:
+        token: the secret first part of all paths.
+        port: of the server.
+        pages: that are open.
+        link: to the run, for commands.
+        title: of the page.
+    """
+
+    def checked(request: Request) -> None:
+        if not secrets.compare_digest(request.path_params["token"].encode(), token.encode()):
+            raise _WrongTokenError
+
+    async def show(request: Request) -> Response:
+        checked(request)
+        return HTMLResponse(page({"kind": "live", "title": title}, title, connects=True), headers=HEADERS)
+
+    async def events(request: Request) -> Response:
+        checked(request)
+        return StreamingResponse(pages.events(), media_type="text/event-stream", headers=HEADERS)
+
+    async def command(request: Request) -> Response:
+        checked(request)
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > LONGEST_COMMAND:
+                return JSONResponse({"error": "the command is too long"}, 413, HEADERS)
+        try:
+            link.send(Command.model_validate_json(body).model_dump())
+        except ValidationError as error:
+            return JSONResponse({"error": str(error.errors()[0]["msg"])}, 400, HEADERS)
+        return JSONResponse({}, headers=HEADERS)
+
+    async def refused(_request: Request, _error: Exception) -> Response:
+        return PlainTextResponse("the token of the address is wrong", 403, HEADERS)
+
+    routes = [
+        Route("/{token}/", show),
+        Route("/{token}/events", events),
+        Route("/{token}/command", command, methods=["POST"]),
+    ]
+    return Gate(Starlette(routes=routes, exception_handlers={_WrongTokenError: refused}), port)
+
+
+class _WrongTokenError(Exception):
+    """The token of a request is not that of the server."""
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals alone: the run has them."""
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        return nullcontext()
+
+
+def serve(listener: socket.socket, token: str, title: str, link: Connection) -> None:
+    """Serve in a process of its own, until the run closes its end of the link.
+
+    Args:
+        listener: bound.
+        token, title: as of ``application``.
+        link: by which events come, as pairs of a name and data, and commands go.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    pages = Pages(link)
+    app = application(token, listener.getsockname()[1], pages, link, title)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=GOODBYE_SECONDS,
+    )
+    asyncio.run(_serve(_Server(config), listener, pages, link))
+
+
+async def _serve(server: uvicorn.Server, listener: socket.socket, pages: Pages, link: Connection) -> None:
+    def receive() -> None:
+        try:
+            event, data = link.recv()
+        except (EOFError, OSError):
+            asyncio.get_running_loop().remove_reader(link.fileno())
+            pages.end()
+            server.should_exit = True
+            return
+        pages.publish(event, data)
+
+    asyncio.get_running_loop().add_reader(link.fileno(), receive)
+    await server.serve(sockets=[listener])
