@@ -7,6 +7,7 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import create_model
 from yaml import MappingNode
 from yaml import Node as YamlNode
@@ -180,6 +181,8 @@ def _workers_of(stage: Stage, graph: StageGraph, prefix: str) -> str:
 def _unit(outline: Specification, name: str) -> FiberTree:
     """A tensor of one place for each of its ranks."""
     ranks = outline.tensors[name].ranks
+    if not ranks:
+        return FiberTree((), (), (), np.ones(1))
     return FiberTree.from_coo(dict.fromkeys(ranks, 1), [[0] for _ in ranks], [1.0])
 
 

@@ -169,9 +169,13 @@ class _Reader:
                 raise self._complaint(path, statement.text, "an index of the output should be a single rank")
         self._check_terms(statement, path)
         for scalar in scalars(statement.expression):
-            if scalar.name not in self.symbols:
-                advice = nearest(scalar.name, {*self.symbols, *declared})
-                raise self._complaint(path, statement.text, f"there is no symbol {scalar.name}; {advice}")
+            name = scalar.name
+            if name in declared:
+                access = f"{name}[{', '.join(rank.lower() for rank in declared[name])}]"
+                raise self._complaint(path, statement.text, f"{name} is a tensor; write {access}")
+            if name not in self.symbols:
+                advice = nearest(name, {*self.symbols, *declared})
+                raise self._complaint(path, statement.text, f"there is no symbol {name}; {advice}")
         self._check_calls(statement.expression, functions, path)
 
     def _check_alias(self, alias: Alias, declared: Mapping[str, tuple[str, ...]], path: Path) -> None:

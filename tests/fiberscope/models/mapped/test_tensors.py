@@ -28,7 +28,7 @@ def full(result):
     if sparse.issparse(result):
         return result.toarray()
     dense = np.zeros(result.shape)
-    dense[result.coordinates] = result.values
+    dense[result.coordinates] = result.values if result.shape else result.values.sum()
     return dense
 
 
@@ -157,3 +157,48 @@ def test_a_layer_is_that_of_scipy_and_of_a_chain():
     assert chain.operations["multiply"] == run.operations["multiply"]
     assert chain.traffic["Y"] == run.traffic["Y"]
     assert chain.traffic["Y"].read_bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("operands", "expressions", "loops"),
+    [
+        ("x=m y=m", ["Z[] = x[m] * y[m]"], "Z: [M]"),
+        ("A=mk", ["Z[] = A[m, k]"], "Z: [M, K]"),
+        ("x=m A=mk y=k", ["Z[] = x[m] * A[m, k] * y[k]"], "Z: [M, K]"),
+        ("a= x=m", ["Z[] = a[] * x[m]"], "Z: [M]"),
+        ("a= x=m", ["Z[m] = a[] * x[m]"], "Z: [M]"),
+        ("a= A=mk y=k", ["Z[m] = a[] * A[m, k] * y[k]"], "Z: [M, K]"),
+        ("A=mk y=k x=m", ["Y[m] = A[m, k] * y[k]", "Z[] = x[m] * Y[m]"], "Y: [M, K], Z: [M]"),
+    ],
+)
+@pytest.mark.parametrize("density", [0.0, 0.4, 1.0])
+def test_tensors_without_ranks_are_single_values(operands, expressions, loops, density, tmp_path):
+    subscripts = dict(operand.split("=") for operand in operands.split())
+    result = "m" if expressions[-1].startswith("Z[m]") else ""
+    ranks = subscripts | {"Z": result} | ({"Y": "m"} if len(expressions) > 1 else {})
+    declaration = ", ".join(f"{name}: [{', '.join(letters.upper())}]" for name, letters in ranks.items())
+    file = tmp_path / "scalar.yaml"
+    file.write_text(
+        f"einsum: {{declaration: {{{declaration}}}, expressions: {expressions}}}\n"
+        f"mapping: {{rank-order: {{{declaration}}}, loop-order: {{{loops}}}}}\n"
+    )
+    draws, sizes = np.random.default_rng(7), {"m": 5, "k": 6}
+    arrays = {
+        name: holed(draws, *(sizes[letter] for letter in letters), density=density if letters else 1.0)
+        for name, letters in subscripts.items()
+    }
+    expected = np.einsum(f"{','.join(subscripts.values())}->{result}", *arrays.values())
+    expected = expected[:, np.newaxis] if result else expected  # a vector is a matrix of one column
+    both(str(file), expected, **arrays)
+
+
+def test_a_declared_tensor_without_brackets_is_named(tmp_path):
+    file = tmp_path / "bare.yaml"
+    file.write_text(
+        "einsum:\n  declaration: {A: [K], B: [M, K], a: [], Z: [K]}\n  expressions: ['Z[k] = a * A[k]']\n"
+    )
+    with pytest.raises(ConfigurationError, match=r"Z\[k\] = a \* A\[k\]: a is a tensor; write a\[\]$"):
+        fiberscope.simulate(str(file), tensors={"A": np.ones(3)})
+    file.write_text(file.read_text().replace("a * A", "B * A"))
+    with pytest.raises(ConfigurationError, match=r"B is a tensor; write B\[m, k\]$"):
+        fiberscope.model(str(file), tensors={"A": np.ones(3)})
