@@ -89,15 +89,13 @@ def results(
     from fiberscope.results.store.store import hidden_rows
 
     store = Store(address)
-    whole = csv is not None or json is not None
-    every = sources or all_sources
+    whole, every = csv is not None or json is not None, sources or all_sources
     asked = columns or ("* EXCLUDE (report)" if whole else _telling(store, every))
     asked = f"{SOURCES}, {asked}" if sources and not whole else asked
     by = sort or (["version", "source"] if sources else [])
     order = [f"ORDER BY {', '.join(by)}"] if by else []
-    limit = [f"WHERE {where}"] if where else []
     hidden = 0 if every else store.hidden()
-    query = " ".join([f"SELECT {asked} FROM runs", *limit, *order])
+    query = " ".join([f"SELECT {asked} FROM runs", *([f"WHERE {where}"] if where else []), *order])
     rows = store.table(query if sql is None else sql, all_sources=every)
     if csv is not None:
         write_text(csv, _as_csv(rows))

@@ -32,12 +32,10 @@ def export_leaf(
         raise InputError(f"{specification} is a specification; say of which level, as in --level pe")
     rtl_blocks()
     from fiberscope.accelerators.configuration import parse_settings
-    from fiberscope.hw.rtl.tools.hdl import choose, find
     from fiberscope.hw.rtl.tools.simulator import FailedBenchError, HdlError
     from fiberscope.hw.value_type import AUTO, INTEGER
     from fiberscope.results.report.files import make_folder
     from fiberscope.rtl.element_export import (
-        PYRTL,
         ElementRequest,
         check_element,
         draw_operands,
@@ -50,12 +48,7 @@ def export_leaf(
     operands = tensors_by_name(tensors) or draw_operands(specification, folder, whole=whole)
     order = ElementRequest(specification, level, operands, asked, value_bits, points)
     order.leaf  # noqa: B018  (refuses a wrong setting before a tool is looked up)
-    try:
-        simulator = choose(simulator, (PYRTL,))
-        if simulator != PYRTL:
-            find(simulator)
-    except HdlError as error:
-        raise InputError(str(error)) from error
+    simulator = _chosen_simulator(simulator)
     exported = export_element(order, folder)
     for path in exported.files:
         print(f"Written: {path}")
@@ -68,3 +61,22 @@ def export_leaf(
         raise condense_error(error, folder) from error
     print(f"{tokens:,} tokens in {order.leaf.cycles:,} cycles, in {simulator} as in the machine")
     return 0
+
+
+def _chosen_simulator(name: str) -> str:
+    """Return the simulator that runs the module: the one of this name, which is installed.
+
+    Raises:
+        InputError: it is not known, or not installed.
+    """
+    from fiberscope.hw.rtl.tools.hdl import choose, find
+    from fiberscope.hw.rtl.tools.simulator import HdlError
+    from fiberscope.rtl.element_export import PYRTL
+
+    try:
+        chosen = choose(name, (PYRTL,))
+        if chosen != PYRTL:
+            find(chosen)
+    except HdlError as error:
+        raise InputError(str(error)) from error
+    return chosen

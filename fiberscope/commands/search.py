@@ -15,6 +15,8 @@ from fiberscope.commands.sample_options import Windows
 from fiberscope.commands.sweep import ExecutorOptions
 
 if TYPE_CHECKING:
+    from fiberscope.accelerators.sampling import Sample
+    from fiberscope.explore.sweeps.point import Point
     from fiberscope.explore.sweeps.search import Search
 
 __all__ = ["search"]
@@ -95,10 +97,10 @@ def search(
       fiberscope search gamma wiki-Vote --minimise "cycles * pe_count" --over search.yaml --points 200
       fiberscope search gamma wiki-Vote --minimise cycles --subject-to "pe_count < 2" --over search.yaml
     """
-    from fiberscope.explore.sweeps.point import Point
     from fiberscope.explore.sweeps.point_process import Limits
-    from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
+    from fiberscope.explore.sweeps.search import Goal, Limit, Search
     from fiberscope.explore.sweeps.search_plot import draw_designs
+    from fiberscope.explore.sweeps.search_space import read_space
     from fiberscope.results.report.pictures import check_picture, save_figure
     from fiberscope.results.store import Store
 
@@ -107,13 +109,9 @@ def search(
         raise InputError("nothing to search for; give --minimise, as in --minimise cycles")
     if plot is not None:
         check_picture(plot)
-    config = str(placed.config) if placed.config else None
-    request = sampled.request(seed)
-    sample = request and asdict(request)
-    common = Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact, sample)
+    common = _design(command, accelerator, placed, sampled.request(seed))
     shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
-    limits = [Limit.parse(text) for text in subject_to or []]
-    space = read_space(over, shared[0])
+    space, limits = read_space(over, shared[0]), [Limit.parse(text) for text in subject_to or []]
     study = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
     study.run(placed.executors(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
     if plot is not None:
@@ -121,6 +119,15 @@ def search(
     if not placed.quiet:
         _show(study)
         print(f"Results: {store} (look at them: fiberscope results {store})")
+
+
+def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sample | None) -> Point:
+    """The design that a search begins with, without a workload."""
+    from fiberscope.explore.sweeps.point import Point
+
+    config = str(placed.config) if placed.config else None
+    sample = request and asdict(request)
+    return Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact, sample)
 
 
 def _bytes(text: str | None) -> int | None:
@@ -138,7 +145,7 @@ def _bytes(text: str | None) -> int | None:
 
 
 def _show(study: Search) -> None:
-    """The front; or that no design keeps the limits."""
+    """Print the front, or that no design keeps the limits."""
     from rich.text import Text
 
     from fiberscope.commands.output import print_stacked

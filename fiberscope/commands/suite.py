@@ -80,16 +80,9 @@ def suite(
     if plot is not None:
         check_picture(plot)
     options = {name: getattr(placed, name) for name in ("scheduler", "slurm", "pbs", "workers", "quiet")}
-    study: dict[str, object] = {
-        "settings": placed.settings_by_key(),
-        "config": placed.config and str(placed.config),
-    }
-    study |= {
-        "sampling": sampled.seeded_request(),
-        "timeout": placed.timeout,
-        "memory": placed.memory,
-        "exact": placed.exact or None,
-    }
+    study = {key: getattr(placed, key) for key in ("timeout", "memory", "exact")}
+    study |= {"settings": placed.settings_by_key(), "config": placed.config and str(placed.config)}
+    study |= {"sampling": sampled.seeded_request()}
     study = {key: value for key, value in study.items() if value}
     outcome = run_suite(machines, workloads, against=against, store=store, retry=retry, **options, **study)
     if csv is not None:

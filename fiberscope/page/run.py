@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fiberscope.base.errors import InputError
@@ -14,6 +14,7 @@ from fiberscope.results.recording.document import StateTimeline
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.estimates import spread
 from fiberscope.results.report.families import families
+from fiberscope.results.report.parts import Component
 from fiberscope.results.report.summary import (
     engineering_time,
     sampling_in_words,
@@ -59,10 +60,7 @@ def run_data(
         "made_by": report.version,
         "facts": dict(_facts(report)),
         "bottleneck": report.bottleneck,
-        "families": [
-            [kind.name, kind.count, *(kind.share(getattr(kind, state)) for state in STATES)]
-            for kind in families(components).values()
-        ],
+        "families": _families(components),
         "machine": drawn,
         "undrawn": undrawn,
         "traffic": [
@@ -83,6 +81,14 @@ def run_data(
         "config_digest": report.config_digest,
         "states": states.model_dump(mode="json", by_alias=True) if states else None,
     }
+
+
+def _families(components: Mapping[str, Component]) -> list[list[object]]:
+    """Name, number and shares of states of each family of components."""
+    return [
+        [kind.name, kind.count, *(kind.share(getattr(kind, state)) for state in STATES)]
+        for kind in families(components).values()
+    ]
 
 
 def _facts(report: Report) -> Iterator[tuple[str, str]]:

@@ -79,10 +79,8 @@ def simulate(
     descriptor, named = _machine(accelerator, a, tensors or {}, parameters, chain)
     entries = merge_settings(descriptor, settings or {}, parameters, inspect.signature(simulate).parameters)
     ready = resolve_run(descriptor, entries, config, None if chain is None else Chain.parse(chain))
-    recorders, replaced = _recorders(waveform, memory_trace, timeline, drive), descriptor.taking(parts)
-    options = RunOptions(
-        fidelity, cycle_limit, histograms, checked, replaced, progress or ignore_progress, recorders
-    )
+    files, tell = _recorders(waveform, memory_trace, timeline, drive), progress or ignore_progress
+    options = RunOptions(fidelity, cycle_limit, histograms, checked, descriptor.taking(parts), tell, files)
     options = _sampled(descriptor, replace(options, values_only=values_only), sample, chain, ready.formats)
     operands = _checked(descriptor, options, named or ({"A": a} if b is None else {"A": a, "B": b}), config)
     asked = _asked(accelerator, operands, bool(named), entries, config, exact, options, parts, chain)

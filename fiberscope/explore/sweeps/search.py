@@ -8,23 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import hypot, isnan
-from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, Literal
 
 import duckdb
 import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
 from optuna.trial import FrozenTrial, Trial, TrialState
-from pydantic import RootModel
 
-from fiberscope.accelerators.yaml_document import read_document
-from fiberscope.accelerators.yaml_schema import validate_document
 from fiberscope.base.errors import InputError
 from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import ExecutorChoice
@@ -32,6 +22,7 @@ from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.progress import Progress, group_singly, show_progress
+from fiberscope.explore.sweeps.search_space import distribution_of
 from fiberscope.explore.sweeps.space import Range, Span
 from fiberscope.explore.sweeps.stale_sources import note_stale
 from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
@@ -39,43 +30,11 @@ from fiberscope.results.store import Store
 from fiberscope.results.store.columns import Row, decode_row, tabulate_rows
 from fiberscope.results.store.query import open_database, suggest_columns
 
-__all__ = ["DesignMeasures", "Goal", "Limit", "Search", "read_space"]
+__all__ = ["DesignMeasures", "Goal", "Limit", "Search"]
 
 IN_VAIN = 100  # suggestions in a row that were run before
 LEAST = 1e-300  # by which a limit with < is exceeded where both sides are equal
 _LIMIT = re.compile(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)")
-
-
-class _Space(RootModel[dict[str, Span]]):
-    """Spans by parameter."""
-
-
-def read_space(path: Path, point: Point) -> dict[str, Span]:
-    """The spans of a file, by parameter.
-
-    Args:
-        path: of the file.
-        point: whose parameters they are.
-
-    Raises:
-        ConfigurationError, InputError: it cannot be read, or is not as it should be, or has a value that can
-            never be; with line and column.
-    """
-    document = read_document(path)
-    space = validate_document(_Space, document).root
-    if not space:
-        raise document.error((), "there is nothing to search in; give a parameter, as in pe.count: [8, 16]")
-    settle = ParameterResolver()
-    for key, span in space.items():
-        place = document.place((key,))
-        for value in (span.low, span.high) if isinstance(span, Range) else span:
-            changed = replace(point, settings={**point.settings, key: value}, places={key: place})
-            plan_tasks([changed], settle)
-        try:
-            _distribution(key, span)
-        except (InputError, ValueError) as error:
-            raise InputError(f"{place}: {error}") from error
-    return space
 
 
 @dataclass(frozen=True)
@@ -162,7 +121,7 @@ class Search:
         seed: int = 0,
     ) -> None:
         self.points, self.goals, self.store, self.count, self.limits = points, goals, store, count, limits
-        self.distributions = {key: _distribution(key, span) for key, span in space.items()}
+        self.distributions = {key: distribution_of(key, span) for key, span in space.items()}
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._study = optuna.create_study(
             directions=[goal.direction for goal in goals],
@@ -390,20 +349,3 @@ def _mean(measure: str, numbers: Sequence[float]) -> float:
 def _literals(texts: Iterable[str]) -> str:
     """A list of texts in SQL; of none one that no row has."""
     return ", ".join("'{}'".format(text.replace("'", "''")) for text in sorted(texts)) or "''"
-
-
-def _distribution(key: str, span: Span) -> BaseDistribution:
-    """As optuna has it.
-
-    Raises:
-        InputError: a range that optuna does not know.
-    """
-    if not isinstance(span, Range):
-        return CategoricalDistribution(span)
-    log, step = span.scale == "log", span.step
-    if log and step is not None:
-        raise InputError(f"{key}: a search takes a log scale or a step, not both; a list has any numbers")
-    if not span.whole:
-        return FloatDistribution(span.low, span.high, log=log, step=step)
-    low, high, by = int(span.low), int(span.high), int(step or 1)
-    return IntDistribution(low, low + (high - low) // by * by, log=log, step=by)

@@ -82,6 +82,7 @@ def report(
     operations, traffic = dict(model.operations()), _traffic(model)
     components = components_of(kernel) if kernel else {}
     memory = memory_of(model.memory(), traffic, run.seconds)
+    activity = costs.count_activity(components, traffic, operations)
     return build_report(
         timing,
         operations.get("multiply"),
@@ -89,14 +90,11 @@ def report(
         fidelity=cast(parts.Fidelity, inputs.fidelity),
         accelerator=accelerator.name,
         parts={name: origin(factory) for name, factory in inputs.replaced.items()},
-        complete=run.complete,
-        ending=cast(parts.Ending, run.reason),
+        **_ending(run),
         workload=workload(problem.operands.values()),
         problem=_problem(problem),
         config=model.parameters.model_dump(mode="json"),
         chosen=accelerator.chosen(model),
-        cycles=run.cycles,
-        seconds=run.seconds,
         operations=operations,
         traffic=traffic,
         memory=memory,
@@ -108,10 +106,13 @@ def report(
         source=inputs.source,
         **_bounds(accelerator, model),
         **_samples(watch, run),
-        **_costs(
-            accelerator, model, inputs, costs.count_activity(components, traffic, operations), run.seconds
-        ),
+        **_costs(accelerator, model, inputs, activity, run.seconds),
     ).holding(checked.answer if checked else None)
+
+
+def _ending(run: Run) -> dict[str, Any]:
+    """Whether the run is complete, why it ended, and when."""
+    return {"complete": run.complete, "ending": run.reason, "cycles": run.cycles, "seconds": run.seconds}
 
 
 def _bounds(accelerator: Accelerator[Any], model: Model) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.plan import Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import Limits
-from fiberscope.explore.sweeps.search import Goal, Limit, Search, read_space
+from fiberscope.explore.sweeps.search import Goal, Limit, Search
 from fiberscope.explore.sweeps.search_plot import draw_designs, pareto_front
+from fiberscope.explore.sweeps.search_space import read_space
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.store import Store
