@@ -121,6 +121,7 @@ def test_it_computes_with_values_of_a_type_to_the_last_bit(values, tmp_path):
     assert (values == "integer") == (found == found.round()).all()
 
 
+@pytest.mark.slow
 def test_the_whole_machine_but_its_memory_computes_with_floats_as_it_is_shipped(tmp_path):
     matrix = written(tmp_path, 7, 10, 0.6, whole=False)
     check_product(CosimRequest((ALL,), "gamma", matrix, settings=(*FEW, "value=float32")), tmp_path)

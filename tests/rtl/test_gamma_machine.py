@@ -25,9 +25,8 @@ def compared(folder, matrix, *settings, simulator=PYRTL, machine="gamma"):
 @pytest.mark.parametrize(
     ("seed", "settings"),
     [
-        (20, ()),
         (12, (*SIMPLE, "format.element=16")),
-        *(pytest.param(seed, (), marks=pytest.mark.slow) for seed in range(16, 32, 2)),
+        *(pytest.param(seed, (), marks=pytest.mark.slow) for seed in (20, *range(16, 32, 2))),
     ],
 )
 def test_it_is_the_event_model_and_makes_the_product(seed, settings, tmp_path):
@@ -49,6 +48,7 @@ def test_planted_lines_of_memory_that_are_wrong_make_the_product_wrong(tmp_path,
         compared(tmp_path, written(tmp_path, 10, 10, 0.3), *SIMPLE)
 
 
+@pytest.mark.slow
 def test_planted_a_channel_that_takes_a_cycle_longer_is_seen(tmp_path, monkeypatch):
     joined = kit.joined
 

@@ -153,7 +153,10 @@ def test_the_twin_is_the_component_for_many_seeds(first):
     "given",
     [
         {"elements": 8, "radix": 2, "most_tasks": 16, "most_partial_tasks": 16},
-        {"elements": 8, "radix": 64, "stream_lines": 256, "most_tasks": 1, "most_partial_tasks": 1},
+        pytest.param(
+            {"elements": 8, "radix": 64, "stream_lines": 256, "most_tasks": 1, "most_partial_tasks": 1},
+            marks=pytest.mark.slow,
+        ),
         {"elements": 5, "radix": 3, "stream_lines": 255},
         {"rows": 90, "radix": 3},
     ],

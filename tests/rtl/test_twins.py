@@ -26,7 +26,10 @@ def test_every_block_is_tried():
     assert SCENARIOS.keys() == LARGE.keys() == BINS.keys() == BLOCKS.keys()
 
 
-@pytest.mark.parametrize("block", SCENARIOS)
+@pytest.mark.parametrize(
+    "block",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "counter_banks" else name for name in SCENARIOS],
+)  # its many counters take 18 seconds
 def test_the_twin_is_the_component_and_every_counter_passes_its_half(block):
     halves = Halves()
     for scenario, seed in scenarios_by_default(block):

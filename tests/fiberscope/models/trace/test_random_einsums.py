@@ -272,7 +272,7 @@ def test_a_tree_of_three_ranks_that_comes_in_blocks_is_read_as_a_whole_one():
     assert heard_in_blocks(program) == heard(program)
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))  # each takes seconds
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))  # each takes seconds
 @given(programs(), st.integers(0, 1 << 30))
 def test_projections_find_what_the_points_say_and_a_changed_value(program, seed):
     specification, trees = program
