@@ -22,6 +22,7 @@ from fiberscope.models.trace.evaluate import CascadeRun, run
 from fiberscope.models.trace.load import Draft, draft
 from fiberscope.models.trace.model import Model
 from fiberscope.models.trace.operands import (
+    MATRIX,
     CascadeOperand,
     as_factors,
     check_names,
@@ -195,14 +196,14 @@ def prepare(
     options, others = _options(settings or {})
     drafted, maker = _drafted(specification, others)
     outline = drafted.complete(_placeholders(drafted))  # all that is wrong with it, before anything is read
-    named = names_of(factors, tensors or {})
+    named = names_of(factors, by_name := dict(tensors or {}))
+    if named == ("A",) and _multiplies_matrices(outline):
+        factors, by_name, named = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
         a, b = (*factors, None)[:2]
         return _solving(drafted, maker.load(a, b, exact, progress), options)
     check_names(specification, outline.inputs, named)
-    operands = load_operands(
-        factors, tensors or {}, exact, lambda done, total: progress("loading", done, total)
-    )
+    operands = load_operands(factors, by_name, exact, lambda done, total: progress("loading", done, total))
     declared = {name: tensor.ranks for name, tensor in outline.tensors.items()}
     operands = as_factors(operands, declared, declared[outline.einsums[-1].output])
     if not drafted.missing:
@@ -212,6 +213,12 @@ def prepare(
     symbols, chosen = _chosen(drafted, operands)
     roots = roots_of(drafted.source, options.energies)
     return Prepared(drafted.with_symbols(symbols), operands, options, roots, chosen)
+
+
+def _multiplies_matrices(outline: Specification) -> bool:
+    """Return whether a cascade reads two matrices A and B, of which B is A if only A is given."""
+    ranks = {name: len(outline.tensors[name].ranks) for name in outline.inputs}
+    return ranks == {"A": MATRIX, "B": MATRIX}
 
 
 def _solving(drafted: Draft, problem: Problem, options: Options) -> Prepared:

@@ -7,8 +7,10 @@ import pytest
 from scipy import sparse
 
 import fiberscope
+from fiberscope.base.errors import InputError
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "specifications"
+ROW_WISE = str(EXAMPLES / "row_wise.yaml")
 SMALL_TILES = {"pe.count": 5, "pe.tile": 4, "tile.m": 2, "tile.k": 2, "tile.n": 3}
 
 
@@ -30,6 +32,24 @@ def test_a_product_by_name_is_the_machines(name):
     assert by_name.operations == in_order.operations
     assert by_name.cycles == in_order.cycles
     assert by_name.traffic == in_order.traffic
+
+
+@pytest.mark.parametrize("run", [fiberscope.simulate, fiberscope.model])
+def test_a_alone_is_both_factors_as_in_order(run):
+    a = drawn(20, 20, 1)
+    by_name, in_order = run(ROW_WISE, tensors={"A": a}), run(ROW_WISE, a)
+    assert abs(by_name.result - a @ a).max() < 1e-9
+    assert by_name.workload == in_order.workload
+    assert by_name.traffic == in_order.traffic
+    for machine in ("gamma", "spec:gamma"):
+        assert abs(fiberscope.simulate(machine, A=a).result - a @ a).max() < 1e-9
+
+
+def test_a_alone_is_refused_where_it_is_no_matrix_or_other_tensors_are_read():
+    with pytest.raises(InputError, match=r"mttkrp\.yaml reads tensor B, which is not given"):
+        fiberscope.model(str(EXAMPLES / "mttkrp.yaml"), tensors={"T": np.ones((2, 2, 2))})
+    with pytest.raises(InputError, match=r"row_wise\.yaml reads tensor A, which is not given"):
+        fiberscope.model(ROW_WISE, tensors={"B": np.ones((2, 2))})
 
 
 def test_a_specification_of_ones_own_reads_its_factors_alike(tmp_path):
