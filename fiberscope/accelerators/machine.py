@@ -21,6 +21,7 @@ from fiberscope.workloads.errors import nearest
 __all__ = [
     "EVENT",
     "Accelerator",
+    "CachedTraffic",
     "Estimate",
     "Iteration",
     "Machine",
@@ -47,6 +48,20 @@ class Traffic:
     write_bytes: int
     useful_read_bytes: int | None = None
     useful_write_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class CachedTraffic:
+    """Traffic behind a cache, from a functional pass.
+
+    Args:
+        traffic: by tensor.
+        in_flight: lines that the tasks in flight need at a time, as a fraction of the cache. Where they fill
+            the cache, the misses are not those of the machine.
+    """
+
+    traffic: Mapping[str, Traffic]
+    in_flight: float
 
 
 @dataclass(frozen=True)
@@ -192,6 +207,8 @@ class Accelerator(Generic[AnyConfiguration]):
         costs: the file that says what its actions and parts cost; that of its folder if not given.
         sampler: makes a ``Sampler``, which estimates a run from windows; called with the parameters,
             ``Problem.machine_inputs()``, a ``Sample`` and progress; None of a machine that cannot be sampled.
+        cached: of the parameters and ``Problem.machine_inputs()``, the traffic behind its cache, counted
+            without time; None of a machine without such a count.
         unmoved: of a model that has run, names of tensors that its description binds to memory and that are
             not moved, with the reason.
         areas: of a model, areas in um2 by component and what none is known of, where they follow from another
@@ -224,6 +241,7 @@ class Accelerator(Generic[AnyConfiguration]):
     own: Mapping[str, Callable[..., Component]] = field(default_factory=dict)
     costs: Path | None = None
     sampler: Callable[..., Any] | None = None
+    cached: Callable[..., CachedTraffic] | None = None
     unmoved: Callable[[Any], Mapping[str, str]] = lambda _model: {}
     areas: Callable[[Any], tuple[Mapping[str, float], Sequence[str]]] | None = None
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from fiberscope.accelerators.gamma.cached_traffic import cached_traffic
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.machine import Gamma
 from fiberscope.accelerators.gamma.sampling import GammaSampler
@@ -21,5 +22,6 @@ ACCELERATOR = Accelerator(
     parts=Gamma.PARTS,
     chosen=Gamma.chosen,
     sampler=GammaSampler,
+    cached=cached_traffic,
     reads={"A": "csr", "B": "csr"},
 )

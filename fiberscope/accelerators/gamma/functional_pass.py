@@ -12,6 +12,7 @@ from fiberscope.accelerators.gamma.functional import CacheState, FunctionalCache
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.row_work import RowWork, Trees
+from fiberscope.accelerators.machine import Traffic
 from fiberscope.base.sharing import shared
 from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.hw.fibers.partials import PartialStore
@@ -84,6 +85,32 @@ class FunctionalPass:
         own = (parameters.fibercache, parameters.sizes, self.b_sizes, parameters.pe)
         key = ("cache", *self._key, *map(repr, own), *rows)
         return shared(key, lambda: self._run_cache(rows), _bytes_of_run)
+
+    def traffic(self, run: FunctionalRun, bytes_a_line: float | None = None) -> dict[str, Traffic]:
+        """Return whole lines by tensor; of Z without the lines that elements leave half full.
+
+        Args:
+            run: of this pass.
+            bytes_a_line: that a line of B or of a partial fiber counts; the size of a line if not given.
+        """
+        sizes, a_sizes, line = self.parameters.sizes, self.a_sizes, self.parameters.fibercache.line
+        nonzeros, rows = int(self.a.pointers[self.a.rows]), self.a.rows
+        reads, writes = run.partial_reads, run.cache.write_backs
+        of_b = run.cache.traffic_lines() - reads - writes
+
+        def whole(count: int, size: int) -> int:
+            return -(-count * size // line) * line
+
+        def moved(lines: int) -> int:
+            return round(lines * (line if bytes_a_line is None else bytes_a_line))
+
+        outputs = int(self.outputs.sum())
+        return {
+            "A": Traffic(whole(nonzeros, a_sizes.element_bytes) + whole(rows + 1, a_sizes.pointer_bytes), 0),
+            "B": Traffic(moved(of_b), 0),
+            "partial": Traffic(moved(reads), moved(writes)),
+            "Z": Traffic(0, whole(outputs, sizes.element_bytes) + whole(rows + 1, sizes.pointer_bytes)),
+        }
 
     def _run_cache(self, at: Sequence[int]) -> tuple[FunctionalRun, dict[int, CacheState]]:
         parameters = self.parameters

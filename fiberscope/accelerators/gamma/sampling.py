@@ -234,31 +234,10 @@ class GammaSampler:
         Args:
             ratio: of the bytes in all to those of the functional pass; B and partial fibers are corrected.
         """
-        sizes, a_sizes, line = self.parameters.sizes, self.work.a_sizes, self.parameters.fibercache.line
-        nonzeros, rows = int(self.work.a.pointers[self.work.a.rows]), self.work.a.rows
-        cache, partial_reads = self.run.cache, self.run.partial_reads
-
-        def whole(count: int, size: int) -> int:
-            return -(-count * size // line) * line
-
-        outputs = int(self.work.outputs.sum())
-        of_a = whole(nonzeros, a_sizes.element_bytes) + whole(rows + 1, a_sizes.pointer_bytes)
-        of_z = whole(outputs, sizes.element_bytes) + whole(rows + 1, sizes.pointer_bytes)
-        bytes_a_line = max(0.0, ratio * self.totals[:, 1].sum() - of_a - of_z) / max(1, cache.traffic_lines())
-        of_b, partial_reads, written = (
-            round(lines * bytes_a_line)
-            for lines in (
-                cache.traffic_lines() - partial_reads - cache.write_backs,
-                partial_reads,
-                cache.write_backs,
-            )
-        )
-        return {
-            "A": Traffic(of_a, 0),
-            "B": Traffic(of_b, 0),
-            "partial": Traffic(partial_reads, written),
-            "Z": Traffic(0, of_z),
-        }
+        counted = self.work.traffic(self.run)
+        streamed = counted["A"].read_bytes + counted["Z"].write_bytes
+        cached = max(0.0, ratio * self.totals[:, 1].sum() - streamed)
+        return self.work.traffic(self.run, cached / max(1, self.run.cache.traffic_lines()))
 
     def _minimum_bytes(self) -> int:
         """As of ``Gamma.traffic_minimum_bytes``."""

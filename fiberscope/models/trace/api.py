@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import numpy as np
 
 from fiberscope import accelerators
 from fiberscope.accelerators.configuration import Configuration, ConfigurationError, validate
-from fiberscope.accelerators.machine import Accelerator
+from fiberscope.accelerators.machine import Accelerator, CachedTraffic
 from fiberscope.accelerators.problem_settings import SECTION, ProblemMaker
 from fiberscope.accelerators.yaml_layer import Entry
+from fiberscope.base.errors import InputError
 from fiberscope.base.progress import Progress, ignore_progress
 from fiberscope.models.tiles.machines import with_tiles
 from fiberscope.models.trace.energy import energy
@@ -106,6 +108,7 @@ class Prepared:
         roots: where the sources of what runs begin.
         chosen: what the machine chose for these operands, in words.
         problem: that the operands are of, where they were not given by name.
+        count_cached: counts the traffic behind the machine's cache; None where that was not asked for.
     """
 
     specification: Specification
@@ -114,6 +117,7 @@ class Prepared:
     roots: Roots
     chosen: tuple[str, ...] = ()
     problem: Problem | None = None
+    count_cached: Callable[[], CachedTraffic] | None = None
 
     @property
     def trees(self) -> dict[str, FiberTree]:
@@ -133,9 +137,9 @@ class Prepared:
         solved = None
         if self.problem is not None and not outcome.interrupted:
             solved = ProblemAnswer(self.problem.title, *self._checked(outcome))
-        return ModelledRun(
-            self.specification, self.operands, self.options, outcome, metrics, spent, self.chosen, solved
-        )
+        cached = None if self.count_cached is None or outcome.interrupted else self.count_cached()
+        given = self.specification, self.operands, self.options
+        return ModelledRun(*given, outcome, metrics, spent, self.chosen, solved, cached)
 
     def _checked(self, outcome: CascadeRun) -> tuple[str, Comparison]:
         """Return the reference of the problem's answer, and the comparison with it."""
@@ -195,8 +199,47 @@ def prepare(
     """
     options, others = _options(settings or {})
     drafted, maker = _drafted(specification, others)
+    if options.functional_cache:
+        _check_cache(specification, drafted)
+    ready = _prepared(specification, factors, tensors or {}, drafted, maker, options, exact, progress)
+    if not options.functional_cache:
+        return ready
+    return replace(ready, count_cached=partial(_cached, drafted, ready))
+
+
+def _check_cache(specification: str, drafted: Draft) -> None:
+    """Refuse a functional cache of a machine without one.
+
+    Raises:
+        InputError: naming the machines that have one.
+    """
+    if drafted.machine is None or drafted.machine[0].cached is None:
+        able = [name for name in accelerators.names() if accelerators.find(name).cached is not None]
+        raise InputError(
+            f"functional_cache: {specification} has no cache to count; machines that have: {', '.join(able)}"
+        )
+
+
+def _cached(drafted: Draft, ready: Prepared) -> CachedTraffic:
+    """Count the traffic behind the machine's cache."""
+    assert drafted.machine is not None
+    kind, configuration = drafted.machine
+    assert kind.cached is not None
+    return kind.cached(configuration, *_factors(drafted, ready.operands))
+
+
+def _prepared(
+    specification: str,
+    factors: Sequence[object],
+    tensors: Mapping[str, object],
+    drafted: Draft,
+    maker: ProblemMaker | None,
+    options: Options,
+    exact: bool,
+    progress: Progress,
+) -> Prepared:
     outline = drafted.complete(_placeholders(drafted))  # all that is wrong with it, before anything is read
-    named = names_of(factors, by_name := dict(tensors or {}))
+    named = names_of(factors, by_name := dict(tensors))
     if named == ("A",) and _multiplies_matrices(outline):
         factors, by_name, named = (by_name["A"],), {}, ("A", "B")
     if maker is not None and factors and set(maker.kind.inputs) == set(outline.inputs):
@@ -288,8 +331,12 @@ def _chosen(
     """Values that the machine chooses for symbols without one, and what it says of the choice."""
     assert drafted.machine is not None  # else all symbols have values
     kind, configuration = drafted.machine
-    a, b = (_factor(operands[name], drafted, left=name == "A") for name in ("A", "B"))
-    return _symbols(kind, configuration, (a, b))
+    return _symbols(kind, configuration, _factors(drafted, operands))
+
+
+def _factors(drafted: Draft, operands: Mapping[str, CascadeOperand]) -> Sequence[CsrArray]:
+    """A and B as the machine has them."""
+    return [_factor(operands[name], drafted, left=name == "A") for name in ("A", "B")]
 
 
 def _symbols(

@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fiberscope.results.report.origin import is_empty
+
 __all__ = ["Effects", "Options"]
 
 
@@ -46,6 +48,11 @@ class Options(BaseModel):
         description="teaal: as the public tool counts; machine: with all that the options below add",
     )
     energies: str = Field(default="", description="file of the energies of actions; the table that ships")
+    functional_cache: bool = Field(
+        default=False,
+        description="traffic behind the machine's cache, by a functional pass over its tasks",
+        exclude_if=is_empty,
+    )
     replacement: bool | None = Field(default=None, description="caches of sets and ways")
     instances: bool | None = Field(default=None, description="buffers by instance")
     capacity: bool | None = Field(default=None, description="buffets overflow")
@@ -59,5 +66,5 @@ class Options(BaseModel):
     def effects(self) -> Effects:
         """Return the effects to count: a missing option is on with ``semantics: machine``."""
         machine = self.semantics == "machine"
-        options = self.model_dump(exclude={"semantics", "energies"})
+        options = self.model_dump(exclude={"semantics", "energies", "functional_cache"})
         return Effects(**{name: machine if value is None else value for name, value in options.items()})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
+from fiberscope.accelerators.machine import CachedTraffic
 from fiberscope.models.trace.area import areas_of
 from fiberscope.models.trace.energy import Energy
 from fiberscope.models.trace.evaluate import CascadeRun
@@ -50,6 +51,7 @@ class ModelledRun:
         energy: of what was counted.
         chosen: what the machine chose for these operands.
         solved: the problem, where the operands are of one.
+        cached: traffic behind the machine's cache, where that was asked for.
     """
 
     specification: Specification
@@ -60,6 +62,7 @@ class ModelledRun:
     energy: Energy
     chosen: tuple[str, ...] = ()
     solved: ProblemAnswer | None = None
+    cached: CachedTraffic | None = None
 
 
 def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = None) -> Report:
@@ -82,6 +85,7 @@ def report(modelled: ModelledRun, timing: Timing, source: parts.Source | None = 
         seconds=seconds,
         operations=operations,
         traffic=_traffic(modelled),
+        cached=_cached(modelled.cached),
         unmoved=_unmoved(modelled),
         product=_product(modelled),
         verification=_verification(modelled),
@@ -189,6 +193,13 @@ def _traffic(modelled: ModelledRun) -> dict[str, parts.TensorTraffic]:
         tensor: parts.TensorTraffic(read_bytes=moved["read"] // 8, write_bytes=moved["write"] // 8)
         for tensor, moved in bits.items()
     }
+
+
+def _cached(cached: CachedTraffic | None) -> parts.Cached | None:
+    if cached is None:
+        return None
+    traffic = {name: parts.TensorTraffic(**asdict(moved)) for name, moved in cached.traffic.items()}
+    return parts.Cached(traffic=traffic, in_flight=cached.in_flight)
 
 
 def _unmoved(modelled: ModelledRun) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fiberscope.results.report.parts import Memory, Record, TensorTraffic
+from fiberscope.results.report.parts import Cached, Memory, Record, TensorTraffic
 
 __all__ = ["flatten_parameters", "numbers"]
 
@@ -19,6 +19,7 @@ def numbers(report: Record) -> dict[str, Any]:
         **_interval(report.cycles_interval),
         "seconds": report.seconds,
         **_traffic(report.traffic),
+        **_cached(report.cached),
         "traffic_minimum_bytes": report.traffic_minimum_bytes,
         **_memory(report.memory),
         "nonzeros": sum(operand.nonzeros for operand in report.workload.operands),
@@ -75,6 +76,15 @@ def _traffic(traffic: Mapping[str, TensorTraffic]) -> dict[str, int]:
             f"traffic_{name}_write_bytes": part.write_bytes,
         }
     return columns
+
+
+def _cached(cached: Cached | None) -> dict[str, int]:
+    """Bytes behind a functional cache, of all tensors and by tensor."""
+    if cached is None:
+        return {}
+    moved = {name: part.moved_bytes for name, part in cached.traffic.items()}
+    by_tensor = {f"cached_{name}_bytes": count for name, count in moved.items()}
+    return {"cached_traffic_bytes": sum(moved.values()), **by_tensor}
 
 
 def _memory(memory: Memory | None) -> dict[str, float]:

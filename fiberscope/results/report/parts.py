@@ -29,6 +29,7 @@ from fiberscope.results.report.surrogates import SURROGATE, mark
 __all__ = [
     "CIRCUMSTANCES",
     "Area",
+    "Cached",
     "Chain",
     "Component",
     "Conversion",
@@ -141,6 +142,17 @@ class TensorTraffic(ReportPart):
         if self.useful_read_bytes is None or self.useful_write_bytes is None:
             return None
         return self.useful_read_bytes + self.useful_write_bytes
+
+
+class Cached(ReportPart):
+    """Traffic behind a cache, by tensor, counted by a functional pass without time.
+
+    ``in_flight`` is the lines that the tasks in flight need at a time, as a fraction of the cache. Where they
+    fill the cache, the misses of the pass are not those of the machine.
+    """
+
+    traffic: dict[str, TensorTraffic]
+    in_flight: float
 
 
 class Component(ReportPart):
@@ -345,6 +357,7 @@ class Record(ReportPart, Document):
     operations: dict[str, int]
     traffic: dict[str, TensorTraffic]
     traffic_minimum_bytes: int | None
+    cached: Cached | None = Field(default=None, exclude_if=is_none)
     unmoved: dict[str, str] = Field(default={}, exclude_if=is_empty)
     memory: Memory | None
     product: Product | None

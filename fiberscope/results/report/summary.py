@@ -12,7 +12,7 @@ from rich.text import Text
 from fiberscope.results.report.analytical import tables
 from fiberscope.results.report.estimates import spread
 from fiberscope.results.report.families import Family, families
-from fiberscope.results.report.parts import Chain, Memory, Operand, Record, Sampling
+from fiberscope.results.report.parts import Cached, Chain, Memory, Operand, Record, Sampling
 from fiberscope.results.report.table import print_trimmed
 from fiberscope.workloads.verification import overflows_in_words
 
@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 MOST_FAMILIES = 16
+CROWDED = 0.6  # of a cache: the misses of a functional pass may be wrong where tasks in flight need more
 WIDTH = 100  # columns where there is no terminal to ask
 LABEL_WIDTH = 24
 HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
@@ -82,6 +83,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     parts += [_steps(report.chain), ""] if report.chain else []
     parts += [*_cycles(report, width, ascii_only), ""] if report.components else []
     parts += [_traffic(report)] if report.traffic else []
+    parts += [_lines(("Cached", _cached(report.cached)))] if report.cached else []
     parts += [_lines(("Not moved", unmoved_in_words(report)))] if report.unmoved else []
     parts += [_memory(report.memory)] if report.memory else []
     parts += [""] if report.traffic or report.memory or report.unmoved else []
@@ -263,6 +265,17 @@ def _traffic(report: Record) -> RenderableType:
     if least and report.complete:
         total += f", {moved / least:.2f} times the algorithmic minimum of {_size(least)}"
     return Group(table, Text(total))
+
+
+def _cached(cached: Cached) -> str:
+    """The traffic behind a functional cache, and a warning where its misses may be wrong."""
+    tensors = [
+        f"{name} {_size(part.moved_bytes)}" for name, part in cached.traffic.items() if part.moved_bytes
+    ]
+    moved = sum(part.moved_bytes for part in cached.traffic.values())
+    full = cached.in_flight > CROWDED
+    few = f"; not reliable, as tasks in flight need {cached.in_flight:.0%} of the cache" if full else ""
+    return f"{_size(moved)} in all by a functional cache: {', '.join(tensors)}{few}"
 
 
 def unmoved_in_words(report: Record) -> str:

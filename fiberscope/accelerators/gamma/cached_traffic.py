@@ -1,0 +1,71 @@
+"""Traffic of Gamma behind its FiberCache, by the functional pass: exact requests, and misses without time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.gamma.configuration import GammaConfiguration
+from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
+from fiberscope.accelerators.machine import CachedTraffic
+from fiberscope.workloads.canonical import CsrArray, Integers
+
+__all__ = ["cached_traffic"]
+
+
+def cached_traffic(parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> CachedTraffic:
+    """Count the traffic of A times B behind the FiberCache.
+
+    Args:
+        parameters: of the machine.
+        a, b: the operands, CSR with sorted and distinct coordinates.
+
+    Raises:
+        ConfigurationError: the scheduler keeps rows of the product in the FiberCache.
+    """
+    if parameters.scheduler.output != "memory":
+        raise ConfigurationError("gamma: the functional cache needs scheduler.output=memory")
+    work = FunctionalPass(parameters, a, b)
+    run, _states = work.run_cache()
+    lines = parameters.fibercache.size // parameters.fibercache.line
+    return CachedTraffic(work.traffic(run), _lines_in_flight(work) / lines)
+
+
+def _lines_in_flight(work: FunctionalPass) -> float:
+    """Lines of the inputs of all tasks that the elements have at a time, each line of B once.
+
+    An element has a task that runs and those in its queue. Tasks count by the elements that they merge.
+    """
+    parameters, table, trees = work.parameters, work.trees.table, work.trees
+    of_rows = _lines_of_rows(work)
+    of_nonzeros = of_rows[np.asarray(work.a.coordinates)]
+    short = _sums(of_nonzeros, np.asarray(work.a.pointers))[np.asarray(trees.rows) == 0]
+    inputs = np.asarray(table.inputs).astype(np.int64)
+    is_fiber = inputs < 0
+    coordinates = np.asarray(trees.nonzeros.coordinates)
+    of_b, of_fibers = np.zeros(len(inputs), np.int64), np.zeros(len(inputs), np.int64)
+    of_b[~is_fiber] = of_rows[coordinates[inputs[~is_fiber]]]
+    outputs = np.asarray(work.work.task_outputs)[-1 - inputs[is_fiber]]
+    of_fibers[is_fiber] = -(-outputs * parameters.sizes.element_bytes // parameters.fibercache.line)
+    first = np.asarray(table.first_inputs)
+    lengths, tasks = work.task_lengths, parameters.pe.count * (1 + parameters.pe.task_queue)
+    weights = lengths / max(1, lengths.sum())
+    lines_of_b = tasks * float(np.concatenate([short, _sums(of_b, first)]) @ weights)
+    fibers = tasks * float(np.concatenate([np.zeros(len(short)), _sums(of_fibers, first)]) @ weights)
+    nonzeros = int(work.b.pointers[work.b.rows])
+    whole = nonzeros * work.b_sizes.element_bytes / parameters.fibercache.line
+    return min(lines_of_b, whole) + fibers
+
+
+def _lines_of_rows(work: FunctionalPass) -> Integers:
+    """Lines that each row of B lies in."""
+    line, size = work.parameters.fibercache.line, work.b_sizes.element_bytes
+    pointers = np.asarray(work.b.pointers).astype(np.int64)
+    spans = (pointers[1:] * size - 1) // line - pointers[:-1] * size // line + 1
+    return np.where(pointers[1:] > pointers[:-1], spans, 0)
+
+
+def _sums(counts: Integers, bounds: Integers) -> Integers:
+    """Sums between neighbouring bounds."""
+    behind = np.concatenate([[0], np.cumsum(counts)])
+    return np.diff(behind[bounds])
