@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MOST_FAMILIES = 16
-CROWDED = 0.6  # of a cache: the misses of a functional pass may be wrong where tasks in flight need more
+CROWDED = 1.0  # of a cache: the misses of a functional pass may be wrong where tasks in flight need more
 WIDTH = 100  # columns where there is no terminal to ask
 LABEL_WIDTH = 24
 HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'

@@ -109,8 +109,8 @@ def test_drawn_points_can_be_sampled_runs():
     ("keys", "message"),
     [
         (
-            {"accelerator": "outerspace"},
-            "study.yaml:3:11: outerspace cannot be sampled; machines that can be: ",
+            {"accelerator": "weight_stationary"},
+            "study.yaml:3:11: weight_stationary cannot be sampled; machines that can be: ",
         ),
         ({"command": "model"}, "study.yaml:3:11: sampled runs are of sim; model counts all of a run"),
         ({"sampling": "90%"}, "study.yaml:3:11: sampling is 90%; sample 90%: it should be a width"),
