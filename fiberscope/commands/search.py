@@ -113,7 +113,9 @@ def search(
     shared = [replace(common, workload=workload) for workload in dict.fromkeys(workloads)]
     space, limits = read_space(over, shared[0]), [Limit.parse(text) for text in subject_to or []]
     study = Search(shared, space, goals, Store(store, make=True), points, limits, seed)
-    study.run(placed.executors(), Limits(placed.timeout, _bytes(placed.memory)), placed.quiet)
+    limit = Limits(placed.timeout, _bytes(placed.memory))
+    with placed.live_page(f"search: {accelerator}") as follow:
+        study.run(placed.executors(), limit, placed.quiet, follow)
     if plot is not None:
         save_figure(lambda: draw_designs(study), plot)
     if not placed.quiet:

@@ -84,7 +84,9 @@ def suite(
     study |= {"settings": placed.settings_by_key(), "config": placed.config and str(placed.config)}
     study |= {"sampling": sampled.seeded_request()}
     study = {key: value for key, value in study.items() if value}
-    outcome = run_suite(machines, workloads, against=against, store=store, retry=retry, **options, **study)
+    with placed.live_page(f"suite: {', '.join(machines)}") as follow:
+        options |= {"store": store, "retry": retry, "follow": follow}
+        outcome = run_suite(machines, workloads, against=against, **options, **study)
     if csv is not None:
         write_text(csv, outcome.frame().to_csv(index=False))
     if plot is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from fiberscope.base.errors import POINTS_FAILED, InputError
 from fiberscope.commands.completion import complete_accelerator, complete_matrix, complete_setting
 from fiberscope.commands.option_groups import Options, expand_groups
-from fiberscope.commands.options import Config, Exact, Quiet, Settings
+from fiberscope.commands.options import Config, Exact, Live, Quiet, Settings
 from fiberscope.commands.sample_options import Sampled
 from fiberscope.results.report.surrogates import footnote
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from fiberscope.accelerators.sampling import Sample
     from fiberscope.explore.sweeps.api import SweepResult
     from fiberscope.explore.sweeps.executors import ExecutorChoice
+    from fiberscope.explore.sweeps.progress import Follow
     from fiberscope.explore.sweeps.study import Study
 
 __all__ = ["ExecutorOptions", "sweep"]
@@ -93,6 +95,15 @@ class ExecutorOptions(Options):
     ] = None
     exact: Exact = False
     quiet: Quiet = False
+    live: Live = None
+
+    def live_page(self, title: str) -> AbstractContextManager[Follow | None]:
+        """Return the page that follows the points, if it was asked for."""
+        if self.live is None:
+            return nullcontext()
+        from fiberscope.page.live.sweep import live_sweep
+
+        return live_sweep(self.live, title)
 
     def executors(self) -> ExecutorChoice:
         """Return the executor of the points."""
@@ -137,7 +148,9 @@ def sweep(
 
     study = _study(context.params, placed.settings_by_key(), sampled.seeded_request())
     address = study.store or STORE
-    done = run_study(study, address, placed.executors(), retry=retry, quiet=placed.quiet)
+    with placed.live_page(f"sweep: {address}") as follow:
+        executors = placed.executors()
+        done = run_study(study, address, executors, retry=retry, quiet=placed.quiet, follow=follow)
     if not placed.quiet:
         _tell(done, address)
     return POINTS_FAILED if done.failed else 0

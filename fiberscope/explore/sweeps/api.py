@@ -15,7 +15,7 @@ from fiberscope.explore.sweeps.dispatch import run_batches
 from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.plan import Task, plan_tasks
 from fiberscope.explore.sweeps.point_process import Limits
-from fiberscope.explore.sweeps.progress import Progress, group_tasks, show_progress
+from fiberscope.explore.sweeps.progress import Follow, Progress, group_tasks, show_progress
 from fiberscope.explore.sweeps.stale_sources import note_stale
 from fiberscope.explore.sweeps.study import Study, StudyKeys, make_study, read_study
 from fiberscope.explore.sweeps.task_status import DONE, make_outcome
@@ -40,6 +40,7 @@ def sweep(
     workers: int | None = None,
     retry: bool = False,
     quiet: bool = False,
+    follow: Follow | None = None,
     **study: Unpack[StudyKeys],
 ) -> pd.DataFrame:
     """Run all points of a study that its store does not have, on all cores or on a cluster.
@@ -54,6 +55,7 @@ def sweep(
         workers: on this computer, a core each by default.
         retry: run points again that failed.
         quiet: no progress.
+        follow: follows the progress, as a page of it does.
         study: ``grid``, ``points``, ``settings`` and the other keys of a study, see ``StudyKeys``; beside a
             file they take its keys' places.
 
@@ -66,7 +68,7 @@ def sweep(
     executors = ExecutorChoice(scheduler, _path(slurm), _path(pbs), workers)
     study_ = merge_study(accelerator, workloads, {**study, **({"store": str(store)} if store else {})})
     with _address(study_.store) as address:
-        swept = run_study(study_, address, executors, retry=retry, quiet=quiet)
+        swept = run_study(study_, address, executors, retry=retry, quiet=quiet, follow=follow)
         return swept.frame()
 
 
@@ -161,7 +163,13 @@ def _row_text(row: Mapping[str, str]) -> str:
 
 
 def run_study(
-    study: Study, address: str | Path, executors: ExecutorChoice, *, retry: bool = False, quiet: bool = False
+    study: Study,
+    address: str | Path,
+    executors: ExecutorChoice,
+    *,
+    retry: bool = False,
+    quiet: bool = False,
+    follow: Follow | None = None,
 ) -> SweepResult:
     """Run the points of a study that a store does not have.
 
@@ -171,6 +179,7 @@ def run_study(
         executors: it is run on these.
         retry: run those of its points again that failed.
         quiet: show no progress.
+        follow: follows the progress.
 
     Raises:
         ConfigurationError, InputError, WorkloadError: as of ``sweep``.
@@ -182,7 +191,7 @@ def run_study(
     note_stale(store, tasks)
     progress = Progress(new)
     try:
-        with show_progress(progress, quiet):
+        with show_progress(progress, quiet, follow):
             _keep_refused(new, store, progress)
             run_tasks(
                 [task for task in new if not task.refused], store, executors, limits_of(study), progress

@@ -7,11 +7,11 @@ import sys
 import threading
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fiberscope.base.progress_bar import progress_display
 from fiberscope.explore.sweeps.plan import Task
@@ -20,7 +20,7 @@ from fiberscope.explore.sweeps.task_status import DONE, TaskOutcome
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "call_repeatedly", "group_singly", "group_tasks", "show_progress"]
+__all__ = ["Follow", "Progress", "call_repeatedly", "group_singly", "group_tasks", "show_progress"]
 
 LINE_SECONDS, REFRESH_SECONDS = 60.0, 0.5
 KEPT = 0.9  # of what is known, as another point ends
@@ -49,11 +49,13 @@ class Progress:
     Attributes:
         workers: how many are run at a time.
         statuses: how those ended that did, and how often.
+        listeners: called with each task that has ended, and its outcome.
     """
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self.total, self.workers = len(tasks), 1
         self.statuses: Counter[str] = Counter()
+        self.listeners: list[Callable[[Task, TaskOutcome], None]] = []
         self._left = Counter(task.point.workload for task in tasks)
         self._task_by_workload = {task.point.workload: task for task in tasks}
         self._spent: dict[str, _Spent] = defaultdict(_Spent)  # by workload
@@ -69,6 +71,8 @@ class Progress:
         self._left[task.point.workload] -= 1
         for spent in (self._spent[task.point.workload], self._of_all):
             spent.add(outcome.seconds, task.size)
+        for listener in self.listeners:
+            listener(task, outcome)
 
     @property
     def done(self) -> int:
@@ -100,21 +104,34 @@ class Progress:
         )
         return sum(left) / self.workers
 
+    def time_left(self) -> str:
+        """Return the estimated time to the end in words, empty at the beginning."""
+        left = self.seconds_left()
+        return f"about {timedelta(seconds=round(left))} left" if math.isfinite(left) else ""
+
     def line(self) -> str:
         """All of it in a line."""
-        left = self.seconds_left()
-        parts = [f"about {timedelta(seconds=round(left))} left"] if math.isfinite(left) else []
         counts = (
             f"{self.done:,} of {self.total:,} points",
             f"{self.running} running",
             f"{self.failed} failed",
         )
-        return ", ".join((*parts, *counts))
+        return ", ".join(filter(None, (self.time_left(), *counts)))
+
+
+# Follows the progress of a sweep while the context lasts, as a page does.
+Follow: TypeAlias = Callable[[Progress], AbstractContextManager[object]]
 
 
 @contextmanager
-def show_progress(progress: Progress, quiet: bool) -> Iterator[None]:
-    """Show it on stderr while it goes on."""
+def show_progress(progress: Progress, quiet: bool, follow: Follow | None = None) -> Iterator[None]:
+    """Show it on stderr while it goes on; ``follow`` follows it too."""
+    with nullcontext() if follow is None else follow(progress), _show_on_stderr(progress, quiet):
+        yield
+
+
+@contextmanager
+def _show_on_stderr(progress: Progress, quiet: bool) -> Iterator[None]:
     from rich.console import Console  # noqa: PLC0415  (not for those who want quiet)
 
     console = Console(stderr=True)

@@ -21,7 +21,7 @@ from fiberscope.explore.sweeps.executors import ExecutorChoice
 from fiberscope.explore.sweeps.plan import ParameterResolver, Task, plan_tasks
 from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import Limits
-from fiberscope.explore.sweeps.progress import Progress, group_singly, show_progress
+from fiberscope.explore.sweeps.progress import Follow, Progress, group_singly, show_progress
 from fiberscope.explore.sweeps.search_space import distribution_of
 from fiberscope.explore.sweeps.space import Range, Span
 from fiberscope.explore.sweeps.stale_sources import note_stale
@@ -133,7 +133,13 @@ class Search:
         self._settle = ParameterResolver()  # a design that was run is suggested again and again
         self._remember(space)
 
-    def run(self, executors: ExecutorChoice, limits: Limits, quiet: bool = False) -> None:
+    def run(
+        self,
+        executors: ExecutorChoice,
+        limits: Limits,
+        quiet: bool = False,
+        follow: Follow | None = None,
+    ) -> None:
         """Run designs until there are as many as wanted, or nothing new is suggested."""
         left = self.count - len(self._measured_points)
         if left <= 0:
@@ -141,7 +147,7 @@ class Search:
         first = plan_tasks(self.points, self._settle)  # a mistake is told before anything starts
         self._progress = Progress(first * left)
         try:
-            with show_progress(self._progress, quiet):
+            with show_progress(self._progress, quiet, follow):
                 run_batches(executors, group_singly(self._suggested(left)), self.store, limits, self)
         finally:
             self.store.gather()

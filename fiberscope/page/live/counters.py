@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -58,9 +58,9 @@ class MachineCounters:
 
     def _bounded_channels(self) -> list[tuple[str, Channel]]:
         """The channels with a capacity, with their family; those to components that run ahead are unused."""
-        links = self._kernel.wiring.connections
+        links, family_of = self._kernel.wiring.connections, cache(family_name)
         return [
-            (family_name(channel.name.partition("[")[0]), channel)
+            (family_of(channel.name.partition("[")[0]), channel)
             for link, channel in zip(links, self._kernel.channels(), strict=True)
             if channel.bounded and link.consumer.component.name not in self._ahead
         ]

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-__all__ = ["MOST_POINTS", "History"]
+__all__ = ["MOST_POINTS", "MOST_ROWS", "History"]
 
 MOST_POINTS = 120  # of the states over time; where there are more, every second one goes
 Data: TypeAlias = Mapping[str, Any]
-MACHINE, STATE, POINTS, ROW = "machine", "state", "points", "row"
+MOST_ROWS = 500  # of a sweep, the last ones
+MACHINE, STATE, POINTS, ROWS = "machine", "state", "points", "rows"
 
 
 class History:
-    """The last event of each kind; of states the counts over time, of rows all."""
+    """The last event of each kind; of states the counts over time, of rows the last ones."""
 
     def __init__(self) -> None:
         self._last: dict[str, Data] = {}
         self._points: list[tuple[int, list[int]]] = []  # cycle, and the cycles so far in each state
-        self._rows: list[Data] = []
+        self._rows: deque[Any] = deque(maxlen=MOST_ROWS)
 
     def add(self, event: str, data: Data) -> None:
         """Keep an event; one that begins a machine forgets those of the machine before."""
-        if event == ROW:
-            self._rows.append(data)
+        if event == ROWS:
+            self._rows.extend(data["rows"])
             return
         if event == MACHINE:
             self._last, self._points = {}, []
@@ -45,4 +47,5 @@ class History:
             yield event, data
             if event == MACHINE:
                 yield POINTS, {"points": self._points}
-        yield from ((ROW, row) for row in self._rows)
+        if self._rows:
+            yield ROWS, {"rows": list(self._rows)}

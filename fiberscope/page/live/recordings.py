@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fiberscope.accelerators.machine import Machine
 from fiberscope.base.errors import InputError
-from fiberscope.page.drawing import bare_drawing
 from fiberscope.results.report.timeline import Drive, Watch
-from fiberscope.run.debug.session import Session
 from fiberscope.run.request import RunRequest
 from fiberscope.sim.partial_files import remove_abandoned
+
+if TYPE_CHECKING:
+    from fiberscope.run.debug.session import Session
 
 __all__ = ["WRITING", "WRITTEN", "Recordings"]
 
@@ -64,8 +65,10 @@ class Recordings:
         with theirs, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
             self._process.start()
+        assert self._process.pid
+        self._group = self._process.pid
         with suppress(OSError):
-            os.setpgid(self._process.pid or 0, 0)  # here and in the copy: whoever comes first
+            os.setpgid(self._group, 0)  # here and in the copy: whoever comes first
 
     def _serve(
         self, machine: Machine, cycle_limit: int | None, link: Connection, inherited: Sequence[Connection]
@@ -143,7 +146,7 @@ class Recordings:
         """End the copy, and what it has in hand."""
         self._copy.close()
         with suppress(OSError):
-            os.killpg(self._process.pid or 0, signal.SIGTERM)
+            os.killpg(self._group, signal.SIGTERM)
         self._process.join(END_SECONDS)
         for recording in self.all:
             if recording.status == WRITING:
@@ -173,13 +176,22 @@ def _serve(machine: Machine, cycle_limit: int | None, link: Connection) -> None:
         except (EOFError, OSError):
             os._exit(0)
         if kind == "draw":
+            from fiberscope.page.drawing import bare_drawing  # noqa: PLC0415  (the run itself does not need it)
+
             link.send(("drawing", *bare_drawing(machine.kernel)))
             continue
-        session = session or Session(_BuiltRun(machine), {"cycle_limit": cycle_limit}, snapshots=0)
+        session = session or _session(machine, cycle_limit)
         if kind == "goto":
             session.goto(request[0])
         else:
             link.send(("recorded", request[0], _recorded(session, kind, *request)))
+
+
+def _session(machine: Machine, cycle_limit: int | None) -> Session:
+    """Return a debugger of the machine."""
+    from fiberscope.run.debug.session import Session  # noqa: PLC0415  (as above)
+
+    return Session(_BuiltRun(machine), {"cycle_limit": cycle_limit}, snapshots=0)
 
 
 def _recorded(session: Session, method: str, path: Path, start: int, end: int) -> str:

@@ -130,7 +130,7 @@ def _event(event: str, data: Mapping[str, Any]) -> str:
     return f"event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
 
 
-def application(token: str, port: int, pages: Pages, link: Connection, title: str) -> ASGIApp:
+def application(token: str, port: int, pages: Pages, link: Connection, shown: Mapping[str, str]) -> ASGIApp:
     """Return the application.
 
     Args:
@@ -138,7 +138,7 @@ def application(token: str, port: int, pages: Pages, link: Connection, title: st
         port: of the server.
         pages: that are open.
         link: to the run, for commands.
-        title: of the page.
+        shown: the data of the page: its kind and its title.
     """
 
     def checked(request: Request) -> None:
@@ -147,7 +147,7 @@ def application(token: str, port: int, pages: Pages, link: Connection, title: st
 
     async def show(request: Request) -> Response:
         checked(request)
-        return HTMLResponse(page({"kind": "live", "title": title}, title, connects=True), headers=HEADERS)
+        return HTMLResponse(page(shown, shown["title"], connects=True), headers=HEADERS)
 
     async def events(request: Request) -> Response:
         checked(request)
@@ -188,18 +188,18 @@ class _Server(uvicorn.Server):
         return nullcontext()
 
 
-def serve(listener: socket.socket, token: str, title: str, link: Connection) -> None:
+def serve(listener: socket.socket, token: str, shown: Mapping[str, str], link: Connection) -> None:
     """Serve in a process of its own, until the run closes its end of the link.
 
     Args:
         listener: bound.
-        token, title: as of ``application``.
+        token, shown: as of ``application``.
         link: by which events come, as pairs of a name and data, and commands go.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     pages = Pages(link)
-    app = application(token, listener.getsockname()[1], pages, link, title)
+    app = application(token, listener.getsockname()[1], pages, link, shown)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -31,13 +31,14 @@ class LiveView:
     Args:
         port: a number; 0 is a free one.
         title: of the page.
+        kind: of the page: ``live`` for a run, ``sweeping`` for a sweep.
 
     Raises:
         InputError: the port is no number or cannot be had, the extra ``live`` is not installed, or the
             system cannot fork.
     """
 
-    def __init__(self, port: str, title: str) -> None:
+    def __init__(self, port: str, title: str, kind: str = "live") -> None:
         for library in LIBRARIES:
             if find_spec(library) is None:
                 raise InputError(missing(library))
@@ -49,16 +50,18 @@ class LiveView:
         context = get_context("fork")
         self.link, theirs = context.Pipe()
         self.viewers, self.is_lost = 0, False
-        self._server = context.Process(target=self._serve, args=(listener, title, theirs), daemon=True)
+        self._server = context.Process(
+            target=self._serve, args=(listener, {"kind": kind, "title": title}, theirs), daemon=True
+        )
         with listener, theirs, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
             self._server.start()
 
-    def _serve(self, listener: socket.socket, title: str, link: Connection) -> None:
+    def _serve(self, listener: socket.socket, shown: Mapping[str, str], link: Connection) -> None:
         from fiberscope.page.live.server import serve  # noqa: PLC0415  (only this process needs the libraries)
 
         self.link.close()
-        serve(listener, self._token, title, link)
+        serve(listener, self._token, shown, link)
 
     @property
     def address(self) -> str:

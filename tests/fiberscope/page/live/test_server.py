@@ -10,7 +10,7 @@ import pytest
 from live_requests import ask, order, path
 
 from fiberscope.base.errors import InputError
-from fiberscope.page.live.history import MOST_POINTS, History
+from fiberscope.page.live.history import MOST_POINTS, MOST_ROWS, History
 from fiberscope.page.live.view import LiveView
 
 pytest.importorskip("starlette", reason="the extra live is not installed")
@@ -168,12 +168,13 @@ def test_the_history_has_a_bounded_size_its_ends_and_the_last_of_each() -> None:
     history.add("machine", {"families": []})
     for cycle in range(1000):
         history.add("state", {"cycle": cycle, "states": []})
-        history.add("row", {"number": cycle}) if cycle < 3 else None
-    (_machine, (_name, kept), (_state, state), *rows) = history.events()
+        history.add("rows", {"rows": [cycle]})
+    (_machine, (_name, kept), (_state, state), (_rows, last)) = history.events()
     cycles = [cycle for cycle, _states in kept["points"]]
     assert MOST_POINTS // 2 <= len(cycles) <= MOST_POINTS
     assert cycles == sorted(set(cycles))
-    assert (cycles[-1], state["cycle"], len(rows)) == (999, 999, 3)
+    assert (cycles[-1], state["cycle"]) == (999, 999)
+    assert last["rows"] == list(range(1000 - MOST_ROWS, 1000))
     assert cycles[0] < 20
     history.add("machine", {"families": ["b"]})
     assert list(history.events())[1] == ("points", {"points": []})

@@ -1,0 +1,91 @@
+"""The live view of a sweep, a suite or a search: points done, running and failed, and rows as they come."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fiberscope.explore.sweeps.plan import Task
+from fiberscope.explore.sweeps.progress import Follow, Progress, call_repeatedly
+from fiberscope.explore.sweeps.task_status import TaskOutcome
+from fiberscope.page.live.view import LiveView
+from fiberscope.results.store.columns import decode_row
+
+__all__ = ["live_sweep"]
+
+PUBLISH_SECONDS = 0.5
+
+
+@contextmanager
+def live_sweep(port: str, title: str) -> Iterator[Follow]:
+    """Yield what follows the progress of a sweep on a page; say its address on stderr.
+
+    Args:
+        port: as of ``LiveView``.
+        title: of the page.
+
+    Raises:
+        InputError: as of ``LiveView``.
+    """
+    with LiveView(port, title, "sweeping") as view:
+        print(f"Live view: {view.address}", file=sys.stderr, flush=True)
+        live = _LiveSweep(view)
+        try:
+            yield live.follow
+        except BaseException as error:
+            live.end((str(error) or "interrupted").splitlines())
+            raise
+        live.end(["The last point has ended."])
+
+
+class _LiveSweep:
+    """Publishes the counts of a sweep and its new rows.
+
+    Args:
+        view: the server of the page.
+    """
+
+    def __init__(self, view: LiveView) -> None:
+        self._view = view
+        self._rows: deque[dict[str, Any]] = deque()
+
+    @contextmanager
+    def follow(self, progress: Progress) -> Iterator[None]:
+        """Publish the progress now and then while the context lasts, and at its end."""
+        progress.listeners.append(self._add)
+        self._publish(progress)
+        try:
+            with call_repeatedly(lambda: self._publish(progress), PUBLISH_SECONDS):
+                yield
+        finally:
+            self._publish(progress)
+
+    def _add(self, task: Task, outcome: TaskOutcome) -> None:
+        """Keep the row of a point that has ended."""
+        values = decode_row(outcome.content).values
+        self._rows.append(
+            {
+                "machine": task.point.accelerator,
+                "workload": task.point.workload,
+                "settings": {key: str(value) for key, value in task.point.settings.items()},
+                "status": outcome.status,
+                "cycles": values.get("cycles"),
+                "seconds": round(outcome.seconds, 3),
+                "reason": values.get("reason") or "",
+            }
+        )
+
+    def _publish(self, progress: Progress) -> None:
+        counts = {name: getattr(progress, name) for name in ("total", "done", "running", "failed")}
+        self._view.commands()  # there are none; the pipe is kept empty
+        self._view.send("counts", {**counts, "left": progress.time_left()})
+        rows = [self._rows.popleft() for _ in range(len(self._rows))]
+        if rows:
+            self._view.send("rows", {"rows": rows})
+
+    def end(self, lines: list[str]) -> None:
+        """Show how the sweep ended."""
+        self._view.send("end", {"lines": lines})
