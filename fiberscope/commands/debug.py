@@ -168,14 +168,23 @@ def _typed(session: Session) -> Iterator[str]:
     ask: Callable[[str], str]
     try:
         from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import WordCompleter
+        from prompt_toolkit.completion import Completer, Completion
     except ModuleNotFoundError:
         ask = input
     else:
-        from fiberscope.run.debug.interpreter import COMMANDS
+        from fiberscope.run.debug.interpreter import completions
 
-        names = WordCompleter([*COMMANDS, *session.names()], WORD=True)
-        prompt: Any = PromptSession(completer=names, complete_while_typing=False)
+        class NameCompleter(Completer):  # type: ignore[misc]
+            """Completes commands and the names of this machine."""
+
+            names = session.names()
+
+            def get_completions(self, document: Any, _event: object) -> Iterator[Any]:  # noqa: ANN401
+                line = document.text_before_cursor
+                for choice in completions(self.names, line):
+                    yield Completion(choice, start_position=-len(line.rpartition(" ")[2]))
+
+        prompt: Any = PromptSession(completer=NameCompleter(), complete_while_typing=False)
         ask = prompt.prompt
     while True:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fiberscope.sim.clock import Clock  # noqa: F401  (a C type)
 from fiberscope.sim.component import Component, clock_of
 
 
@@ -22,7 +23,7 @@ class Deferring(Component):
         super().__init__(name)
         self.defers = True  # C: public
 
-    def settle(self, cycle: int) -> None:
+    def settle(self, cycle: int) -> None:  # C: return=void
         """Do what was put off of the cycles before this one, of its own clock."""
         raise NotImplementedError(f"{type(self).__name__} does not define settle")
 
@@ -34,7 +35,9 @@ def let_defer(components: Iterable[Deferring], *, defers: bool, time: int) -> No
         component.wake_at(time // clock_of(component).period + 1)
 
 
-def settle(components: Iterable[Deferring], time: int) -> None:  # C: def
+def settle(components: list[Deferring], time: int) -> None:  # C: cpdef
     """Have all done that these components put off of the cycles that begin before a base tick."""
-    for component in components:
-        component.settle(-(-time // clock_of(component).period))
+    for component in components:  # C: Deferring
+        clock = component._clock  # C: Clock
+        if clock is not None:
+            component.settle((time + clock.period - 1) // clock.period)

@@ -34,7 +34,7 @@ def comparable(report) -> str:
 
 def looks(session) -> tuple[str, ...]:
     """All that can be looked at without a name."""
-    name = session.names()[-1].partition(".")[0]
+    name = session.names().components[-1]
     everything = session.show("*").data
     chains = [str(session.why(one.name)) for one in everything[:8]]
     return (str(session.show(name)), repr(everything), *chains)

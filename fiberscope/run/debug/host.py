@@ -35,7 +35,7 @@ from fiberscope.sim.scopes import choose, choose_one
 from fiberscope.sim.seek import seek
 from fiberscope.sim.trigger import Trigger, find_channel, gauges_of, names_of
 
-__all__ = ["Failure", "Stop", "serve"]
+__all__ = ["Failure", "Names", "Stop", "serve", "serve_in_thread"]
 
 SLICE_CYCLES = 4096  # at first, between two looks at the time of the host
 SHORT_SECONDS = 0.1  # a slice that takes less is followed by a longer one
@@ -61,6 +61,21 @@ class Stop:
     text: str = ""
     number: int = 0
     ended: bool = False
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names that commands take.
+
+    Args:
+        components: the components.
+        channels: the ports of channels.
+        quantities: what conditions compare, by component.
+    """
+
+    components: list[str]
+    channels: list[str]
+    quantities: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -295,17 +310,19 @@ class Host:
         """Refuse what is no condition on this machine."""
         Trigger(condition, self._kernel, "condition")
 
-    def names(self) -> list[str]:
-        """Return all names: components, and their quantities and ports behind a point."""
-        components = [
-            component.name.partition(".")[2] or component.name for component in self._kernel.components
-        ]
-        further = [
-            f"{short}.{name}"
-            for short, component in zip(components, self._kernel.components, strict=True)
-            for name in names_of(component, self._kernel.wiring)
-        ]
-        return [*components, *further]
+    def names(self) -> Names:
+        """Return the names of the machine, without its own in front."""
+        parts, wiring = self._kernel.components, self._kernel.wiring
+        shorts = {component.name.partition(".")[2] or component.name: component for component in parts}
+        return Names(
+            list(shorts),
+            [
+                f"{short}.{link.label}"
+                for short, component in shorts.items()
+                for link in wiring.links(component)
+            ],
+            {short: names_of(component, wiring) for short, component in shorts.items()},
+        )
 
     def wave(self, path: Path, cycles: int | None, scopes: Sequence[str]) -> Stop:
         """Write a waveform from here on, and run for so many cycles or to the end."""

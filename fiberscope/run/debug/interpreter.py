@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.document import Report
+from fiberscope.run.debug.host import Names
 from fiberscope.run.debug.session import Session
 from fiberscope.run.debug.shown import Shown
 from fiberscope.workloads.errors import nearest
 
-__all__ = ["COMMANDS", "Quit", "execute"]
+__all__ = ["COMMANDS", "Quit", "completions", "execute"]
 
 
 class Quit(Exception):  # noqa: N818  (a command, no error)
@@ -85,6 +86,37 @@ COMMANDS: Mapping[str, _Command] = {
     "help": _Command("", "show the commands", _help),
     "quit": _Command("", "end the session", _quit),
 }
+
+
+def completions(names: Names, line: str) -> list[str]:
+    """Return what the last word of a line may be continued to: a command, or a name that it takes."""
+    *before, word = line.lstrip().split(" ") or [""]
+    if not before:
+        choices: Sequence[str] = list(COMMANDS)
+    else:
+        try:
+            command = _command(before[0])
+        except InputError:
+            return []
+        kinds = command.words.split()
+        place = 0 if command.rest else len([text for text in before[1:] if text])
+        kind = kinds[place] if place < len(kinds) else ""
+        choices = _choices(names, kind, before[-1])
+    return [choice for choice in choices if choice.startswith(word)]
+
+
+def _choices(names: Names, kind: str, previous: str) -> Sequence[str]:
+    """What an argument of a kind may be, behind another word."""
+    if kind == "NAME":
+        return names.components
+    if kind == "CHANNEL":
+        return names.channels
+    if kind not in {"CONDITION", "EXPRESSION"}:
+        return ()
+    if previous in names.quantities:
+        return [name for name in names.quantities[previous] if "[" not in name]
+    qualified = (f"{one}.{name}" for one, some in names.quantities.items() for name in some)
+    return ["cycle", "and", "or", *names.components, *qualified]
 
 
 def execute(session: Session, line: str) -> Shown | Report | None:

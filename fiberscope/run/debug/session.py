@@ -20,7 +20,7 @@ from sortedcontainers import SortedDict
 
 from fiberscope.base.errors import InputError
 from fiberscope.results.report.document import Report
-from fiberscope.run.debug.host import Failure, Stop
+from fiberscope.run.debug.host import Failure, Names, Stop
 from fiberscope.run.debug.shown import Shown, chain_shown, components_shown, queue_shown, stop_shown
 from fiberscope.run.debug.simulators import ForkedSimulator, start_simulator
 from fiberscope.run.request import RunRequest
@@ -259,9 +259,9 @@ class Session:
             copy.close()
         return Shown(f"{called} {path}: cycles {self.cycle:,} to {stop.cycle:,}")
 
-    def names(self) -> list[str]:
-        """Return all names: components, and their quantities and ports behind a point."""
-        names: list[str] = self._live.ask("names")
+    def names(self) -> Names:
+        """Return the names of components, channels and quantities."""
+        names: Names = self._live.ask("names")
         return names
 
     def info(self) -> Shown:
