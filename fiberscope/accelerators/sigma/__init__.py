@@ -5,6 +5,7 @@ from pathlib import Path
 from fiberscope.accelerators.machine import Accelerator
 from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
 from fiberscope.accelerators.sigma.machine import Sigma
+from fiberscope.accelerators.sigma.sampling import SigmaSampler
 from fiberscope.workloads import Gemm
 
 __all__ = ["ACCELERATOR", "Sigma", "SigmaConfiguration"]
@@ -21,4 +22,5 @@ ACCELERATOR = Accelerator(
     parts=Sigma.PARTS,
     solves=(Gemm,),
     explained=Sigma.explained,
+    sampler=SigmaSampler,
 )

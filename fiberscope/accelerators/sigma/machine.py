@@ -35,7 +35,7 @@ from fiberscope.workloads.canonical import CsrArray
 from fiberscope.workloads.gemm import Sliced, sliced
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Sigma"]
+__all__ = ["Sigma", "held_and_streamed", "typed_operands"]
 
 A, B, Z = range(3)
 HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
@@ -55,6 +55,7 @@ class Sigma(Composition[SigmaConfiguration]):
         a, b: the operands, to be had slice by slice along K, or CSR.
         parts: blocks to take in the place of those in ``PARTS``, by the same names.
         kernel: what runs it, for checks of the engine's laws; a kernel of its own by default.
+        chosen: numbers of the passes to be simulated, as of ``Plan``.
 
     Raises:
         ConfigurationError: a fold cannot be packed, or units are too slow for it.
@@ -83,13 +84,12 @@ class Sigma(Composition[SigmaConfiguration]):
         *,
         parts: Mapping[str, PartFactory] | None = None,
         kernel: Kernel | None = None,
+        chosen: Sequence[int] | None = None,
     ) -> None:
         super().__init__(parameters, parts, kernel)
         self.value_type = TYPES[parameters.value.type]
-        self.a, self.b = _typed(self.value_type, _sliced(a, 1), _sliced(b, 0))
-        turned = parameters.stationary == "B"  # the transposed product: B' is stationary, A' is streamed
-        held, streamed = (_Turned(self.b), _Turned(self.a)) if turned else (self.a, self.b)
-        self.plan = Plan(held, streamed, parameters)
+        self.a, self.b = typed_operands(self.value_type, a, b)
+        self.plan = Plan(*held_and_streamed(parameters, self.a, self.b), parameters, chosen)
         self.product = np.zeros((self.plan.rows, self.plan.columns), self.plan.kind)
         of_units, scanned = (
             parameters.step == "unit" or not units.isdisjoint(parts or ())
@@ -334,8 +334,14 @@ class _Turned:
         return self._matrix.slice(first, last).T.tocsr()
 
 
-def _typed(values: ValueType, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
+def held_and_streamed(parameters: SigmaConfiguration, a: Sliced, b: Sliced) -> tuple[Sliced, Sliced]:
+    """The stationary operand and the streamed one; of a stationary B those of the transposed product."""
+    return (_Turned(b), _Turned(a)) if parameters.stationary == "B" else (a, b)
+
+
+def typed_operands(values: ValueType, a: Sliced | CsrArray, b: Sliced | CsrArray) -> tuple[Sliced, Sliced]:
     """Both with values of a type, held whole where these are no doubles as they come."""
+    a, b = _sliced(a, 1), _sliced(b, 0)
     if values is DOUBLE:
         return a, b
     whole = convert_values(values, a.slice(0, a.shape[1]), b.slice(0, b.shape[0]), "value.type")

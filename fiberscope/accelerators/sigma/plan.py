@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -78,6 +78,7 @@ class Plan:
         stationary: rows x K.
         streamed: K x columns.
         parameters: the machine's.
+        chosen: numbers of the passes to be simulated, in order, the last pass among them; None for all.
 
     Attributes: ``passes`` has those that were taken and not dropped, by number; ``resident`` is how many
     columns of the product stay in the accumulators; ``width`` the coordinates of a slice, in ``words`` of
@@ -89,7 +90,13 @@ class Plan:
         ConfigurationError: a fold cannot be packed, for a slice's bitmaps or values do not fit.
     """
 
-    def __init__(self, stationary: Sliced, streamed: Sliced, parameters: SigmaConfiguration) -> None:
+    def __init__(
+        self,
+        stationary: Sliced,
+        streamed: Sliced,
+        parameters: SigmaConfiguration,
+        chosen: Sequence[int] | None = None,
+    ) -> None:
         self.parameters = parameters
         self.rows, self.columns = stationary.shape[0], streamed.shape[1]
         width = slice_width(stationary.shape[1], parameters)
@@ -111,7 +118,8 @@ class Plan:
         self._done = 0  # of them, whose last sums the last slice has
         self._bits = 0  # of the stationary bitmap, in the slices so far
         self._fetched = 0  # bytes of it
-        self._coming = self._passes(chunks(slices(stationary, streamed, parameters), parameters))
+        passes = self._passes(chunks(slices(stationary, streamed, parameters), parameters))
+        self._coming = passes if chosen is None else _spliced(passes, chosen)
         self._next = next(self._coming, None)
 
     def _resident(self, width: int) -> int:
@@ -276,6 +284,23 @@ class Plan:
             elements += (self.rows - self._done) * self.resident
             elements += int(np.count_nonzero(~self._seen)) * (self.columns - self.resident)
         return self._partial_bytes(table.chunk.sums, first, last) + elements * self.parameters.value.sum_bytes
+
+
+def _spliced(passes: Iterator[Pass], chosen: Sequence[int]) -> Iterator[Pass]:
+    """The chosen passes one behind another, numbered anew; what they move and load stays as it is.
+
+    A pass awaits the writes of the pass that is as far before it as in the whole run.
+    """
+    place = 0
+    for pass_ in passes:
+        if place < len(chosen) and pass_.number == chosen[place]:
+            yield replace(
+                pass_,
+                number=place,
+                ends=pass_.ends or chosen[place + 1] > pass_.number + 1,
+                awaited_writes=max(0, pass_.awaited_writes - pass_.number + place),
+            )
+            place += 1
 
 
 def _useful(part: Part) -> int:

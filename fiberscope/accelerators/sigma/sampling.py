@@ -1,0 +1,276 @@
+"""Sampled runs of SIGMA: the exact work of all passes, and cycles of windows of neighbouring passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.accelerators.errors import ConfigurationError
+from fiberscope.accelerators.machine import MemoryUse, Traffic
+from fiberscope.accelerators.sampling import (
+    Estimated,
+    Numbers,
+    Rounds,
+    Sample,
+    Sampled,
+    cut_windows,
+    estimate_cycles,
+)
+from fiberscope.accelerators.sigma.configuration import SigmaConfiguration
+from fiberscope.accelerators.sigma.distributor import Distributor
+from fiberscope.accelerators.sigma.machine import Sigma, held_and_streamed, typed_operands
+from fiberscope.accelerators.sigma.plan import Pass, Plan
+from fiberscope.hw.value_type import TYPES
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.gemm import Sliced
+from fiberscope.workloads.sparse import sparse
+from fiberscope.workloads.verification import Comparison, Rounding, compare_values
+
+__all__ = ["PassWork", "SigmaSampler"]
+
+WINDOW_CYCLES = 4000  # at the least
+DEPTHS = 2  # of the passes that are in flight at once, in a window at the least
+LEAST_WIDTH = 0.001  # half of an interval: windows often take exactly what is predicted, but for their ends
+OPERATIONS = ("multiply", "useful_multiply", "add", "add_outside", "accumulate")
+REFERENCE = "scipy, in the passes that were simulated"
+
+
+class PassWork:
+    """The exact work of every pass of a plan.
+
+    Args:
+        plan: at its begin; afterwards it is finished.
+
+    Attributes:
+        distributor: cycles in which the distributor flushes, loads lines and sends columns, by pass.
+        scan: cycles in which the controller scans bitmaps, by pass.
+        moved: bytes by pass: of the stationary operand, the streamed one, sums read, and sums written.
+        operations: of the kinds in ``OPERATIONS``, by pass.
+        costs: predicted cycles by pass: those of the part that takes the longest, memory among them.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.parameters = plan.parameters
+        cycles: list[tuple[int, int]] = []
+        moved: list[tuple[int, ...]] = []
+        operations: list[tuple[int, ...]] = []
+        while not plan.finished:
+            pass_ = plan.take()
+            del plan.passes[pass_.number]
+            cycles.append(self._cycles(pass_))
+            moved.append((*pass_.fetched, pass_.written))
+            operations.append(_operations(pass_))
+        self.distributor, self.scan = np.array(cycles, dtype=np.int64).reshape(-1, 2).T
+        self.moved = np.array(moved, dtype=np.int64).reshape(-1, 4)
+        self.operations = np.array(operations, dtype=np.int64).reshape(-1, len(OPERATIONS))
+        if plan.without_memory:
+            self.moved[:] = 0
+        memory = self.parameters.memory
+        rate = memory.channels * memory.bandwidth / float(self.parameters.clock)  # bytes a cycle
+        self.bytes = self.moved.sum(axis=1).astype(np.float64)
+        self.costs: Numbers = np.maximum(np.maximum(self.distributor, self.scan), self.bytes / rate)
+
+    def _cycles(self, pass_: Pass) -> tuple[int, int]:
+        """Cycles of the distributor, and of the controller's scan."""
+        parameters, table = self.parameters, pass_.table
+        sending = pass_.columns * table.interval
+        if not pass_.begins:
+            return sending, 0
+        loading = len(table.lines) * parameters.line_cycles
+        behind = max(sending, loading) if parameters.load.double_buffer else sending + loading
+        scan = -(-table.bits // parameters.controller.bits_per_cycle)
+        return behind + parameters.reduce.flush * table.flush, scan
+
+
+def _operations(pass_: Pass) -> tuple[int, ...]:
+    """Operations of a pass, in the order of ``OPERATIONS``."""
+    table, columns = pass_.table, pass_.columns
+    chunk, neurons = table.chunk, sum(table.chunk.neurons)
+    return (
+        columns * chunk.length,
+        table.useful if pass_.ends else 0,
+        columns * (chunk.length - neurons),
+        columns * (neurons - chunk.sums),
+        columns * (chunk.sums - table.fresh),
+    )
+
+
+class MarkingDistributor(Distributor):
+    """A distributor that notes in which cycle it begins each pass.
+
+    Args:
+        arguments, options: those of ``Distributor``.
+        tell: called with the number of passes begun.
+    """
+
+    def __init__(self, *arguments: Any, tell: Callable[[int], None], **options: Any) -> None:  # noqa: ANN401
+        super().__init__(*arguments, **options)
+        self.tell = tell
+        self.begun: list[int] = []
+
+    def _begin(self, now: int) -> None:
+        self.begun.append(now)
+        self.tell(len(self.begun))
+        super()._begin(now)
+
+
+@dataclass(frozen=True)
+class SplicedRun:
+    """A run of the passes of some windows, one behind another.
+
+    Args:
+        machine: after the run.
+        windows: their numbers.
+        passes: numbers of the passes.
+        cycles: by window.
+    """
+
+    machine: Sigma
+    windows: Sequence[int]
+    passes: Integers
+    cycles: Numbers
+
+
+class SigmaSampler:
+    """A SIGMA whose run is estimated from windows of passes.
+
+    Args:
+        parameters: of the machine.
+        a, b: the operands.
+        request: how to sample.
+        tell: called with stage, work done and work in all.
+
+    Raises:
+        ConfigurationError: this configuration cannot be sampled.
+    """
+
+    def __init__(
+        self,
+        parameters: SigmaConfiguration,
+        a: Sliced,
+        b: Sliced,
+        request: Sample,
+        tell: Callable[[str, int, int], None],
+    ) -> None:
+        if parameters.step == "unit":
+            raise ConfigurationError("sigma: a sampled run needs a step other than unit")
+        self.parameters, self.a, self.b, self.tell = parameters, a, b, tell
+        tell("functional pass", 0, 0)
+        self.work = PassWork(self._plan())
+        costs = self.work.costs
+        depth = DEPTHS * parameters.stream.passes
+        cycles = request.window_cycles or max(WINDOW_CYCLES, round(depth * costs.mean()) if len(costs) else 0)
+        self.ranges = cut_windows(costs, cycles, cycles) if len(costs) else []
+        self.rounds = Rounds(request, len(self.ranges), cycles, float(costs.sum()))
+
+    def _plan(self, chosen: Sequence[int] | None = None) -> Plan:
+        operands = typed_operands(TYPES[self.parameters.value.type], self.a, self.b)
+        return Plan(*held_and_streamed(self.parameters, *operands), self.parameters, chosen)
+
+    def too_short(self) -> str:
+        """As of ``Sampler``."""
+        return self.rounds.too_short()
+
+    def sampled(self) -> Sampled:
+        """As of ``Sampler``."""
+        return self._sampled(*self.rounds.run(self._measure, self._estimate))
+
+    def _measure(self, numbers: Sequence[int]) -> SplicedRun:
+        """Simulate these windows, one behind another."""
+        ranges = [self.ranges[number] for number in numbers]
+        passes = np.concatenate([np.arange(each.start, each.stop) for each in ranges])
+        chosen = passes.tolist()
+        marking = partial(MarkingDistributor, tell=lambda done: self.tell("simulating", done, len(chosen)))
+        machine = Sigma(self.parameters, self.a, self.b, parts={"distributor": marking}, chosen=chosen)
+        ended = machine.kernel.run()
+        if not ended.complete:
+            raise KeyboardInterrupt
+        distributor: Any = machine.distributor
+        starts = np.cumsum([0, *(len(each) for each in ranges[:-1])])
+        edges = [0, *np.array(distributor.begun)[starts[1:]].tolist(), ended.cycles]
+        return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64))
+
+    def _estimate(self, measured: SplicedRun) -> Estimated:
+        """Cycles of the whole run: those of the first window and the last, and of all between."""
+        starts = [each.start for each in self.ranges]
+        totals = np.stack(
+            [np.add.reduceat(each, starts) for each in (self.work.costs, self.work.bytes)], axis=1
+        )
+        inner, cycles = measured.windows[1:-1], measured.cycles
+        chosen = [number - 1 for number in inner]
+        estimate = estimate_cycles(cycles[1:-1], totals[inner], chosen, totals[1:-1])
+        value = estimate.cycles + float(cycles[0] + cycles[-1])
+        return Estimated(value, max(estimate.half_width, LEAST_WIDTH * value))
+
+    def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
+        machine = measured.machine
+        operations = self.work.operations.sum(axis=0)
+        traffic = self._traffic()
+        answer = machine.product
+        return Sampled(
+            cycles=estimate,
+            windows=len(measured.windows),
+            window_cycles=self.rounds.cycles,
+            strata=len(measured.windows) - 2,
+            cycles_simulated=round(measured.cycles.sum()),
+            operations={name: int(count) for name, count in zip(OPERATIONS, operations, strict=True)},
+            traffic=traffic,
+            memory=self._memory(machine, traffic),
+            traffic_minimum_bytes=machine.traffic_minimum_bytes(),
+            traffic_ratio=None,
+            exact=("operations", "traffic"),
+            estimated=("cycles", "memory"),
+            reference=REFERENCE,
+            check=lambda _problem: self._check(measured.passes, answer),
+        )
+
+    def _traffic(self) -> dict[str, Traffic]:
+        """Whole lines by tensor, as the streams move them; none without memory."""
+        if self.parameters.memory.model == "none":
+            return {}
+        line = self.parameters.stream.line
+        held, streamed, read, written = (int(-(-each // line) * line) for each in self.work.moved.sum(axis=0))
+        a, b = (streamed, held) if self.parameters.stationary == "B" else (held, streamed)
+        return {"A": Traffic(a, 0), "B": Traffic(b, 0), "Z": Traffic(read, written)}
+
+    def _memory(self, machine: Sigma, traffic: Mapping[str, Traffic]) -> MemoryUse | None:
+        """Row hits and the like of the windows, for the bytes of the whole run."""
+        use = machine.memory()
+        if use is None:
+            return None
+        simulated = sum(each.read_bytes + each.write_bytes for each in machine.traffic().values())
+        moved = sum(each.read_bytes + each.write_bytes for each in traffic.values())
+        hits, misses, conflicts = (
+            round(each * moved / max(1, simulated))
+            for each in (use.row_hits, use.row_misses, use.row_conflicts)
+        )
+        return MemoryUse(hits, misses, conflicts, use.peak_bytes_per_second)
+
+    def _check(self, passes: Integers, answer: npt.NDArray[Any]) -> Comparison:
+        """Compare the sums of the passes with scipy's products of what these multiply."""
+        plan = self._plan(passes.tolist())
+        expected, sizes = np.zeros(answer.shape), np.zeros(answer.shape)
+        terms = np.zeros(len(answer), np.int64)
+        while not plan.finished:
+            pass_ = plan.take()
+            del plan.passes[pass_.number]
+            for part in pass_.table.chunk.parts:
+                rows = slice(int(part.rows[0]), int(part.rows[-1]) + 1)
+                left = sparse.csr_array(
+                    (part.values, (part.rows - rows.start, part.inner)),
+                    shape=(rows.stop - rows.start, part.slice.width),
+                )
+                right: CsrArray = part.slice.streamed[:, pass_.first : pass_.last]
+                columns = slice(pass_.first, pass_.last)
+                expected[rows, columns] += (left @ right).toarray()
+                sizes[rows, columns] += (abs(left) @ abs(right)).toarray()
+                if pass_.begins:
+                    terms[rows] += np.diff(left.indptr)
+        rounding = Rounding.estimate(plan.value_type, int(terms.max(initial=0)), 2)
+        error, overflows = compare_values(expected, sizes + rounding.floor, answer.astype(float), rounding)
+        return Comparison(error, 0, 0, rounding.tolerance, overflows)
