@@ -48,6 +48,14 @@ CASES = {
         "chung-lu:rows=12000,cols=12000,nonzeros=90000,exponent=2.5,seed={seed}",
         {**PAGERANK, "design": "graphdyns"},
     ),
+    "SIGMA, GEMM": ("sigma", "gemm:m=512,n=4096,k=4096,a=0.2,b=0.5", {}),
+    "SIGMA, GEMM, 2 channels": ("sigma", "gemm:m=512,n=4096,k=4096,a=0.2,b=0.5", {"memory.channels": 2}),
+    "SIGMA, uniform, 4 channels": (
+        "sigma",
+        "uniform:rows=4000,cols=4000,nonzeros=40000",
+        {"memory.channels": 4},
+    ),
+    "SIGMA, wiki-Vote": ("sigma", "wiki-Vote", {}),
 }
 HEAD = "| run | cycles | simulated | mean, rms error | half-width | covered | speed-up |"
 RULE = "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"

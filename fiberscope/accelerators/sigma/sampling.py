@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from fiberscope.accelerators.sigma.distributor import Distributor
 from fiberscope.accelerators.sigma.machine import Sigma, held_and_streamed, typed_operands
 from fiberscope.accelerators.sigma.plan import Pass, Plan
 from fiberscope.hw.value_type import TYPES
-from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.canonical import Integers
 from fiberscope.workloads.gemm import Sliced
 from fiberscope.workloads.sparse import sparse
 from fiberscope.workloads.verification import Comparison, Rounding, compare_values
@@ -50,8 +51,9 @@ class PassWork:
         distributor: cycles in which the distributor flushes, loads lines and sends columns, by pass.
         scan: cycles in which the controller scans bitmaps, by pass.
         moved: bytes by pass: of the stationary operand, the streamed one, sums read, and sums written.
+        awaited: how many passes before a pass its partial sums are written, by pass; 0 where it has none.
+        end: the first pass with values of the last slice, in which Z is written.
         operations: of the kinds in ``OPERATIONS``, by pass.
-        costs: predicted cycles by pass: those of the part that takes the longest, memory among them.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -59,21 +61,58 @@ class PassWork:
         cycles: list[tuple[int, int]] = []
         moved: list[tuple[int, ...]] = []
         operations: list[tuple[int, ...]] = []
+        awaited: list[int] = []
+        self.end = 0
         while not plan.finished:
             pass_ = plan.take()
             del plan.passes[pass_.number]
             cycles.append(self._cycles(pass_))
             moved.append((*pass_.fetched, pass_.written))
             operations.append(_operations(pass_))
+            self.end += not any(part.slice.last for part in pass_.table.chunk.parts)
+            awaited.append(pass_.number + 1 - pass_.awaited_writes if pass_.awaited_writes > 0 else 0)
         self.distributor, self.scan = np.array(cycles, dtype=np.int64).reshape(-1, 2).T
         self.moved = np.array(moved, dtype=np.int64).reshape(-1, 4)
         self.operations = np.array(operations, dtype=np.int64).reshape(-1, len(OPERATIONS))
         if plan.without_memory:
             self.moved[:] = 0
-        memory = self.parameters.memory
+        self.awaited = np.array(awaited, dtype=np.int64)
+
+    def edges(self, chosen: Integers) -> Numbers:
+        """Predict the cycles in which passes that run one behind another begin, and in which all have ended.
+
+        Memory serves one transfer after the other at its peak bandwidth; otherwise passes wait for one
+        another as in the machine.
+
+        Args:
+            chosen: their numbers.
+        """
+        memory, most = self.parameters.memory, self.parameters.stream.passes
         rate = memory.channels * memory.bandwidth / float(self.parameters.clock)  # bytes a cycle
-        self.bytes = self.moved.sum(axis=1).astype(np.float64)
-        self.costs: Numbers = np.maximum(np.maximum(self.distributor, self.scan), self.bytes / rate)
+        fetching = (self.moved[chosen, :3].sum(axis=1) / rate).tolist()
+        writing = (self.moved[chosen, 3] / rate).tolist()
+        sending, scan = self.distributor[chosen].tolist(), self.scan[chosen].tolist()
+        awaited = self.awaited[chosen].tolist()
+        begins, retired = list[float](), list[float]()
+        transfers: list[tuple[float, bool, int]] = []  # when asked for, whether they are writes, and the pass
+        asked = scanned = ended = free = 0.0
+        count = 0  # of passes asked for
+        while len(retired) < len(chosen):
+            while count < min(len(chosen), len(retired) + most, _limit(awaited, count, len(retired))):
+                before = max(count - most, count - awaited[count] if awaited[count] else -1)
+                asked = max(asked, retired[before] if before >= 0 else 0.0)
+                heappush(transfers, (asked, False, count))
+                count += 1
+            time, writes, number = heappop(transfers)
+            free = max(free, time) + (writing if writes else fetching)[number]
+            if writes:
+                retired.append(free if writing[number] else time)
+                continue
+            scanned = max(scanned, free) + scan[number]
+            begins.append(max(ended, scanned))
+            ended = begins[-1] + sending[number]
+            heappush(transfers, (ended, True, number))
+        return np.array([*begins, max([ended, *retired[-1:]])])
 
     def _cycles(self, pass_: Pass) -> tuple[int, int]:
         """Cycles of the distributor, and of the controller's scan."""
@@ -85,6 +124,20 @@ class PassWork:
         behind = max(sending, loading) if parameters.load.double_buffer else sending + loading
         scan = -(-table.bits // parameters.controller.bits_per_cycle)
         return behind + parameters.reduce.flush * table.flush, scan
+
+
+def _windows(end: int, passes: int, size: int) -> list[range]:
+    """Windows of so many passes; the last window has all passes of the last slice, if there are others."""
+    if end == 0:
+        return cut_windows(np.ones(passes), size, size) if passes else []
+    return [*cut_windows(np.ones(end), size, size), range(end, passes)]
+
+
+def _limit(awaited: Sequence[int], number: int, retired: int) -> int:
+    """The number behind a pass if the writes that it awaits are done, else its own."""
+    if number == len(awaited):
+        return number
+    return number + 1 if not awaited[number] or number - awaited[number] < retired else number
 
 
 def _operations(pass_: Pass) -> tuple[int, ...]:
@@ -127,13 +180,14 @@ class SplicedRun:
         machine: after the run.
         windows: their numbers.
         passes: numbers of the passes.
-        cycles: by window.
+        cycles, predicted: by window: cycles simulated, and predicted for these passes.
     """
 
     machine: Sigma
     windows: Sequence[int]
     passes: Integers
     cycles: Numbers
+    predicted: Numbers
 
 
 class SigmaSampler:
@@ -162,11 +216,13 @@ class SigmaSampler:
         self.parameters, self.a, self.b, self.tell = parameters, a, b, tell
         tell("functional pass", 0, 0)
         self.work = PassWork(self._plan())
-        costs = self.work.costs
-        depth = DEPTHS * parameters.stream.passes
-        cycles = request.window_cycles or max(WINDOW_CYCLES, round(depth * costs.mean()) if len(costs) else 0)
-        self.ranges = cut_windows(costs, cycles, cycles) if len(costs) else []
-        self.rounds = Rounds(request, len(self.ranges), cycles, float(costs.sum()))
+        passes = len(self.work.scan)
+        self.edges = self.work.edges(np.arange(passes))
+        mean = float(self.edges[-1]) / max(1, passes)
+        cycles = request.window_cycles or max(WINDOW_CYCLES, round(DEPTHS * parameters.stream.passes * mean))
+        size = max(1, round(cycles / max(1.0, mean)))
+        self.ranges = _windows(self.work.end, passes, size)
+        self.rounds = Rounds(request, len(self.ranges), cycles, float(self.edges[-1]))
 
     def _plan(self, chosen: Sequence[int] | None = None) -> Plan:
         operands = typed_operands(TYPES[self.parameters.value.type], self.a, self.b)
@@ -193,19 +249,19 @@ class SigmaSampler:
         distributor: Any = machine.distributor
         starts = np.cumsum([0, *(len(each) for each in ranges[:-1])])
         edges = [0, *np.array(distributor.begun)[starts[1:]].tolist(), ended.cycles]
-        return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64))
+        predicted = np.diff(self.work.edges(passes)[[*starts, len(passes)]])
+        return SplicedRun(machine, numbers, passes, np.diff(edges).astype(np.float64), predicted)
 
     def _estimate(self, measured: SplicedRun) -> Estimated:
         """Cycles of the whole run: those of the first window and the last, and of all between."""
-        starts = [each.start for each in self.ranges]
-        totals = np.stack(
-            [np.add.reduceat(each, starts) for each in (self.work.costs, self.work.bytes)], axis=1
+        totals = np.diff(self.edges[[*(each.start for each in self.ranges), len(self.edges) - 1]])
+        cycles, predicted = measured.cycles, measured.predicted
+        chosen = [number - 1 for number in measured.windows[1:-1]]
+        estimate = estimate_cycles(
+            cycles[1:-1], predicted[1:-1, np.newaxis], chosen, totals[1:-1, np.newaxis]
         )
-        inner, cycles = measured.windows[1:-1], measured.cycles
-        chosen = [number - 1 for number in inner]
-        estimate = estimate_cycles(cycles[1:-1], totals[inner], chosen, totals[1:-1])
         value = estimate.cycles + float(cycles[0] + cycles[-1])
-        return Estimated(value, max(estimate.half_width, LEAST_WIDTH * value))
+        return replace(estimate, cycles=value, half_width=max(estimate.half_width, LEAST_WIDTH * value))
 
     def _sampled(self, measured: SplicedRun, estimate: Estimated) -> Sampled:
         machine = measured.machine
@@ -265,10 +321,10 @@ class SigmaSampler:
                     (part.values, (part.rows - rows.start, part.inner)),
                     shape=(rows.stop - rows.start, part.slice.width),
                 )
-                right: CsrArray = part.slice.streamed[:, pass_.first : pass_.last]
                 columns = slice(pass_.first, pass_.last)
-                expected[rows, columns] += (left @ right).toarray()
-                sizes[rows, columns] += (abs(left) @ abs(right)).toarray()
+                right = part.slice.dense[:, columns]
+                expected[rows, columns] += left @ right
+                sizes[rows, columns] += abs(left) @ abs(right)
                 if pass_.begins:
                     terms[rows] += np.diff(left.indptr)
         rounding = Rounding.estimate(plan.value_type, int(terms.max(initial=0)), 2)
