@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fiberscope.base.errors import InputError
-from fiberscope.commands.option_groups import Options, declared_options, flag
+from fiberscope.commands.option_groups import Options, flag
 
 if TYPE_CHECKING:
     from fiberscope.accelerators.sampling import Sample
@@ -41,8 +41,8 @@ class Windows(Options):
 
         if self.sample is not None:
             return Sample(parse_width(self.sample), self.windows, self.window_cycles, seed or 0)
-        for name in declared_options(type(self)):
-            if getattr(self, name) is not None:
+        for name, value in vars(self).items():
+            if value is not None:
                 raise InputError(f"{flag(name)} needs --sample, which it is of")
         return None
 

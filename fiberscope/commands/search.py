@@ -128,7 +128,7 @@ def _design(command: str, accelerator: str, placed: ExecutorOptions, request: Sa
     from fiberscope.explore.sweeps.point import Point
 
     config = str(placed.config) if placed.config else None
-    sample = request and asdict(request)
+    sample = None if request is None else asdict(request)
     return Point(command, accelerator, "", placed.settings_by_key(), config, placed.exact, sample)
 
 

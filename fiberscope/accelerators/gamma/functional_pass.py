@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class FunctionalPass:
         counts = shared(("row work", *self._key), self._count, lambda each: sum(map(_bytes_of, each)))
         self.work.merged, self.work.outputs, self.work.task_merged, self.work.task_outputs = counts
 
-    def _count(self) -> tuple[memoryview[int], ...]:
+    def _count(self) -> tuple[Integers, ...]:
         """Count the work of all rows: merged elements and outputs by row, and by task of a tree."""
         work = self.work
         work.count_short_rows(0, self.a.rows)
@@ -139,11 +140,11 @@ class FunctionalPass:
         return run, states
 
 
-def _digest(numbers: memoryview[int] | Integers) -> str:
-    return hashlib.blake2b(np.ascontiguousarray(numbers), digest_size=16).hexdigest()
+def _digest(numbers: Any) -> str:  # noqa: ANN401  (an array, or a view of an array)
+    return hashlib.blake2b(np.ascontiguousarray(numbers).data, digest_size=16).hexdigest()
 
 
-def _bytes_of(numbers: memoryview[int]) -> int:
+def _bytes_of(numbers: Any) -> int:  # noqa: ANN401  (as above)
     return int(np.asarray(numbers).nbytes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fiberscope.results.report.pictures import blank
 
@@ -43,9 +43,10 @@ def draw_designs(search: Search) -> Figure:
             errors = [
                 spread * values[place] for spread, (values, _keeps) in zip(spreads, designs, strict=True)
             ]
-            ends = {"xerr" if place == 0 else "yerr": errors}
             across, up = zip(*(values for values, _keeps in designs), strict=True)
-            axes.errorbar(across, up, **ends, fmt="none", ecolor="#4477aa", elinewidth=0.8, capsize=2)
+            xerr, yerr = (errors, None) if place == 0 else (None, errors)
+            look: Any = {"fmt": "none", "ecolor": "#4477aa", "elinewidth": 0.8, "capsize": 2}
+            axes.errorbar(across, up, yerr, xerr, **look)
     if best := pareto_front(kept, largest):
         axes.plot(*zip(*best, strict=True), color="#cc3311", linewidth=1.2, marker=".", label="front")
     axes.set_xscale("log")

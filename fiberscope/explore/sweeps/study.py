@@ -104,7 +104,7 @@ class Study(BaseModel):
     def sweep(self) -> Iterator[Point]:
         """The points."""
         whole = {key: self._places.place(key) for key in ("command", "config", "sampling")}
-        sample = self.sampling and asdict(self.sampling)
+        sample = None if self.sampling is None else asdict(self.sampling)
         machines = self._several("accelerator")
         if not machines:
             at = self._places.place("accelerator") or "settings"
