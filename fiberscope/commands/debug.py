@@ -174,7 +174,7 @@ def _typed(session: Session) -> Iterator[str]:
     else:
         from fiberscope.run.debug.interpreter import completions
 
-        class NameCompleter(Completer):  # type: ignore[misc]
+        class NameCompleter(Completer):
             """Completes commands and the names of this machine."""
 
             names = session.names()
