@@ -206,6 +206,7 @@ def serve(listener: socket.socket, token: str, shown: Mapping[str, str], link: C
         lifespan="off",
         ws="none",
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=GOODBYE_SECONDS,
     )
     asyncio.run(_serve(_Server(config), listener, pages, link))
