@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from fiberscope.workloads.canonical import Integers
+from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import Comparison
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "Sample",
     "Sampled",
     "Sampler",
+    "SingleWindow",
     "choose_windows",
     "correct",
     "cut_windows",
@@ -53,12 +54,14 @@ class Sample:
         windows: number of windows between the first and the last; None for as many as the width needs.
         window_cycles: length of a window; None for a length that the tasks decide.
         seed: chooses the windows.
+        window: number of a single window to simulate, from 1 on, in the place of an estimate.
     """
 
     half_width: float = 0.03
     windows: int | None = None
     window_cycles: int | None = None
     seed: int = 0
+    window: int | None = None
 
     def __str__(self) -> str:
         """Return the request in a few words."""
@@ -120,8 +123,32 @@ class Sampled:
     rows: tuple[tuple[int, int], ...] = ()
 
 
+@dataclass(frozen=True)
+class SingleWindow:
+    """A window of a run, to be simulated alone between the windows beside it.
+
+    Args:
+        build: makes the machine from parameters and operands, as a model of an ``Accelerator`` does.
+        rows: the rows of the first operand that the machine multiplies.
+        first_row: number of their first in the whole operand.
+        window: the rows of the window itself.
+        cycles: the cycle in which the window begins and the one in which the next window begins.
+        count: windows in all.
+    """
+
+    build: Callable[..., Any]
+    rows: CsrArray
+    first_row: int
+    window: range
+    cycles: tuple[int, int]
+    count: int
+
+
 class Sampler(Protocol):
-    """A machine whose run is estimated from windows."""
+    """A machine whose run is estimated from windows.
+
+    It may also have a method ``single_window``, which returns the ``SingleWindow`` of a number.
+    """
 
     def too_short(self) -> str:
         """Why the run is to be simulated in full, in a line; empty if it can be sampled."""

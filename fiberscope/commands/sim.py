@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -21,6 +22,10 @@ _Chain = Annotated[
     typer.Option(metavar="PRODUCTS", help="Compute these products one after another: 'Y = A X; Z = Y W'."),
 ]
 
+_Window = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="With --sample: simulate this window only, without an estimate."),
+]
 _ValuesOnly = Annotated[
     bool, typer.Option("--values-only", help="Compare values only: entries that are 0 may be absent.")
 ]
@@ -33,6 +38,7 @@ def sim(
     asked: SimulationOptions,
     sampled: Sampled,
     chain: _Chain = None,
+    window: _Window = None,
     values_only: _ValuesOnly = False,
 ) -> int:
     """Simulate an accelerator cycle by cycle, and verify the result.
@@ -49,6 +55,7 @@ def sim(
       fiberscope sim gamma wiki-Vote --vcd out.fst --vcd-trigger 'pe00 busy > 99'
       fiberscope sim gamma large.mtx --sample
       fiberscope sim gamma large.mtx --sample 1% --seed 2
+      fiberscope sim gamma large.mtx --sample --window 7 --vcd out.vcd
       fiberscope sim spec:gamma A=a.mtx B=b.mtx
       fiberscope sim gamma --chain "Y = A X; Z = Y W" A=a.mtx X=b.mtx W=b.mtx --product z.npz
     """
@@ -60,7 +67,11 @@ def sim(
     check_factors(factors)
     inputs = operand_files({**dict(zip("AB", factors, strict=False)), **tensors})
     request = sampled.seeded_request()
-    if request is not None:
+    if window is not None:
+        if request is None:
+            raise InputError("--window needs --sample, which it is of")
+        request = replace(request, window=window)
+    elif request is not None:
         whole = {"--product": asked.product, "--energy": asked.energy, "--live": asked.live}
         for name, value in whole.items():
             if value:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from fiberscope import accelerators
 from fiberscope.accelerators.configuration import Configuration
 from fiberscope.accelerators.machine import EVENT, Accelerator
-from fiberscope.accelerators.sampling import CONFIDENCE, Sample, Sampled
+from fiberscope.accelerators.sampling import CONFIDENCE, Sample, Sampled, Sampler, SingleWindow
 from fiberscope.base.errors import InputError
 from fiberscope.results.errors import VerificationError
 from fiberscope.results.report import parts
@@ -21,7 +21,7 @@ from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
-from fiberscope.workloads import Problem
+from fiberscope.workloads import Problem, from_scipy
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["check_machine", "check_sampled", "execute_sampled", "parse_width", "requested_sample"]
@@ -44,7 +44,7 @@ def requested_sample(value: object) -> Sample | None:
     if isinstance(value, Mapping):
         value = _sample_of(value)
     request = value if isinstance(value, Sample) else Sample(half_width=parse_width(value))
-    for name, least in (("windows", FEWEST), ("window_cycles", 100), ("seed", 0)):
+    for name, least in (("windows", FEWEST), ("window_cycles", 100), ("seed", 0), ("window", 1)):
         number = getattr(request, name)
         if number is not None and (not isinstance(number, int) or number < least):
             raise InputError(f"sample.{name}={number!r}: it should be a whole number from {least} on")
@@ -58,7 +58,7 @@ def _sample_of(keys: Mapping[str, Any]) -> Sample:
     Raises:
         InputError: a key that is none.
     """
-    names = [field.name for field in fields(Sample)]
+    names = [field.name for field in fields(Sample) if field.name != "window"]
     for key in (key for key in keys if key not in names):
         raise InputError(f"sampling has no key {key}; {nearest(key, names)}")
     width = {"half_width": parse_width(keys["half_width"])} if "half_width" in keys else {}
@@ -102,19 +102,26 @@ def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[s
     check_machine(kind)
     if options.fidelity != EVENT:
         raise InputError(f"sample is for the {EVENT} model; a {options.fidelity} one is fast as it is")
-    whole = {
+    recorded = {
         "a waveform": options.recorders.waveform,
         "a timeline": options.recorders.states,
         "a memory trace": options.recorders.memory_trace,
         "a cycle limit": options.cycle_limit,
         "histograms": options.histograms,
+        "a debugger": options.recorders.drive,
+    }
+    whole = {
         "checked": options.checked,
         "parts of one's own": options.parts,
         "a comparison of values only": options.values_only,
         **others,
     }
+    asked = "needs a whole run, and a sampled one is of windows; leave one of them out"
     for name in (name for name, value in whole.items() if value):
-        raise InputError(f"{name} needs a whole run, and a sampled one is of windows; leave one of them out")
+        raise InputError(f"{name} {asked}")
+    single = options.sample is not None and options.sample.window is not None
+    for name in (name for name, value in recorded.items() if value and not single):
+        raise InputError(f"{name} {asked}, or give one window, as in --window 7")
 
 
 def execute_sampled(
@@ -135,6 +142,8 @@ def execute_sampled(
     start = time.perf_counter()
     try:
         sampler = kind.sampler(configured, *problem.machine_inputs(), options.sample, options.tell)
+        if options.sample.window is not None:
+            return _execute_window(kind, configured, problem, options, sampler, source)
         reason = sampler.too_short()
         if reason:
             note = _sampling(options.sample, 0, 0, 0, 0, 1.0, 0.0, note=reason)
@@ -154,6 +163,43 @@ def execute_sampled(
     if not comparison.passed:
         raise VerificationError(f"the machine's {problem.answer} is wrong in the simulated part", report)
     return report
+
+
+def _execute_window(
+    kind: Accelerator[Any],
+    configured: Configuration,
+    problem: Problem,
+    options: RunOptions,
+    sampler: Sampler,
+    source: parts.Source | None,
+) -> Report:
+    """Simulate one window between the windows beside it; a waveform has the cycles of the window alone.
+
+    Raises:
+        InputError: the machine has no single windows.
+    """
+    assert options.sample is not None
+    single_window = getattr(sampler, "single_window", None)
+    if single_window is None:
+        raise InputError(f"{kind.name} has no single windows; leave out --window")
+    window: SingleWindow = single_window(options.sample.window)
+    operands = list(problem.operands.values())
+    last_row = window.first_row + int(window.rows.shape[0]) - 1
+    rows = from_scipy(window.rows, f"rows {window.first_row} to {last_row} of {operands[0].name}")
+    part = type(problem)([rows, operands[-1]])
+    kind = replace(kind, models={**kind.models, EVENT: window.build})
+    recorders, waveform = options.recorders, options.recorders.waveform
+    if waveform is not None and (waveform.window, waveform.trigger) == (None, None):
+        recorders = replace(recorders, waveform=replace(waveform, window=window.cycles))
+    report = execute(kind, configured, part, replace(options, recorders=recorders), source)
+    first, last = window.window.start, window.window.stop - 1
+    note = (
+        f"window {options.sample.window} of {window.count}: rows {first} to {last} of {operands[0].name}, "
+        f"cycles {window.cycles[0]} to {window.cycles[1]} of this run"
+    )
+    simulated = window.cycles[1] - window.cycles[0]
+    sampling = _sampling(options.sample, 1, simulated, 0, report.cycles, 1.0, 0.0, note=note)
+    return report.model_copy(update={"sampling": sampling})
 
 
 def _sampling(

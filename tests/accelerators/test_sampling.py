@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.accelerators.sampling import choose_windows, cut_windows, estimate_cycles, half_width
+from fiberscope.accelerators.sampling import choose_windows, correct, cut_windows, estimate_cycles, half_width
 
 COSTS = st.lists(st.floats(0.5, 200), min_size=1, max_size=300)
 
@@ -76,3 +76,29 @@ def test_windows_without_a_kind_of_work_have_no_weight_for_it():
     work = np.stack([cycles * 32, np.zeros(5)], axis=1)
     found = estimate_cycles(cycles, work, [0, 1, 2, 3, 4], work)
     assert found.cycles == pytest.approx(500)
+
+
+def test_work_that_windows_do_for_their_neighbours_is_no_error_of_the_count():
+    generator = np.random.default_rng(2)
+    counted = generator.uniform(0.8, 1.2, 30) * 1000
+    left = np.concatenate([[0], generator.uniform(0, 100, 29), [0]])  # to the next window
+    lag = np.diff(-left)
+    correction = correct(1.1 * counted + 3 * lag, counted, lag)
+    assert correction.ratio == pytest.approx(1.1)
+    assert correction.residuals == pytest.approx(np.zeros(28), abs=1e-6)
+
+
+def test_intervals_contain_the_total_where_the_count_of_all_windows_is_itself_an_estimate():
+    covered = 0
+    for seed in range(400):
+        cycles, work = population(seed, 0.02)
+        generator = np.random.default_rng(seed)
+        counted = work * np.stack([np.ones(400), generator.normal(0.9, 0.1, 400)], axis=1)
+        chosen = choose_windows(398, 20, seed)
+        places = [0, *(1 + number for number in chosen), 399]
+        correction = correct(work[places, 1], counted[places, 1], np.zeros(22))
+        residuals = np.stack([np.zeros(20), correction.residuals], axis=1)
+        totals, inner = (counted * [1, correction.ratio])[1:-1], slice(1, -1)
+        estimated = estimate_cycles(cycles[places][inner], work[places][inner], chosen, totals, residuals)
+        covered += abs(estimated.cycles - cycles[1:-1].sum()) <= estimated.half_width
+    assert 0.91 * 400 <= covered <= 0.99 * 400

@@ -13,7 +13,7 @@ from fiberscope.accelerators.errors import ConfigurationError
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
 from fiberscope.accelerators.gamma.functional_pass import FunctionalPass
 from fiberscope.accelerators.gamma.machine import Gamma
-from fiberscope.accelerators.gamma.splice import Mark, rows_of, run_windows
+from fiberscope.accelerators.gamma.splice import Mark, cycles_of_rows, rows_of, run_windows, set_state
 from fiberscope.accelerators.machine import MemoryUse, Traffic
 from fiberscope.accelerators.sampling import (
     SIMULATED_ROWS,
@@ -23,6 +23,7 @@ from fiberscope.accelerators.sampling import (
     Rounds,
     Sample,
     Sampled,
+    SingleWindow,
     correct,
     cut_windows,
     estimate_cycles,
@@ -144,6 +145,32 @@ class GammaSampler:
         """As of ``Sampler``."""
         self._run_cache()
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
+
+    def single_window(self, number: int) -> SingleWindow:
+        """The window of a number, with one window before it and one behind it.
+
+        Raises:
+            ConfigurationError: there is no such window.
+        """
+        ranges = self.windows.ranges
+        if number > len(ranges):
+            raise ConfigurationError(f"gamma: sample.window={number}: this run has {len(ranges)} windows")
+        before, behind = max(0, number - 2), min(len(ranges), number + 1)
+        chosen = ranges[before:behind]
+        start = chosen[0].start
+        _, states = self.work.run_cache([start])
+        rows = rows_of(self.work.a, self.work.b.rows, chosen)
+
+        def build(parameters: GammaConfiguration, a: CsrArray, b: CsrArray) -> Gamma:
+            machine = Gamma(parameters.model_copy(update={"reorder": "none"}), a, b)
+            if start > 0:
+                set_state(machine, states[start])
+            return machine
+
+        window = ranges[number - 1]
+        firsts = [window.start - start, window.stop - start]
+        cycles = cycles_of_rows(build(self.parameters, rows, self.b), firsts)
+        return SingleWindow(build, rows, start, window, cycles, len(ranges))
 
     def _run_cache(self) -> None:
         """Run the functional cache, and keep its states before all windows that may be simulated.

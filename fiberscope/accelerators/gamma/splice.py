@@ -15,7 +15,7 @@ from fiberscope.hw.fibers.compressed import CompressedRows
 from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.sparse import sparse
 
-__all__ = ["Mark", "rows_of", "run_windows"]
+__all__ = ["Mark", "cycles_of_rows", "rows_of", "run_windows", "set_state"]
 
 STEP = 32  # cycles between two looks for the begin of a window
 
@@ -52,39 +52,78 @@ def rows_of(a: CompressedRows, columns: int, windows: Sequence[range]) -> CsrArr
 
 
 def run_windows(
-    machine: Gamma, lengths: Sequence[int], states: Sequence[CacheState], tell: Callable[[int, int], None]
+    machine: Gamma,
+    lengths: Sequence[int],
+    states: Sequence[CacheState | None],
+    tell: Callable[[int, int], None],
 ) -> list[Mark]:
     """Run a machine over windows of rows.
 
     When the first task of a window is dispatched, the lines of the FiberCache that nobody waits for become
-    those of the functional state before that window. The FiberCache fills during the first window. Lines of
-    B that it lacks and that tasks of the first window in flight may fetch therefore stay absent.
+    those of the functional state before that window. Lines of B that the FiberCache lacks and that tasks in
+    flight may fetch stay absent, as these tasks belong to the window before.
 
     Args:
         machine: built, with the rows of the windows as A.
         lengths: rows of each window.
-        states: of the cache before each window but the first.
+        states: of the cache before each window but the first; None leaves the cache as it is.
         tell: called with tasks done and tasks in all.
 
     Returns:
         A mark for the begin of each window but the first, and for the end of the run.
     """
-    starts = np.cumsum(lengths)[:-1]
-    first_tasks = np.searchsorted(np.asarray(machine.table.rows), starts)
-    scheduler: Any = machine.scheduler
-    kernel, marks, limit = machine.kernel, list[Mark](), 0
-    for task, state in zip(first_tasks, states, strict=True):
-        while scheduler.next_task <= task and scheduler.next_task < machine.table.count:
-            limit += STEP
-            if kernel.run(cycle_limit=limit).reason != "cycle limit":
-                raise KeyboardInterrupt
-        marks.append(_mark(machine, limit))
-        _set_state(machine, state, _lines_in_flight(machine, int(task)) if len(marks) == 1 else [])
+    marks = list[Mark]()
+    run = _Steps(machine)
+    for task, state in zip(_first_tasks(machine, np.cumsum(lengths)[:-1]), states, strict=True):
+        marks.append(_mark(machine, run.until_dispatched(task)))
+        if state is not None:
+            set_state(machine, state, _lines_in_flight(machine, task))
         tell(*machine.progress())
-    ended = kernel.run()
+    ended = machine.kernel.run()
     if not ended.complete:
         raise KeyboardInterrupt
     return [*marks, _mark(machine, ended.cycles)]
+
+
+def cycles_of_rows(machine: Gamma, rows: Sequence[int]) -> tuple[int, ...]:
+    """Return the cycles in which a machine dispatches the first tasks of these rows, up to ``STEP`` later.
+
+    Args:
+        machine: built; it runs up to the last of the cycles.
+        rows: in increasing order; the number behind the last row stands for the end of the run.
+    """
+    run = _Steps(machine)
+    return tuple(run.until_dispatched(task) for task in _first_tasks(machine, rows))
+
+
+def _first_tasks(machine: Gamma, rows: Sequence[int] | Integers) -> list[int]:
+    firsts: list[int] = np.searchsorted(np.asarray(machine.table.rows), rows).tolist()
+    return firsts
+
+
+class _Steps:
+    """Runs a machine in steps of a few cycles.
+
+    Args:
+        machine: built, and not run so far.
+    """
+
+    def __init__(self, machine: Gamma) -> None:
+        self.machine = machine
+        self.limit = 0
+
+    def until_dispatched(self, task: int) -> int:
+        """Run until a task is dispatched, all if there is no such task; returns the cycle."""
+        scheduler: Any = self.machine.scheduler
+        count = self.machine.table.count
+        while scheduler.next_task <= task and (scheduler.next_task < count or task == count):
+            self.limit += STEP
+            ended = self.machine.kernel.run(cycle_limit=self.limit)
+            if ended.complete and task == count:
+                return ended.cycles
+            if ended.reason != "cycle limit":
+                raise KeyboardInterrupt
+        return self.limit
 
 
 def _mark(machine: Gamma, cycles: int) -> Mark:
@@ -109,7 +148,7 @@ def _lines_in_flight(machine: Gamma, before: int) -> Integers:
     return np.unique(B_BASE // line + np.repeat(begins, lengths) + places)
 
 
-def _set_state(machine: Gamma, state: CacheState, absent_lines: Integers | list[int]) -> None:
+def set_state(machine: Gamma, state: CacheState, absent_lines: Integers | Sequence[int] = ()) -> None:
     """Set the lines of all banks, without partial fibers, and without absent lines that a bank lacks."""
     partial = PARTIAL_BASE // machine.parameters.fibercache.line
     banks: Any = machine.banks

@@ -72,6 +72,19 @@ def test_misses_of_a_cache_that_holds_a_tenth_of_the_operand_are_the_machines():
     assert run.cache.traffic_lines() == pytest.approx(missed, rel=0.03)
 
 
+def test_lines_of_long_tasks_are_read_while_they_merge_and_evicted_before_it_if_the_cache_is_small():
+    generator = np.random.default_rng(3)
+    b = sparse.csr_array(np.where(generator.random((60, 600)) < 0.3, 1.0, 0.0))
+    a = sparse.csr_array(np.where(generator.random((20, 60)) < 0.8, 1.0, 0.0))
+    parameters = configured(pe__count=4, fibercache__size=24 << 10, fibercache__banks=4, memory__channels=4)
+    machine, work = run_gamma(parameters, a, b), FunctionalPass(parameters, a, b)
+    run, _ = work.run_cache()
+    check_counts(work, run, machine)
+    missed = sum(counted(machine, "fibercache.bank")[name] for name in MISSES)
+    assert run.cache.traffic_lines() - run.cache.write_backs == pytest.approx(missed, rel=0.25)
+    assert run.cache.read_misses > 0
+
+
 def test_the_state_of_the_cache_is_kept_before_the_rows_that_are_asked_for():
     a, b = small_operands()
     parameters = configured()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from gamma_bench import configured, run_gamma, small_operands, stored
@@ -38,6 +40,35 @@ def test_all_windows_spliced_do_the_work_of_the_whole_run():
     assert (machine.result() != whole.result()).nnz == 0
     assert marks[-1].merged == whole.operations()["merge"]
     assert np.all(np.diff([mark.cycles for mark in marks]) >= 0)
+
+
+def test_all_windows_without_states_are_the_whole_run_to_the_cycle():
+    a, b = small_operands()
+    parameters = configured()
+    whole = run_gamma(parameters, a, b)
+    machine = Gamma(parameters, rows_of(stored(a), a.shape[1], [range(12), range(12, 30)]), b)
+    last = run_windows(machine, [12, 18], [None], nobody)[-1]
+    assert machine.traffic() == whole.traffic()
+    assert machine.memory() == whole.memory()
+    assert last.cycles == whole.kernel.run().cycles
+
+
+@pytest.mark.astray  # the cache begins with lines that it has not read
+def test_one_window_runs_between_its_neighbours_and_has_a_waveform_of_its_own(tmp_path):
+    report = fiberscope.simulate(
+        "gamma",
+        "uniform:rows=1500,cols=1500,nonzeros=9000",
+        settings={"pe.count": 2},
+        sample=Sample(window_cycles=1000, window=7),
+        waveform=tmp_path / "window.vcd",
+    )
+    assert report.verification.passed
+    first, last = map(int, re.search(r"cycles (\d+) to (\d+) of this run", report.sampling.note).groups())
+    assert report.sampling.note.startswith("window 7 of ")
+    assert 0 < first < last < report.cycles
+    times = [int(line[1:]) for line in (tmp_path / "window.vcd").read_text().splitlines() if line[:1] == "#"]
+    assert times
+    assert max(times) - min(times) <= (last - first) * 1_000_000  # femtoseconds
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +137,9 @@ def test_a_run_that_is_too_short_is_simulated_in_full_and_says_so(full):
     ("options", "message"),
     [
         ({"sample": "0"}, "sample 0: it should be a width from 0.1% to 50%, as in 1%"),
+        ({"sample": Sample(window=0)}, "sample.window=0: it should be a whole number from 1 on"),
+        ({"sample": Sample(window=9000)}, "gamma: sample.window=9000: this run has"),
+        ({"sample": True, "waveform": "a.vcd"}, "or give one window, as in --window 7"),
         ({"sample": Sample(windows=2)}, "sample.windows=2: it should be a whole number from 5 on"),
         ({"sample": True, "histograms": True}, "histograms needs a whole run"),
         ({"sample": True, "cycle_limit": 10}, "a cycle limit needs a whole run"),
