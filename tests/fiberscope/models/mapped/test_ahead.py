@@ -53,26 +53,30 @@ def test_a_machine_worked_out_ahead_does_what_its_blocks_would(program, timing, 
     assert outcome(program, timing, limits) == outcome(program, timing, limits, Kernel())
 
 
-def summed(kernel, fibers, pause):
-    """What comes of a task's fibers, with its cycles, and what ways and merger did in theirs.
+def connected(kernel, tasks, pause, radix=2, stages=1):
+    """Ways, a merger and who adds up behind it; gives the sinks of coordinates and of sums.
 
-    Channels hold two tokens, that to who takes the sums, who pauses after each, one.
+    Each task is a list of fibers. Channels hold two tokens, those to the sinks, which pause after each, one.
     """
     kernel.clock("core", 10**9)
+    fibers = [fiber for task in tasks for fiber in task]
     segments = [sum(map(len, fibers[:count])) for count in range(len(fibers) + 1)]
     coordinates = [coordinate for fiber in fibers for coordinate in fiber]
     values = [2.0**place for place in range(len(coordinates))]
     lists, add, connect = Lists(0), kernel.add, kernel.connect
-    ways = add(FiberWays("ways", 2, segments, coordinates, values, lists))
-    merger = add(HighRadixMerger("merger", 2, 1))
+    ways = add(FiberWays("ways", radix, segments, coordinates, values, lists))
+    merger = add(HighRadixMerger("merger", radix, stages))
     points, sums = add(MergedPoints("points", lists)), add(RunSum("sums"))
-    task = with_gaps([*range(len(fibers)), "S0", "D"])
+    numbers = iter(range(len(fibers)))
+    task = with_gaps(
+        [token for task in tasks for token in (*(next(numbers) for _fiber in task), "S0")] + ["D"]
+    )
     for port, carries in (("in_crd", CRD), ("in_ref", REF)):
         connect(add(TimedSource(port, carries, task)), "out", ways, port, capacity=None)
     connect(ways, "tasks", merger, "tasks", capacity=2)
     connect(ways, "groups", points, "groups", capacity=2)
     connect(points, "partials", ways, "partials", capacity=None)
-    for way in range(2):
+    for way in range(radix):
         connect(ways, f"ways[{way}]", merger, f"ways[{way}]", capacity=2)
     connect(merger, "merged", points, "merged", capacity=2)
     connect(points, "out_outer[0]", sums, "in_crd", capacity=2)
@@ -82,6 +86,12 @@ def summed(kernel, fibers, pause):
         connect(sums, f"{sink.name}[0]", sink, "in", capacity=1)
     if isinstance(kernel, LookaheadKernel):
         add_lookaheads(kernel, [(ways, merger, points)])
+    return sinks
+
+
+def summed(kernel, fibers, pause):
+    """What comes of a task's fibers, with its cycles, and what ways and merger did in theirs."""
+    sinks = connected(kernel, [fibers], pause)
     kernel.run()
     crd, val = (sink.received for sink in sinks)
     assert [cycle for cycle, _token in crd] == [cycle for cycle, _token in val]
@@ -115,6 +125,46 @@ def test_who_takes_the_sums_late_holds_up_the_ways_through_all_the_rest(kernel):
     assert ends == [108, 118]
     assert statistics["ways"].output_stall == {"ways": 19}
     assert statistics["merger"].output_stall == {"merged": 37}
+
+
+WAITS = {
+    "a short fiber": ([[[0, 3, 5, 6, 8, 9], [1]]], 3),
+    "an empty fiber": ([[[], [2, 4, 7]], [[1], []]], 2),
+    "only empty fibers": ([[[], []], [[]], [[3]]], 0),
+    "tasks one behind the other": ([[[1, 2], [1]], [[0, 5], [2, 5, 6]], [[4], [4]]], 0),
+    "a task of one fiber": ([[[1, 4, 6]], [[2], [3]]], 1),
+    "a leaf that ends after the others": (
+        [[[1], [2], list(range(3, 9)), [9]], [[1, 2], [3], [4], [5]]],
+        9,
+        4,
+        2,
+    ),
+    "a leaf that ends before the others": (
+        [[list(range(3, 9)), [9], [1], [2]], [[1, 2], [3], [4], [5]]],
+        9,
+        4,
+        2,
+    ),
+    "nobody takes the sums for long": ([[list(range(9)), [4, 6]], [[5], [1, 2]]], 9),
+}
+
+
+@pytest.mark.parametrize("case", WAITS.values(), ids=WAITS)
+def test_a_look_in_the_midst_of_a_wait_finds_what_the_blocks_count(case):
+    """In every cycle: the machine is looked at again and again, and once in each cycle alone."""
+    seen, received = [], []
+    for kind in (Kernel, LookaheadKernel):
+        kernel = kind()
+        sinks = connected(kernel, *case)
+        seen.append([(kernel.run(cycle_limit=limit).cycles, kernel.statistics()) for limit in range(1, 120)])
+        received.append([sink.received for sink in sinks])
+    assert seen[0] == seen[1]
+    assert received[0] == received[1]
+    for limit in range(1, 120, 7):
+        alone = LookaheadKernel()
+        connected(alone, *case)
+        alone.run(cycle_limit=limit)
+        assert alone.statistics() == seen[0][limit - 1][1]
 
 
 def test_planted_a_way_with_room_for_one_more_is_found(monkeypatch):
