@@ -47,7 +47,7 @@ class Network(Configuration):
 
 
 class ElementNetwork(Network):
-    """Those between processing elements and what serves them too."""
+    """Parameters of the networks between processing elements and their servers."""
 
     pe_latency: int = Field(ge=1, le=1000)
 
@@ -120,7 +120,7 @@ class Composition(Generic[AnyParameters]):
 
         Args:
             part: one of ``PARTS`` by its name, or the class of one that none stands in for.
-            name: of this one, within the machine: ``pe07.merger``.
+            name: the name of this one, within the machine: ``pe07.merger``.
             arguments, options: what it is made with, behind its name.
         """
         make = self.parts[part] if isinstance(part, str) else part
@@ -140,7 +140,7 @@ class Composition(Generic[AnyParameters]):
         """Add a crossbar each way between users and servers of requests.
 
         Args:
-            name: of the network: its crossbars are ``<name>_requests`` and ``<name>_replies``.
+            name: the name of the network: its crossbars are ``<name>_requests`` and ``<name>_replies``.
             users: their places here, times ``group``, are the numbers by which replies find them; those that
                 take none last.
             servers: with ports ``requests`` and ``replies``.
@@ -196,7 +196,7 @@ class Composition(Generic[AnyParameters]):
 
     @property
     def memory_parameters(self) -> MemoryParameters:
-        """Those of its channels."""
+        """Return the parameters of the memory's channels."""
         return self.parameters.memory
 
     @property

@@ -139,7 +139,7 @@ def validate(model: type[AnyModel], entries: Mapping[str, Entry], name: str) -> 
 
     Args:
         model: a configuration, or another model of plain values.
-        entries: by dotted key.
+        entries: the entries by dotted key.
         name: whose parameters they are, for messages.
 
     Raises:

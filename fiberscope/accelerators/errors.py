@@ -8,4 +8,4 @@ class ConfigurationError(ValueError):
 
 
 class ConflictError(ConfigurationError):
-    """Each value could be, and together they cannot."""
+    """Error: the values of several parameters are possible alone, but not together."""

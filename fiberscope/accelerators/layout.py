@@ -90,7 +90,7 @@ class RowPlaces:
     Args:
         start: byte address of the first stripe, with the tensor's number.
         lengths: elements of each row.
-        element_bytes: of an element.
+        element_bytes: bytes of an element.
         stripes: row r is in stripe r modulo their number.
         stripe_bytes: addresses from a stripe's beginning to that of the next.
     """

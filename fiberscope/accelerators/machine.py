@@ -101,7 +101,7 @@ class Model(Protocol):
 
     @property
     def parameters(self) -> Configuration:
-        """Its parameters, with what they left to the machine filled in."""
+        """Return the parameters, with those that the machine chose itself."""
 
     def result(self) -> object:
         """The answer as the machine wrote it (of a product: rows in A's order), None if it computes none."""
@@ -131,7 +131,7 @@ class Machine(Model, Protocol):
 
     @property
     def work(self) -> str:
-        """Which of the operations is the machine's work, which a report follows over time."""
+        """Return the name of the operation that is the machine's work, which a report follows over time."""
 
     def progress(self) -> tuple[int, int]:
         """Work done, and work in all, in a unit of the machine's own."""
@@ -155,9 +155,9 @@ class TileRoom:
 
     Args:
         kernel: what is computed, its operands in the order of ``Problem.machine_inputs()``.
-        order: of the loops over tiles.
+        order: the order of the loops over tiles.
         tiling: the method that chooses.
-        microtile: of how many coordinates each side of a tile is a multiple.
+        microtile: coordinates of which each side of a tile is a multiple.
         words: that a tile of each operand may take.
     """
 

@@ -77,8 +77,8 @@ class Estimated:
 
     Args:
         cycles: the estimate.
-        half_width: of the interval.
-        deviations: by chosen window; the sum of their squares is the variance of the estimate.
+        half_width: the half width of the interval.
+        deviations: the deviations by chosen window; the sum of their squares is the variance of the estimate.
         degrees: degrees of freedom of the variance.
     """
 
@@ -96,7 +96,7 @@ class Sampled:
         cycles: the estimate, with its interval.
         windows, window_cycles, strata: how many windows were simulated, how long, of how many strata.
         cycles_simulated: cycles of the windows.
-        operations, traffic, memory: of the whole run, exact or estimated.
+        operations, traffic, memory: the operations, traffic and memory of the whole run, exact or estimated.
         traffic_minimum_bytes: as of a ``Model``.
         traffic_ratio: simulated bytes over those of the functional pass, in the windows; None without such.
         exact, estimated: names of the parts of a report that are so.
@@ -163,9 +163,9 @@ def cut_windows(costs: Numbers, first: float, cost: float) -> list[range]:
     A row that costs more than a window is a window, or the end of one.
 
     Args:
-        costs: by row.
+        costs: the costs by row.
         first: least cost of the first window, and of the last.
-        cost: of each other window.
+        cost: the cost of each other window.
     """
     behind = np.cumsum(costs)
     begin = int(np.searchsorted(behind, first)) + 1
@@ -186,7 +186,7 @@ def choose_windows(count: int, strata: int, seed: int) -> list[int]:
     Args:
         count: windows to choose from.
         strata: not more than there are windows.
-        seed: of the choice.
+        seed: the seed of the choice.
     """
     generator = np.random.default_rng([seed, strata])
     bounds = np.arange(strata + 1) * count // strata
@@ -199,7 +199,7 @@ class Rounds:
     Args:
         request: how to sample.
         windows: in all.
-        cycles: of a window.
+        cycles: the cycles of a window.
         predicted: cycles of the whole run.
     """
 
@@ -213,7 +213,7 @@ class Rounds:
         self.numbers = [[0, *(1 + number for number in each), middle + 1] for each in chosen]
 
     def too_short(self) -> str:
-        """As of ``Sampler``."""
+        """See ``Sampler``."""
         free = self.request.windows is None and self.request.window_cycles is None
         if free and self.predicted < SHORTEST:
             return f"simulated in full, as about {self.predicted:,.0f} cycles are fewer than {SHORTEST:,}"
@@ -247,7 +247,7 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Correction:
-    """By what the work that a functional pass counted differs from the work that windows did.
+    """Difference between the work that a functional pass counted and the work of the windows.
 
     Args:
         ratio: work done per work counted.
@@ -291,8 +291,8 @@ def estimate_cycles(
     sum of the kinds of work. The weights are those that fit all windows best and are not negative.
 
     Args:
-        cycles: by chosen window.
-        work: by chosen window and kind of work.
+        cycles: the cycles by chosen window.
+        work: the work by chosen window and kind of work.
         chosen: number of each window, in increasing order.
         totals: by window and kind of work, of all windows.
         residuals: by chosen window and kind of work, where totals are corrected; 0 for work counted exactly.

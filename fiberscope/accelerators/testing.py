@@ -124,7 +124,7 @@ def cycles(machine: Machine) -> int:
 
 
 def outcome(machine: Machine, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All that a run leaves behind, but what components say of themselves whose names end so."""
+    """Return the complete result of a run, without the counters of components whose names end so."""
     product, memory = machine.result(), machine.memory()
     statistics = machine.kernel.statistics().items()
     return {
@@ -157,7 +157,7 @@ def check_laws(case: MachineCase, variant: str) -> None:
 
 
 def check_order(case: MachineCase, variant: str) -> None:
-    """Neither sleep nor the order of ticks changes a run, even where sums are rounded."""
+    """Check that neither sleep nor the order of ticks changes a run, even where sums are rounded."""
     operands = case.inexact_operands()
     expected = outcome(run_to_end(case.build(variant, operands)))
     for options in KERNELS:
@@ -189,7 +189,7 @@ def check_end(case: MachineCase, variant: str) -> None:
 
 
 def check_requests(case: MachineCase, variant: str) -> None:
-    """Every request to memory is one that the machine's layouts allow, and all are there."""
+    """Check that memory gets exactly the requests that the machine's layouts allow."""
     machine = case.build(variant, case.operands())
     with checked_requests(machine) as check:
         run_to_end(machine)

@@ -37,7 +37,7 @@ class Document:
         """A complaint about the value at ``path``, or its key.
 
         Args:
-            path: of the value; where it is not in the file, what holds it is named.
+            path: the path of the value; where it is not in the file, what holds it is named.
             message: what is wrong and what would be right.
             key: it is about the key.
             within: characters into the text of the value.
@@ -63,8 +63,8 @@ class Document:
         """The document that a file's nodes are.
 
         Args:
-            node: of the whole file.
-            name: of the file.
+            node: the node of the whole file.
+            name: the name of the file.
             resolve: gives the value of a text with references; its second argument makes the complaint.
 
         Raises:

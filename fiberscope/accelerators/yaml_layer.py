@@ -46,7 +46,7 @@ class _Scalars(yaml.resolver.Resolver):
 
 
 class _Loader(_Scalars, yaml.SafeLoader):
-    """In Python, and its words are those that users are told."""
+    """YAML loader in Python, whose messages users see."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -56,7 +56,7 @@ class _Loader(_Scalars, yaml.SafeLoader):
 
 
 class _Quick(_Scalars, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # may be lacking
-    """In C, which takes a tenth of the time; what it does not take goes to the other."""
+    """YAML loader in C, ten times as fast; what it refuses goes to the other loader."""
 
 
 # Aliases, which it resolves; tabs, odd tags and ends of lines, keys by ``?``: it takes more of them; and
@@ -125,7 +125,7 @@ def _flat(section: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str
 
 
 def read_document(path: Path, name: str) -> object:
-    """All that a file holds, as plain data; None of an empty one.
+    """Return the content of a file as plain data; None for an empty file.
 
     Args:
         path: the file.

@@ -26,7 +26,7 @@ def version_of(root: Path) -> str:
 
 
 def _built(root: Path) -> str:
-    """As an unpacked archive says, or an installation; empty of anything else."""
+    """Return the version of an unpacked archive or of an installation; empty for anything else."""
     package_info = root / "PKG-INFO"
     if package_info.is_file():
         lines = package_info.read_text(encoding="utf-8").splitlines()

@@ -138,7 +138,7 @@ def _with_spreads(cells: tuple[str, str, str], spreads: tuple[str, str]) -> tupl
 
 
 def _largest_changes(changes: Iterable[Change]) -> Iterator[Change]:
-    """Those worth a line: of a family only what changed most, as one state's gain is another's loss."""
+    """Return the changes worth a line: of a family the largest, as one state's gain is another's loss."""
     families = set()
     for change in changes:
         family = change.name.rpartition(" ")[0]

@@ -64,7 +64,7 @@ class Group(typer.Typer):
         super().__init__(rich_markup_mode=None, add_completion=False, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:  # noqa: ANN401
-        """As of ``typer.Typer``."""
+        """See ``typer.Typer``."""
         return super().command(name, cls=_Command, **options)
 
 

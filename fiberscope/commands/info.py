@@ -149,7 +149,7 @@ class _Machine:
             raise InputError(f"{machine.name} has no parameter {key}; {hint}")
 
     def document(self) -> dict[str, object]:
-        """As plain data; a range's ends are null where there is none."""
+        """Return plain data; a missing end of a range is null."""
         from dataclasses import asdict
 
         shown = [
@@ -219,7 +219,7 @@ class _Matrix:
         return None if self._workload is None else character(self._workload)
 
     def document(self) -> dict[str, object]:
-        """As plain data; what is not known is null."""
+        """Return plain data; unknown values are null."""
         from dataclasses import asdict
 
         return {

@@ -147,7 +147,7 @@ def _cells(result: ReplayResult) -> tuple[str, ...]:
 
 
 def _total(results: Sequence[ReplayResult]) -> ReplayResult:
-    """All channels as one: what they moved, in the time of the last of them."""
+    """Combine all channels: the bytes of all, and the time of the last one."""
     last = max(result.last_completion_cycle for result in results)
     reads = sum(result.reads for result in results)
     latency = sum(result.counters["read_latency"] for result in results)

@@ -63,5 +63,5 @@ def shape(entry: Entry) -> str:
 
 
 def nonzeros(entry: Entry) -> str:
-    """Its nonzeros, as exactly as the registry has them."""
+    """Return the number of nonzeros, as exactly as the registry has it."""
     return f"{'about ' if entry.approximate else ''}{entry.nonzeros:,}"

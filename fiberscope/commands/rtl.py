@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["make_request", "print_comparison", "rtl"]
 
-MOST_SHOWN = 10  # entries of a report that differ
-WAVEFORM = "Waveform"  # of the files of a run with RTL
+MOST_SHOWN = 10  # largest number of different report entries that are printed
+WAVEFORM = "Waveform"  # description of the waveform among the files of a run with RTL
 
 rtl = Group()
 

@@ -55,5 +55,5 @@ class Sampled(Windows):
     )
 
     def seeded_request(self) -> Sample | None:
-        """As ``request``, with this seed."""
+        """See ``request``, with this seed."""
         return self.request(self.seed)

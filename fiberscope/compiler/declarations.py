@@ -48,7 +48,7 @@ class Generator:
         return len(node.bases) == 1 and place is not None and self.compiled(*place)
 
     def module(self, module: Module) -> Declarations:
-        """All that a module declares."""
+        """Return the declarations of a module."""
         types = Types(self.modules, module, self)
         module_types = Declarations()
         for name in module.classes:
@@ -74,7 +74,7 @@ class Generator:
             node = module.classes[name]
             declared = Declared(self._base(module, name), "final" in module.comment_at(node).words)
             self._declared[module.name, name] = (
-                declared  # so far as it is known, to classes that name one another
+                declared  # preliminary result, for classes that refer to each other
             )
             self._declare(module, node, declared)
         return self._declared[module.name, name]
@@ -88,7 +88,7 @@ class Generator:
     def place(self, module: Module, name: str) -> tuple[Module, str] | None:
         """Return the module that defines a compiled class, known here by its name."""
         place = self.modules.origin(module, name) or self._adopted.get((module.name, name))
-        if place is None:  # a comment may name what the modules of its classes' bases know
+        if place is None:  # a comment may use names from the modules of base classes
             bases = [
                 base.id
                 for node in module.classes.values()
@@ -138,7 +138,7 @@ class Generator:
                 if typed_method:
                     _refuse_super(module, item, typed_method)
                     class_types.methods[item.name] = typed_method
-                else:  # of what Python gives nothing is known
+                else:  # values of Python have no known type
                     types_by_name[f"self.{item.name}()"] = OBJECT
 
     def _method(self, types: Types, node: ast.FunctionDef, above: list[Declared]) -> Function | None:
@@ -293,7 +293,7 @@ def _assign(
 
 
 def _seen(ctype: str) -> tuple[str | None, str]:
-    """Who may see an attribute, if that is said, and its C type."""
+    """Return the visibility of an attribute, if it is given, and its C type."""
     for word, seen in (("public", PUBLIC), ("readonly", READONLY), ("hidden", HIDDEN)):
         if ctype == word or ctype.startswith(f"{word} "):
             return seen, ctype.removeprefix(word).strip()

@@ -35,7 +35,7 @@ class Function:
     final: bool = False
 
     def text(self, name: str, owner: bool) -> str:
-        """Its declaration."""
+        """Return the declaration."""
         parameters = ", ".join([*(["self"] if owner else []), *self.arguments])
         inline = "inline " if self.inline else ""
         returns = f"{self.returns} " if self.returns else ""
@@ -63,7 +63,7 @@ class Declared:
 
 @dataclass
 class Declarations:
-    """All of a module."""
+    """Declarations of a module."""
 
     numbers: dict[str, str] = field(default_factory=dict)
     classes: dict[str, Declared] = field(default_factory=dict)

@@ -101,12 +101,12 @@ class Module:
 
     @cached_property
     def classes(self) -> dict[str, ast.ClassDef]:
-        """Its classes."""
+        """Return the classes of the module."""
         return {node.name: node for node in self.tree.body if isinstance(node, ast.ClassDef)}
 
     @cached_property
     def functions(self) -> dict[str, ast.FunctionDef]:
-        """Its functions."""
+        """Return the functions of the module."""
         return {node.name: node for node in self.tree.body if isinstance(node, ast.FunctionDef)}
 
     @cached_property

@@ -145,9 +145,9 @@ class Target:
     """The target in memory, as the arrays that the routes of a writer fill.
 
     Args:
-        format: of the target.
-        shape: of the tensor.
-        bits: of a value.
+        format: the format of the target.
+        shape: the shape of the tensor.
+        bits: the bits of a value.
         layout: its arrays, as its header has them.
     """
 

@@ -62,8 +62,8 @@ def latency(block: str, output: str, parameters: MintParameters, shape: Sequence
     Args:
         block: its name in a recipe.
         output: the port by which it leaves.
-        parameters: of MINT.
-        shape: of the tensor.
+        parameters: the parameters of MINT.
+        shape: the shape of the tensor.
     """
     lanes, name = parameters.lanes, kind_of(block)
     bits = max(WORD_BITS, index_bits(math.prod(shape)))

@@ -57,7 +57,7 @@ class Passage(Component):
         return self.busy(now + 1)
 
     def _has_room(self) -> bool:
-        """Whether a row's rests may leave, if they do."""
+        """Return whether a row's rests may leave, if they do."""
         return True
 
     def _pass_on(self, source: Channel, sink: Channel) -> None:

@@ -42,7 +42,7 @@ class ConversionCost:
 
     @property
     def cycles(self) -> int:
-        """Both parts."""
+        """Return the cycles of both parts."""
         return self.streaming + self.two_pass
 
 
@@ -66,10 +66,10 @@ def conversion_cost(
 
     Args:
         source, target: formats, or their names.
-        shape: of the tensor.
-        nonzeros: of it.
-        bits: of a value.
-        parameters: of MINT; as it ships by default.
+        shape: the shape of the tensor.
+        nonzeros: the nonzeros of it.
+        bits: the bits of a value.
+        parameters: the parameters of MINT; as it ships by default.
         counts: what layouts depend on besides, as ``entries`` of RLC; by default those to be expected where
             nonzeros lie anywhere with the same probability.
 
@@ -172,7 +172,7 @@ class _Cost:
         return sum(span.length for span in spans if span.name == name)
 
     def _pointers(self, spans: Layout, level: str = "") -> float:
-        """Those of a level, or all."""
+        """Return the pointers of a level, or of all levels."""
         names = ("row_ptr", "col_ptr", f"pos_{level}")
         return sum(span.length for span in spans if span.name.startswith(names))
 
@@ -211,7 +211,7 @@ class _Cost:
         return _beats(self._items(block), beats.get(name, chunked))
 
     def _operations(self) -> dict[str, int]:
-        """By name, over all blocks; what two passes decode is decoded twice."""
+        """Count the operations by name, over all blocks; data that two passes decode counts twice."""
         operations: dict[str, int] = {}
         for block in self.way.blocks:
             twice = 2 if self._is_turned() and self._is_front(block) else 1

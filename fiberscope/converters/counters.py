@@ -28,7 +28,7 @@ class Counters(Line):
 
     @classmethod
     def from_recipe(cls, recipe: Recipe, job: Job) -> Counters:
-        """Those of a recipe."""
+        """Return the counters of a recipe."""
         blocks = tuple(block for block in BLOCKS if block in recipe.blocks)
         points = any(edge.block == "ends" for edge in recipe.edges)
         return cls(job, blocks, points)

@@ -18,10 +18,10 @@ class Job:
     """Job that a converter is built for.
 
     Args:
-        parameters: of MINT.
+        parameters: the parameters of MINT.
         source, target: formats.
-        shape: of the tensor.
-        nonzeros: of it.
+        shape: the shape of the tensor.
+        nonzeros: the nonzeros of it.
     """
 
     parameters: MintParameters

@@ -221,7 +221,7 @@ class Mint(Composition[MintParameters]):
         return self.source.line_bytes + sum(-(-bits // LINE_BITS) * LINE_BYTES for bits in target)
 
     def explained(self) -> str:
-        """Which block works most."""
+        """Name the block that works most."""
         statistics = self.kernel.statistics()
         parts = {"read": self.reader, **self.stages, "write": self.writer}
         busy = {name: statistics[part.name].busy for name, part in parts.items()}

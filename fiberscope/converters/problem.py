@@ -17,7 +17,7 @@ __all__ = ["Conversion", "ConversionParameters"]
 
 
 class ConversionParameters(ProblemParameters):
-    """From which format, to which, by their names, and how many bits a value has."""
+    """Parameters of a conversion: the names of both formats, and the bits of a value."""
 
     source: str
     target: str
@@ -35,7 +35,7 @@ class Conversion(Problem):
 
     @property
     def asked(self) -> ConversionParameters:
-        """Its parameters."""
+        """Return the parameters as requested."""
         assert isinstance(self.parameters, ConversionParameters)
         return self.parameters
 

@@ -55,11 +55,11 @@ class StreamField:  # C: final
         self.here = self.count if self.lines == 0 else 0
 
     def wants(self) -> bool:  # C: cdef, noexcept
-        """Whether a line is to be asked for."""
+        """Return whether a line is to be asked for."""
         return self.window.sent < self.lines and self.window.sent - self.used // LINE_BITS < self.room
 
     def lags(self, other: StreamField) -> bool:  # C: cdef, noexcept
-        """Whether less of it has been asked for than of another, in parts of the whole."""
+        """Return whether less of it has been asked for than of another, in parts of the whole."""
         return self.window.sent * other.lines < other.window.sent * self.lines
 
     def receive(self, slot: int) -> None:  # C: cdef
@@ -112,7 +112,7 @@ class ItemStream:  # C: final
         self.sent = 0
 
     def active(self) -> bool:  # C: cdef, noexcept
-        """Whether it is to be read now."""
+        """Return whether it is to be read now."""
         return self.time < self.times
 
     def word(self, item: int) -> int:  # C: cdef
@@ -226,7 +226,7 @@ class Reader(Component):
         return True
 
     def _next_field(self) -> int:
-        """Of the arrays of the lowest turn that want a line, the one of which the least part came; or -1."""
+        """Return the array of the lowest turn that needs a line and has received the least; or -1."""
         latest, turn = -1, 0  # C: turn=long
         for number in range(len(self.fields)):
             owner, field = self.owners[number], self.fields[number]  # C: field=StreamField, owner=ItemStream

@@ -33,7 +33,7 @@ COPY = ("read.lines > write.lines",)  # what is in its format already passes the
 
 
 class NoRecipeError(WorkloadError, ConflictError):
-    """Each of two formats could be, and none is converted to the other."""
+    """Error: both formats exist, but no recipe converts one to the other."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def recipe(source: str, target: str, order: int = 2, chunk: int = 16) -> Recipe:
 
     Args:
         source, target: names of formats.
-        order: of the tensor.
+        order: the order of the tensor.
         chunk: keys in a cycle; one by itself is neither sorted nor clustered.
 
     Raises:

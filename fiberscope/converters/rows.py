@@ -231,7 +231,7 @@ class Bits(Former):
             bits >>= 1
 
     def _has_bit(self) -> bool:
-        """Whether there is a bit, or a stop."""
+        """Return whether there is a bit, or a stop."""
         if self.left > 0:
             return True
         if not self.items.can_pop():

@@ -102,7 +102,7 @@ class LaneStage(Component):
             self.taken += 1
 
     def _pending(self) -> bool:
-        """Whether there is anything to do."""
+        """Return whether there is anything to do."""
         return self.items.can_pop()
 
     def _step(self) -> bool:
@@ -110,7 +110,7 @@ class LaneStage(Component):
         return False
 
     def _ready(self) -> bool:
-        """Whether all is there that the head needs."""
+        """Return whether all is there that the head needs."""
         return True
 
     def _take(self) -> bool:
@@ -118,7 +118,7 @@ class LaneStage(Component):
         raise NotImplementedError(f"{type(self).__name__} does not define _take")
 
     def _left(self) -> bool:
-        """Whether there is more to give behind the last item."""
+        """Return whether there is more to give behind the last item."""
         return False
 
     def _give(self) -> None:

@@ -29,11 +29,11 @@ class Region:  # C: final
         self.written = 0  # C: public; lines
 
     def full(self) -> bool:  # C: cdef, noexcept
-        """Whether a line can be written that is full."""
+        """Return whether a line can be written that is full."""
         return (self.written + 1) * LINE_BITS <= self.bits
 
     def begun(self) -> bool:  # C: cdef, noexcept
-        """Whether a line has bits that have not been written."""
+        """Return whether a line has bits that have not been written."""
         return self.written * LINE_BITS < self.bits
 
 

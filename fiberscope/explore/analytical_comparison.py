@@ -26,7 +26,7 @@ class Phase:
     """One of the nests that follow one another.
 
     Args:
-        name: of the phase.
+        name: the name of the phase.
         cycles: that it takes.
         computes: operations that are done.
         limit: what sets the cycles: a level, or what computes.

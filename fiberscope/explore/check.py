@@ -77,7 +77,7 @@ class Comparison:
     """One comparison: a count, or bytes of a tensor.
 
     Args:
-        name: of what is counted.
+        name: the name of the counted action.
         event, trace: how much the two fidelities count.
         unless: why they may differ; empty where they must not.
     """

@@ -25,7 +25,7 @@ def read_table(path: Path, schema: type[Schema], machine: str) -> Schema:
     """A table of YAML.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         schema: what it should hold, as pydantic has it.
         machine: whose it is, for messages.
 

@@ -34,7 +34,7 @@ def drawing(report: Report, run_sources: bool = False) -> tuple[str, str]:
     """Return the text of an SVG file of what ran, and the reason if there is none; one of both is empty.
 
     Args:
-        report: of the run.
+        report: the report of the run.
         run_sources: run the Python file that the report names, to draw a machine that does not ship.
     """
     if not report.components:
@@ -134,7 +134,7 @@ def _shares(boxes: Mapping[str, str], components: Mapping[str, Component]) -> Sh
 
 
 def _bars(layout: Layout, shares: Shares) -> Iterator[str]:
-    """At the foot of each box a bar of its states."""
+    """Draw a bar of its states at the foot of each box."""
     for name, parts in shares.items():
         x, y = layout.boxes[name]
         left, top = x - WIDTH / 2 + 4, y + HEIGHT / 2 - BAR - 3

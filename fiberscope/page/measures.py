@@ -55,7 +55,7 @@ LAST: Final = (
 
 
 def measures(columns: list[str]) -> Iterator[Measure]:
-    """Those of the columns that are measures: the common ones, tensors' traffic, operations, the rest."""
+    """Return the columns that are measures: common ones, tensors' traffic, operations, the rest."""
     fixed = {measure.name for measure in (*FIRST, *LAST)}
     yield from (measure for measure in FIRST if measure.name in columns)
     for name in columns:
@@ -103,7 +103,7 @@ def _useful(frame: pd.DataFrame, done: pd.Series[float]) -> pd.Series[float]:
 
 
 def select_rows(frame: pd.DataFrame, most: int) -> pd.DataFrame:
-    """At most so many rows, in their order: all, or the best, some failed, an even sample of the rest.
+    """Return at most so many rows, in order: all, or the best, some failed, an even sample of the rest.
 
     The best are those that no other of their accelerator and workload beats in both cycles and traffic.
     """
@@ -117,7 +117,7 @@ def select_rows(frame: pd.DataFrame, most: int) -> pd.DataFrame:
 
 
 def _even(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """At most so many of them, evenly spread."""
+    """Return at most this number of rows, evenly spread."""
     if len(positions) <= most:
         return positions
     spread: NDArray[np.int64] = positions[np.linspace(0, len(positions) - 1, most).astype(int)]
@@ -125,7 +125,7 @@ def _even(positions: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _front(frame: pd.DataFrame) -> NDArray[np.bool_]:
-    """Which rows are on the front of their accelerator and workload."""
+    """Return which rows are on the Pareto front of their accelerator and workload."""
     done = frame[(frame["status"] == "done") & frame["cycles"].notna() & frame["traffic_bytes"].notna()]
     ordered = done.sort_values(["cycles", "traffic_bytes"], kind="stable")
     groups = [ordered["accelerator"], ordered["workload"]]

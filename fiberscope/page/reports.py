@@ -27,7 +27,7 @@ def side_by_side(files: Sequence[Path], title: str = "") -> dict[str, Any]:
 
     Args:
         files: written with ``--json``; what is in two of them alike is one run.
-        title: of the page; the files' names by default.
+        title: the title of the page; the files' names by default.
 
     Raises:
         InputError: a file that holds no report.

@@ -38,9 +38,9 @@ def run_data(
     """The data of the page of a run.
 
     Args:
-        report: of the run.
+        report: the report of the run.
         states: what its components did over time.
-        title: of the page; what ran on what by default.
+        title: the title of the page; what ran on what by default.
         run_sources: run the Python file that the report names, to draw a machine that does not ship.
 
     Raises:

@@ -42,7 +42,7 @@ def study_data(
 
     Args:
         store: has at least one run.
-        title: of the page; the folder's name if empty.
+        title: the title of the page; the folder's name if empty.
         most: runs that are carried; of more, those are chosen that ``chosen.select_rows`` says.
         all_sources: whether runs of sources that have changed since are shown too.
 
@@ -88,7 +88,7 @@ def _marked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ordered(frame: pd.DataFrame, parameters: Sequence[str]) -> pd.DataFrame:
-    """By what was run, so that a run has the same number whenever the same store is shown."""
+    """Sort rows by request, so that a run has the same number in every view of the same store."""
     order = ["accelerator", "workload", "command", "fidelity", *parameters, "digest"]
     return frame.sort_values(order, ignore_index=True, kind="stable")
 
@@ -213,7 +213,7 @@ def _coded(values: Sequence[object]) -> dict[str, Any]:
 
 
 def _text(value: object) -> str:
-    """As a setting on a command line has it."""
+    """Return the text of a setting on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

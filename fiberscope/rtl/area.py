@@ -142,7 +142,7 @@ def _numbers(area: Area | Cells) -> dict[str, str]:
 
 
 def _macros(block: RtlBlock, parameters: Parameters) -> list[Macro]:
-    """Its synchronous memories; one that shows in the cycle of its address is no SRAM."""
+    """Return the synchronous memories; a memory that is read in the cycle of its address is no SRAM."""
     return srams(block.twin(parameters))
 
 

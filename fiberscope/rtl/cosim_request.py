@@ -53,7 +53,7 @@ class CosimRequest:
         cycle_limit: where a run is stopped, None for nowhere.
         lock_step: whether the RTL runs one cycle in every cycle of the machine; else it may sleep as a
             component does, and runs the cycles slept through when it wakes.
-        waveform: of the run with RTL, which is in lock-step then.
+        waveform: the waveform of the run with RTL, which is in lock-step then.
     """
 
     blocks: tuple[str, ...]

@@ -126,7 +126,7 @@ def run_verilated(
     request: CosimRequest,
     progress: Progress | None,
 ) -> Run:
-    """With the modules compiled into this process."""
+    """Run with the modules compiled into this process."""
     sources = _sources(request, places, folder)
     interfaces = {_key(place): place.interface for place in places}
     watched = request.waveform is not None or recorder is not None

@@ -188,7 +188,7 @@ def _compared(
     folder: Path,
     recorder: Recorder | None,
 ) -> CosimulationResult:
-    """Both runs; without places the machine is one module."""
+    """Run with and without RTL; without places the machine is one module."""
     if simulator != PYRTL:
         _check_folder(request, places, folder)
     plain = replace(request, waveform=None, lock_step=False)
@@ -211,7 +211,7 @@ class _Attempt:
     component: ReferenceProcess
 
     def outcome(self, folder: Path, recorder: Recorder | None) -> CosimulationResult:
-        """Both runs.
+        """Run with and without RTL.
 
         Raises:
             FailedCosimulationError: the accelerator went wrong with RTL in it, and does not without.

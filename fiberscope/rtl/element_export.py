@@ -45,7 +45,7 @@ class ElementRequest:
         level: whose first instance it is.
         tensors: files or names, by name.
         settings: of the machine, as options write them.
-        value_bits: of every value, a whole number.
+        value_bits: bits of every value, a whole number.
         points: that an accumulator holds.
     """
 

@@ -73,14 +73,14 @@ class Part:
 
 @dataclass(frozen=True)
 class MachineParts:
-    """Those of a machine.
+    """Modules of all parts of a machine.
 
     Args:
         machine: its name.
         parts: those that exist as RTL.
         without: why others do not, by block.
         technology: of the machine, in nm.
-        hertz: of its clock.
+        hertz: the frequency of its clock.
         by_costs: the area of each family that ``costs.yaml`` has, in um2.
     """
 
@@ -97,9 +97,9 @@ class Row:
     """A family, measured: numbers of all of its modules together, but for the path.
 
     Args:
-        array_bits: of memories that are read within a cycle, which are in no area.
-        sram_bits: of synchronous memories, whose area is ``sram_um2``.
-        um2: of cells, in the machine's technology as ``sram_um2`` is.
+        array_bits: bits of memories that are read within a cycle, which are in no area.
+        sram_bits: bits of synchronous memories, whose area is ``sram_um2``.
+        um2: the area of cells, in the machine's technology as ``sram_um2`` is.
         path_ns: the longest of them, in the library's technology.
     """
 
@@ -114,7 +114,7 @@ class Row:
     path_ns: float
 
     def __add__(self, other: Row) -> Row:
-        """Both together."""
+        """Add the numbers of two rows."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in SUMS}
         return replace(self, **sums, path_ns=max(self.path_ns, other.path_ns))
 
@@ -158,7 +158,7 @@ def collect_parts(
 
 
 def _wanted(machine: str, parts: Sequence[Part], wanted: Sequence[str]) -> list[Part]:
-    """Those whose families begin so, each of which has to be there; all if nothing is said."""
+    """Return the parts whose families begin with these texts, which must exist; all parts without texts."""
     families = {part.family for part in parts}
     for name in wanted:
         if not any(family.startswith(name) for family in families):
@@ -176,7 +176,7 @@ def _by_costs(prices: Prices | None, counts: Mapping[str, int]) -> dict[str, flo
 def _places(
     machine: str, noted: Mapping[str, Maker], refused: Mapping[str, str]
 ) -> tuple[list[Place], Mapping[str, str]]:
-    """Every outermost part that has a module, and of the others why not; then what is within them counts."""
+    """Return the outermost parts with a module, and the reason of others, whose inner parts count instead."""
     chosen, _ = outermost_places({block: maker for block, maker in noted.items() if block not in refused})
     places: list[Place] = []
     for block, maker in chosen.items():
@@ -215,7 +215,7 @@ def list_modules(family: str, name: str, part: InWhole) -> Iterator[tuple[str, s
 
 
 def _whole(parameters: Parameters, line_bytes: int) -> Parameters:
-    """With the lines of memory, which go from stand-in to stand-in beside the modules of a loop."""
+    """Add the lines of memory, which connect adapters beside the modules of a cosimulation."""
     lines = {"data": ARRAY, "line_bits": 8 * line_bytes}
     with input_errors():
         return replace(
@@ -256,7 +256,7 @@ def _row(part: Part, netlist: Netlist, parts: MachineParts) -> Row:
 
 
 def area_document(parts: MachineParts, rows: Sequence[Row]) -> dict[str, Any]:
-    """All of it, for JSON."""
+    """Return the areas as plain data, for JSON."""
     return {
         "schema": SCHEMA,
         "machine": parts.machine,
@@ -310,7 +310,7 @@ def _numbers(row: Row) -> dict[str, str]:
 
 
 def clock_lines(gigahertz: float, rows: Sequence[Row]) -> Iterator[str]:
-    """Which parts miss the machine's clock, the slowest first, and what that means for a run."""
+    """Describe which parts miss the machine's clock, slowest first, and the consequence for a run."""
     slowest, *_ = slowest_first = sorted(rows, key=lambda row: -row.path_ns)
     missing = [row.family for row in slowest_first if row.path_ns / SPEEDUPS[0] > 1 / gigahertz]
     if not missing:

@@ -58,7 +58,7 @@ Backends = Callable[[Composition], Backend]
 
 
 class _CompositionCaught(Exception):  # noqa: N818  (no error: it ends the making of a machine that is not to run)
-    """All parts of a machine, and how it is composed."""
+    """Signal that a machine's parts and its composition are known."""
 
     def __init__(self, kernel: SeatKernel, composition: Composition) -> None:
         super().__init__(composition.module)
@@ -83,7 +83,7 @@ def _file(accelerator: str) -> str:
 
 
 def compose_parts(request: CosimRequest) -> tuple[SeatKernel, Composition]:
-    """All parts of the accelerator, and how it is composed, for its operands.
+    """Return all parts of the accelerator, and its composition, for its operands.
 
     Raises:
         InputError: of such a machine there is no module.
@@ -184,7 +184,7 @@ def run_in_pyrtl(recorder: Recorder | None, request: CosimRequest, progress: Pro
 def run_verilated(
     folder: Path, recorder: Recorder | None, request: CosimRequest, progress: Progress | None = None
 ) -> Run:
-    """With the module compiled into this process."""
+    """Run with the module compiled into this process."""
 
     def backend(composition: Composition) -> Backend:
         sources, interface = _sources(request, composition, folder, Verilator.name)

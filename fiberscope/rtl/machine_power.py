@@ -64,10 +64,10 @@ class Row:
 
     Args:
         count: how many modules there are.
-        clock: of cells, while nothing toggles but the clock.
+        clock: the clock of cells, while nothing toggles but the clock.
         toggling: what they take beside that.
-        sram: of accesses to synchronous memories.
-        array: of writes to memories that are read within a cycle.
+        sram: the sram of accesses to synchronous memories.
+        array: the array of writes to memories that are read within a cycle.
     """
 
     family: str
@@ -79,11 +79,11 @@ class Row:
 
     @property
     def picojoules(self) -> float:
-        """All of it."""
+        """Return the energy of all parts, in pJ."""
         return self.clock + self.toggling + self.sram + self.array
 
     def __add__(self, other: Row) -> Row:
-        """Both together."""
+        """Add the numbers of two rows."""
         sums = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self)[1:])
         return Row(self.family, *sums)
 
@@ -101,12 +101,12 @@ class MachinePower:
     """Measured power of a machine.
 
     Args:
-        report: of the same run with the event model.
-        cycles: of the module.
-        rows: by family.
+        report: the report of the same run with the event model.
+        cycles: the cycles of the module.
+        rows: the rows by family.
         without: families with a module that has no register, and so no power by OpenSTA.
-        node: of the machine.
-        hertz: of its clock.
+        node: the node of the machine.
+        hertz: the frequency of its clock.
     """
 
     report: Report
@@ -180,7 +180,7 @@ def measure_machine(
 
 
 def _by_family(rows: Iterable[Row]) -> list[Row]:
-    """Those of a family together."""
+    """Group the parts by family."""
     rows_by_family: dict[str, Row] = {}
     for row in rows:
         rows_by_family[row.family] = rows_by_family[row.family] + row if row.family in rows_by_family else row
@@ -200,7 +200,7 @@ def _alike(kernel: SeatKernel, composition: Composition, cells: Path, tell: Prog
 
 
 def _mapped(parts: Iterable[Part], cells: Path, tell: Progress) -> Mapping[Part, Netlist]:
-    """Each in cells, several at once: Yosys is a process of its own, PyRTL knows one design at a time."""
+    """Map each part to cells, several at once: Yosys is another process, PyRTL knows one design."""
     texts = {
         part: part.block.modules(part.parameters, part.interface.module, status=part.status) for part in parts
     }
@@ -233,7 +233,7 @@ def measure_row(alike: EqualParts, recording: RecordingBackend, cells: Path, nod
 
 
 def _together(activities: Iterable[Activity]) -> Activity:
-    """As if one module had done all of it, one after another."""
+    """Combine runs as if a single module had done all of them in sequence."""
     toggles, high, cycles = Counter[int](), Counter[int](), 0
     for activity in activities:
         cycles += activity.cycles
@@ -243,7 +243,7 @@ def _together(activities: Iterable[Activity]) -> Activity:
 
 
 def power_document(power: MachinePower) -> dict[str, Any]:
-    """All of it, for JSON."""
+    """Return the power as plain data, for JSON."""
     return {
         "schema": SCHEMA,
         "machine": power.report.accelerator,

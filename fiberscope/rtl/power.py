@@ -62,7 +62,7 @@ class Energy:
         block, parameters: its twin, and what that is made for, ``name=number`` each.
         event: its counter; ``cycle`` for what every cycle takes, ``NAME.read`` for an access to a memory.
         count: how many there were.
-        picojoules: of one.
+        picojoules: the energy of one action, in pJ.
         megahertz: the clock that the cells allow; 0 for a memory.
         cells: the library; of a memory, the SRAM that it is estimated for.
         source: whence the number is, and of what run.

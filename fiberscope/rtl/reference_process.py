@@ -69,7 +69,7 @@ class ReferenceProcess:
         return 2 * self.report().cycles + 1000
 
     def hold(self, stage: str, cycle: int, _limit: int) -> None:
-        """As the progress of the run with RTL: end it behind the limit, once that is known.
+        """End the run with RTL after the limit, once that is known; a progress callback.
 
         Raises:
             TooLongError: it is there.

@@ -137,7 +137,7 @@ def _stands_in(block: RtlBlock, part: Callable[..., Component]) -> bool:
 
 
 def outermost_places(makers_by_block: Mapping[str, Maker]) -> tuple[dict[str, Maker], tuple[str, ...]]:
-    """Every instance that is not within another, and the makers of these."""
+    """Return the names of instances outside of others, and the makers of these."""
     names = [name for maker in makers_by_block.values() for name in maker.parameters_by_name]
     outer = tuple(name for name in names if not any(name.startswith(f"{prefix}.") for prefix in names))
     return {

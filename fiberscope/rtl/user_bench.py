@@ -124,7 +124,7 @@ def _run(
 
     Args:
         bench: the file.
-        interface: of the module.
+        interface: the interface of the module.
         text: the module's Verilog.
         companion: what runs in the simulator and finds the tests.
         order: what that is told besides where the tests are and where their transcript goes.

@@ -112,7 +112,7 @@ def merge_settings(
 
     Args:
         accelerator: whose they are.
-        settings: by dotted key.
+        settings: the settings by dotted key.
         keywords: their dots as double underscores.
         arguments: the names of the other arguments, for advice.
 

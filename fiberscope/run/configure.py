@@ -204,7 +204,7 @@ def convert_operand(
     """Run the conversion of one operand.
 
     Args:
-        configured: of the machine at whose memory it is done.
+        configured: the configured of the machine at whose memory it is done.
         operand: that is converted.
         formats: from which, to which.
         options: of the machine's run, whose fidelity and checks are the conversion's.

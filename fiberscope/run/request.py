@@ -67,7 +67,7 @@ class RunRequest:
         return {**(read_yaml(Path(self.config)) if self.config is not None else {}), **self.settings}
 
     def resolved_parameters(self) -> dict[str, object]:
-        """Every parameter as it will be used, by dotted key; refuses what can never be."""
+        """Return every parameter as used, by dotted key; refuse impossible values."""
         return {key: _value(value) for key, value in self.all_settings.items()}
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
@@ -75,7 +75,7 @@ class RunRequest:
         raise NotImplementedError
 
     def digests(self, progress: Progress) -> list[str]:
-        """Those of the operands."""
+        """Return the digests of the operands."""
         raise NotImplementedError
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401  (those of the function that runs it)
@@ -108,11 +108,11 @@ class SimulationRequest(RunRequest):
 
     @property
     def worker_families(self) -> tuple[str, ...]:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         return self.accelerator.worker_families
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``RunRequest``; quantities are in base units."""
+        """See ``RunRequest``; quantities are in base units."""
         from fiberscope.accelerators.problem_settings import SECTION  # noqa: PLC0415
         from fiberscope.run.configure import BETWEEN, PREFIX  # noqa: PLC0415
 
@@ -123,13 +123,13 @@ class SimulationRequest(RunRequest):
         return values(self._ready.configured) | beside
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         return self._ready.roots(
             self.machine if isinstance(self.machine, str) else self.accelerator.name, parts
         )
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         if self._ready.chain is not None:
             from fiberscope.run.chains.run import load_operands  # noqa: PLC0415
 
@@ -139,7 +139,7 @@ class SimulationRequest(RunRequest):
         return [operand.digest for operand in problem.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
-        """As of ``RunRequest``; the options are those of ``fiberscope.simulate``."""
+        """See ``RunRequest``; the options are those of ``fiberscope.simulate``."""
         from fiberscope.run.api import simulate  # noqa: PLC0415
 
         a, b = self._operands
@@ -168,17 +168,17 @@ class ConversionRequest(SimulationRequest):
 
 
 class TraceRequest(RunRequest):
-    """By a specification: ``machine`` is that of an accelerator, or the path of one."""
+    """Request for a run of the trace model; ``machine`` is an accelerator, or the path of a specification."""
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         from fiberscope.models.trace.api import specified  # noqa: PLC0415
 
         specified(self.machine, self.all_settings)
         return super().resolved_parameters()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         from fiberscope.models.trace.api import roots_of  # noqa: PLC0415
         from fiberscope.models.trace.source import find  # noqa: PLC0415
 
@@ -186,12 +186,12 @@ class TraceRequest(RunRequest):
         return roots_of(find(self.machine), str(energies) if energies else None)
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         ready = self.prepared(progress=progress)
         return [ready.operands[name].workload.digest for name in ready.specification.inputs]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
-        """As of ``RunRequest``; the options are those of ``fiberscope.model``."""
+        """See ``RunRequest``; the options are those of ``fiberscope.model``."""
         from fiberscope.models.trace.api import model  # noqa: PLC0415
 
         return model(self.machine, *self.factors, **self._asked, **options)
@@ -208,27 +208,27 @@ class TraceRequest(RunRequest):
 
 
 class AnalyticRequest(RunRequest):
-    """By statistics: ``machine`` is all files, quoted as in a shell, or a specification's name."""
+    """Request for an analytical estimate; ``machine`` is all files, quoted, or a specification's name."""
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         from fiberscope.models.analytic.api import check  # noqa: PLC0415
 
         check(self._paths, self.all_settings)
         return super().resolved_parameters()
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         from fiberscope.models.analytic.api import roots_of  # noqa: PLC0415
 
         return roots_of(self._paths)
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         return [operand.digest for operand in self.analyzed[0].workload.operands]
 
     def run(self, **_options: Any) -> Report:  # noqa: ANN401
-        """As of ``RunRequest``; it is done before there could be any progress."""
+        """See ``RunRequest``; it is done before there could be any progress."""
         return self.analyzed[0]
 
     @cached_property
@@ -247,7 +247,7 @@ class GraphRequest(RunRequest):
     """Run of a graph: ``machine`` is the path of its file, or the graph itself."""
 
     def resolved_parameters(self) -> dict[str, object]:
-        """As of ``RunRequest``; quantities are in base units."""
+        """See ``RunRequest``; quantities are in base units."""
         from fiberscope.models.graphs.execution import graph_settings  # noqa: PLC0415
 
         settings = values(graph_settings(self.settings, self.config))
@@ -256,20 +256,20 @@ class GraphRequest(RunRequest):
         return settings
 
     def roots(self, parts: Iterable[object] = ()) -> Roots:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         from fiberscope.models.graphs.execution import roots_of  # noqa: PLC0415
 
         return roots_of(str(self.machine) if isinstance(self.machine, str | Path) else None)
 
     def digests(self, progress: Progress) -> list[str]:
-        """As of ``RunRequest``."""
+        """See ``RunRequest``."""
         from fiberscope.models.graphs.execution import prepare  # noqa: PLC0415
 
         ready = prepare(self.machine, self.tensors, exact=self.exact, progress=progress)
         return [operand.digest for operand in ready.operands.values()]
 
     def run(self, **options: Any) -> Report:  # noqa: ANN401
-        """As of ``RunRequest``; the options are those of ``fiberscope.models.graphs.run``."""
+        """See ``RunRequest``; the options are those of ``fiberscope.models.graphs.run``."""
         from fiberscope.models.graphs.execution import run  # noqa: PLC0415
 
         return run(self.machine, self.tensors, self.settings, self.config, exact=self.exact, **options)

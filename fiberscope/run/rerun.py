@@ -25,7 +25,7 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
     """The report in a file, and that of its run again.
 
     Args:
-        path: of the report.
+        path: the path of the report.
         progress: told of stage, work done and work in all.
         anyway: also by other sources, and on other operands.
 

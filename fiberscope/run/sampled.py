@@ -93,7 +93,7 @@ def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[s
     """Refuse a machine that cannot be sampled, and what a sampled run cannot write or do.
 
     Args:
-        kind, options: of the run.
+        kind, options: the kind and options of the run.
         others: further requests that need a whole run, by what a message calls them.
 
     Raises:

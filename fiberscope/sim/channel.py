@@ -87,11 +87,11 @@ class Fifo:
             self._stamped = True
 
     def can_push(self) -> bool:
-        """Whether the writer may push in its current cycle; if not, it is woken as soon as it may."""
+        """Return whether the writer may push in its current cycle; if not, it is woken as soon as it may."""
         return self.fits(1)
 
     def fits(self, tokens: int) -> bool:
-        """Whether the writer may push so many in its current cycle; if not, it is woken as soon as it may."""
+        """Return whether the writer may push so many tokens in this cycle; if not, wake it once it may."""
         if self._free() >= tokens or not self.bounded:
             return True
         self.want(tokens)
@@ -133,7 +133,7 @@ class Fifo:
         self._values = raw_words.doubles(self._memory)  # the same memory
 
     def popped_now(self) -> bool:
-        """Whether a token was popped in the current cycle."""
+        """Return whether a token was popped in the current cycle."""
         return self._pop_time == self._reader_clock.time
 
     def _free(self) -> int:
@@ -206,7 +206,7 @@ class Fifo:
         return (time + self._reader_clock.period - 1) // self._reader_clock.period
 
     def can_pop(self) -> bool:
-        """Whether the reader sees a token in its current cycle."""
+        """Return whether the reader sees a token in its current cycle."""
         return self._seen_from <= self._reader_clock.cycle
 
     def control(self) -> int:

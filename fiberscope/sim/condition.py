@@ -42,7 +42,7 @@ class Predicate:
         self.momentary = momentary  # C: bint
 
     def holds(self, time: int) -> bool:
-        """Whether it holds at this time."""
+        """Return whether it holds at this time."""
         raise NotImplementedError(f"{type(self).__name__} does not define holds")
 
     def pause(self, time: int, quiet: int) -> int:
@@ -80,7 +80,7 @@ class Comparison(Predicate):
         self.sleeps = any(gauge.growth > 0 for gauge in gauges)  # C: bint
 
     def holds(self, time: int) -> bool:
-        """Whether it holds for any gauge."""
+        """Return whether it holds for any gauge."""
         for gauge in self.gauges:  # noqa: SIM110  (C has no generators)
             if meets(self.sign, gauge.read(time), self.bound):
                 return True
@@ -124,7 +124,7 @@ class TokenComparison(Predicate):
         self.before = MAX_TIME  # tokens pushed before the present cycle of the first clock
 
     def holds(self, time: int) -> bool:
-        """Whether it holds for a token in the channel, or one that came in the cycle noticed last."""
+        """Return whether it holds for a token in the channel, or one that came in the cycle noticed last."""
         self.notice()
         return self.latest >= min(self.before, self.channel.pops)
 
@@ -147,7 +147,7 @@ class TokenComparison(Predicate):
         self.pushes = pops + channel.occupancy
 
     def _meets(self, place: int) -> bool:
-        """Whether it holds for the token at a place in the memory of the channel, which is a ring."""
+        """Return whether it holds for the token at a place in the memory of the channel, which is a ring."""
         if place >= self.channel.capacity:
             place -= self.channel.capacity
         if self.word == VALUE:
@@ -177,7 +177,7 @@ class Conjunction(Joined):
     """Predicates that hold together."""
 
     def holds(self, time: int) -> bool:
-        """Whether all parts hold."""
+        """Return whether all parts hold."""
         for part in self.parts:  # noqa: SIM110
             if not part.holds(time):
                 return False
@@ -195,7 +195,7 @@ class Disjunction(Joined):
     """Predicates of which one holds at least."""
 
     def holds(self, time: int) -> bool:
-        """Whether any part holds."""
+        """Return whether any part holds."""
         for part in self.parts:  # noqa: SIM110
             if part.holds(time):
                 return True
@@ -224,7 +224,7 @@ class Onset(Predicate):
         self.time = -1  # at which it began to hold
 
     def holds(self, time: int) -> bool:
-        """Whether it has begun to hold at this time, as ``pause`` has seen."""
+        """Return whether it has begun to hold at this time, as ``pause`` has seen."""
         return self.time == time
 
     def pause(self, time: int, quiet: int) -> int:
@@ -250,7 +250,7 @@ class Onset(Predicate):
 
 
 def meets(sign: int, number: int, bound: int) -> bool:  # C: cdef
-    """Whether a number meets a bound by the sign at this place of ``SIGNS``."""
+    """Return whether a number meets a bound by the sign at this place of ``SIGNS``."""
     if sign == LESS:
         return number < bound
     if sign == LESS_OR_EQUAL:
@@ -263,7 +263,7 @@ def meets(sign: int, number: int, bound: int) -> bool:  # C: cdef
 
 
 def meets_real(sign: int, number: float, bound: int) -> bool:  # C: cdef
-    """Whether a real number meets a bound by the sign at this place of ``SIGNS``."""
+    """Return whether a real number meets a bound by the sign at this place of ``SIGNS``."""
     if sign == LESS:
         return number < bound
     if sign == LESS_OR_EQUAL:

@@ -40,7 +40,7 @@ class _SourceFinder(MetaPathFinder):
 
 
 class _Compiler(MetaPathFinder):
-    """Has modules of a checkout that are not compiled yet compiled, and leaves the finding to others."""
+    """Import hook that compiles modules of a checkout, and leaves finding them to others."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -37,17 +37,17 @@ def control(channels: list[Channel], place: int) -> int:
 
 
 def coordinate(channels: list[Channel], place: int) -> int:
-    """Its coordinate."""
+    """Return the coordinate."""
     return channels[place].coordinate()
 
 
 def reference(channels: list[Channel], place: int) -> int:
-    """Its reference."""
+    """Return the reference."""
     return channels[place].reference()
 
 
 def value(channels: list[Channel], place: int) -> float:
-    """Its value."""
+    """Return the value."""
     return channels[place].value()
 
 

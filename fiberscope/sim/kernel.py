@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 AnyComponent = TypeVar("AnyComponent", bound=Component)
 
-SLICE_STEPS = 1 << 14  # most time steps before the kernel reports progress and checks for Ctrl-C
+SLICE_STEPS = 1 << 14  # largest number of time steps between two progress reports and checks for Ctrl-C
 SLICE_CYCLES = 1 << 18  # the same in cycles of the first clock: a time step may skip many cycles
 LONGEST_PERIOD = 1 << 28  # base ticks; leaves 2**32 cycles of the slowest clock before time comes to MAX_TIME
 
@@ -44,25 +44,25 @@ class Kernel:
         self.order_seed = order_seed
         self.sleeps = sleep
         self.clocks: list[Clock] = []
-        self.components: list[Component] = []  # as added
+        self.components: list[Component] = []  # in the order of their addition
         self.wiring = Wiring()
         self.tracer: Tracer | None = None
         self.built = False
         self.time = -1
-        self._worked = 0  # base tick up to which some component that has ticked since was not idle
-        self._limit = -1  # base tick of the cycle limit at which the run stands still; -1 if it does not
+        self._worked = 0  # last base tick at which a component was not idle
+        self._limit = -1  # base tick of the cycle limit at which the run has stopped; else -1
         self.ticks = 0  # component ticks executed
-        self.steps = 0  # time steps gone
+        self.steps = 0  # time steps executed
         self.base_hertz = Fraction(1)
         self._standstill = Standstill(self.components, self.wiring)
-        self._ordered: list[Component] = []  # by index
+        self._ordered: list[Component] = []  # components by index
         self._deferring: list[Deferring] = []
-        self._domains: list[Clock] = []  # in the order of their ticks
+        self._domains: list[Clock] = []  # clocks in the order of their ticks
         self._ticked: list[Component] = []
-        self._ticking = -1  # index of the component whose tick goes on
-        self._before = IDLE  # its state before
+        self._ticking = -1  # index of the component that ticks now
+        self._before = IDLE  # state of that component before its tick
         self._tracing = False
-        self._trace_switch = self._trace_end = MAX_TIME  # base ticks at which tracing starts and, then, ends
+        self._trace_switch = self._trace_end = MAX_TIME  # base ticks at which tracing starts and ends
         self._stop = False
         self._interrupted = False
 

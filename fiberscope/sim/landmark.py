@@ -31,7 +31,7 @@ class Landmark:
 
     @property
     def time(self) -> int | None:
-        """Its base tick."""
+        """Return the base tick."""
         return self._stall.time if self._mark.time is None else self._mark.time
 
     @property

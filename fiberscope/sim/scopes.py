@@ -33,7 +33,7 @@ def full_name(name: str, names: Iterable[str]) -> str | None:
 
     Args:
         name: as a person types it: ``gamma.pe0.merger`` or ``pe0.merger`` for ``gamma.pe00.merger``.
-        names: of instances; None is returned if the name stands for none of them.
+        names: the names of instances; None is returned if the name stands for none of them.
     """
     instances = list(names)
     if name in instances or not name:

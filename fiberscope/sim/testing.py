@@ -145,11 +145,11 @@ def run_block(
         block: a fresh component; a block cannot run twice.
         inputs: the tokens for each input port (``ways[3]`` for one of an array).
         outputs: the output ports to listen at.
-        seed: of the random stalls of sources and sinks; None for none.
-        capacity: of every channel, in tokens.
-        latency: of every channel, in cycles.
+        seed: the seed of the random stalls of sources and sinks; None for none.
+        capacity: the capacity of every channel, in tokens.
+        latency: the latency of every channel, in cycles.
         sleep: whether components may sleep, as in ``Kernel``.
-        order_seed: of the tick order, as in ``Kernel``.
+        order_seed: the order seed of the tick order, as in ``Kernel``.
         cycle_limit: a run that comes so far fails.
 
     Raises:
@@ -190,9 +190,9 @@ def check_laws(
         make: makes a fresh block, the same each time.
         inputs: as in ``run_block``.
         outputs: as in ``run_block``.
-        seeds: of the random stalls; each is a case of its own.
-        capacity: of every channel, in tokens.
-        latency: of every channel, in cycles.
+        seeds: the seeds of the random stalls; each is a case of its own.
+        capacity: the capacity of every channel, in tokens.
+        latency: the latency of every channel, in cycles.
 
     Raises:
         AssertionError: if a law is broken; says which result differs first, and why that usually is.

@@ -168,7 +168,7 @@ def _line_of(variable: Variable, output: Output[Any]) -> Callable[[int], str]:
 def _coloured(
     writer: VCDWriter, variable: Variable, value: int, line: Callable[[int], str]
 ) -> Callable[[int], str]:
-    """Two lines: GTKWave shows text as it stands, and only numbers through a table that has colours."""
+    """Write two lines: GTKWave shows text as it is, and only numbers through a table with colours."""
     name, rows = variable.name + COLOURED, variable.rows
     row = _numbers(writer.register_var(variable.scope, name, "wire", ROW_BITS, init=rows[value]), ROW_BITS)
     return {number: line(number) + row(rows[number]) for number in range(len(rows))}.__getitem__

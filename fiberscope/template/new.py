@@ -21,7 +21,7 @@ def new_machine(name: str, folder: Path) -> Path:
     """Write a machine that runs; returns its folder.
 
     Args:
-        name: of the machine and of its folder.
+        name: the name of the machine and of its folder.
         folder: in which that is made.
 
     Raises:

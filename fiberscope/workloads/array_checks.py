@@ -71,7 +71,7 @@ def check_finite(
     """Refuse NaN and infinity.
 
     Args:
-        values: of the entries.
+        values: the values of the entries.
         columns: by rank, the coordinates of the entries, from 0.
         where: the name of the file or operand.
 

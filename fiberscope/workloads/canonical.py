@@ -69,10 +69,10 @@ def from_coordinates(
     """The matrix with these values at 0-based rows and columns, sorted; zeros are kept as nonzeros.
 
     Args:
-        rows: of each value.
-        cols: of each value.
+        rows: the rows of each value.
+        cols: the cols of each value.
         values: as many.
-        shape: of the matrix.
+        shape: the shape of the matrix.
         where: named in errors.
         duplicates: values at the same place are added, or the least is taken, or all are kept, and the matrix
             is not canonical.

@@ -37,7 +37,7 @@ class Character:
         whole: whether every value is a whole number.
         diagonal: nonzeros on it.
         symmetric: whether the transpose has its nonzeros in the same places.
-        multiplies: of A times A, None if it is not square.
+        multiplies: the multiplies of A times A, None if it is not square.
     """
 
     name: str

@@ -92,12 +92,12 @@ class Unpacked(gzip.GzipFile):
         super().__init__(fileobj=packed, mode="rb")
 
     def read(self, size: int | None = -1) -> bytes:
-        """As of any file."""
+        """See ``io.RawIOBase``."""
         whole = size is None or size < 0
         return self._checked(super().read(_bound(self._packed) + 1 if whole else size))
 
     def readline(self, size: int | None = -1) -> bytes:
-        """As of any file."""
+        """See ``io.RawIOBase``."""
         return self._checked(super().readline(size))
 
     def _checked(self, text: bytes) -> bytes:

@@ -123,7 +123,7 @@ class Joins:
         self._pending.pop(join, None)
 
     def _move(self, join: int) -> None:
-        """To a free place between the same two classes; there is one, as a profile is refused otherwise."""
+        """Move an edge to a free place between the same classes; other profiles are refused."""
         ranges = [self._range_of(int(ends[join])) for ends in self._ends]
         ends = [0, 0]
         while not self._is_free(*ends):

@@ -26,7 +26,7 @@ class WorkloadError(ValueError):
         Args:
             what: is wrong.
             where: file or key.
-            line: of the file, counted from 1.
+            line: the line of the file, counted from 1.
             fix: what would be right.
         """
         place = ":".join(str(part) for part in (where, line) if part is not None)

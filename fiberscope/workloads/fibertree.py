@@ -255,21 +255,21 @@ class FiberTree:
         )
 
     def _fiber_of(self, level: int) -> Integers:
-        """For each element of a rank the number of its fiber."""
+        """Return the number of the fiber of each element of a rank."""
         lengths = np.diff(self.segments[level])
         return np.repeat(np.arange(len(lengths)), lengths)
 
     def columns(self) -> list[Integers]:
-        """For each rank the coordinate of every nonzero."""
+        """Return the coordinate of every nonzero, by rank."""
         columns: list[Integers] = []
-        below = np.arange(self.nonzeros + 1)  # where the nonzeros of each element begin
+        below = np.arange(self.nonzeros + 1)  # first nonzero of each element
         for level in reversed(range(len(self.ranks))):
             columns.append(np.repeat(self.coordinates[level], np.diff(below)))
             below = below[self.segments[level]]
         return columns[::-1]
 
     def _points(self, level: int) -> Integers:
-        """For each fiber of a rank its coordinates in the ranks above, a row each."""
+        """Return the coordinates of each fiber in the ranks above, a row each."""
         fibers = len(self.segments[level]) - 1
         points = np.zeros((fibers, level), dtype=np.int64)
         below = np.arange(fibers + 1)
@@ -279,24 +279,24 @@ class FiberTree:
         return points
 
     def _occupancy_starts(self, level: int, size: int) -> Integers:
-        """For each element the coordinate of the first one of its piece."""
+        """Return the coordinate of the first element of each element's piece."""
         _check_size(size)
         begins = np.repeat(self.segments[level][:-1], np.diff(self.segments[level]))
         place = np.arange(len(begins)) - begins
         return self.coordinates[level][begins + place // size * size]
 
     def _leader_starts(self, level: int, leader: Boundaries) -> Integers:
-        """For each element the first coordinate of the leader's piece that it falls into."""
+        """Return the first coordinate of the leader's piece that contains each element."""
         coordinates, lengths = self.coordinates[level], np.diff(self.segments[level])
         starts = np.repeat(coordinates[self.segments[level][:-1][lengths > 0]], lengths[lengths > 0])
         counts = np.diff(leader.segments)
         places = rows_in(self._points(level), leader.fibers)
-        places[~np.append(counts > 0, False)[places]] = -1  # what the leader lacks has the place -1: the last
+        places[~np.append(counts > 0, False)[places]] = -1  # missing in the leader: -1, the last place
         theirs = np.repeat(places, lengths)
         led = np.flatnonzero(theirs >= 0)
         theirs, cuts, ours = theirs[led], leader.starts, coordinates[led]
         wide = max(self.ranks[level].shape, int(cuts.max(initial=0)) + 1)
-        if wide * len(counts) > MOST:  # places among all cuts are smaller numbers, in the same order
+        if wide * len(counts) > MOST:  # ranks among all cuts: smaller numbers in the same order
             distinct = np.unique(cuts)
             wide = len(distinct) + 1
             cuts, ours = (np.searchsorted(distinct, numbers, side="right") for numbers in (cuts, ours))
@@ -339,7 +339,7 @@ def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values,
     Args:
         ranks: from the root to the leaves.
         columns: for each rank the coordinate of every nonzero.
-        values: of the nonzeros.
+        values: the values of the nonzeros.
         unsorted: nonzeros whose coordinates in so many ranks from the root are equal are in order.
     """
     order = lexical_order(columns[:unsorted], [rank.shape for rank in ranks[:unsorted]])
@@ -347,8 +347,8 @@ def _grown(ranks: tuple[Rank, ...], columns: Sequence[Integers], values: Values,
         columns, values = [column.take(order) for column in columns], values.take(order)
     segments: list[Integers] = []
     coordinates: list[Integers] = []
-    first = np.arange(len(values)) == 0  # where a nonzero is the first of its element
-    fibers = np.zeros(1, dtype=np.int64)  # the nonzero at which each fiber begins
+    first = np.arange(len(values)) == 0  # whether a nonzero is the first of its element
+    fibers = np.zeros(1, dtype=np.int64)  # first nonzero of each fiber
     for column in columns:
         first[1:] |= column[1:] != column[:-1]
         elements = np.flatnonzero(first)

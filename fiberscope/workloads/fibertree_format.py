@@ -99,7 +99,7 @@ def footprint(tree: FiberTree, formats: Mapping[str, RankFormat]) -> dict[str, i
 
 
 def subtree_bits(tree: FiberTree, name: str, formats: Mapping[str, RankFormat]) -> Integers:
-    """For each element of a rank the bits of all that is below it; ranks without a format are not stored.
+    """Return the bits below each element of a rank; ranks without a format are not stored.
 
     Raises:
         ValueError: there is no such rank, or a format is for one that the tree does not have.

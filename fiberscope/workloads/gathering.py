@@ -32,7 +32,7 @@ def gather(
     base: int = 0,
     least: int | None = None,
 ) -> Entries:
-    """All entries of ``blocks``, whose fields are value; row, column; or row, column, value.
+    """Gather the entries of ``blocks``, with fields value; row, column; or row, column, value.
 
     Indices count from ``base`` and must fit ``shape``; a missing value is 1. There may be ``least`` entries
     instead of as many as ``declared``.
@@ -113,7 +113,7 @@ def _entries(block: Block, where: str, shape: tuple[int, int], base: int) -> Ent
 
 
 def _rounded(block: Block, values: Values) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which integers are not what a double makes of them; only large ones can be."""
+    """Return which integers a double rounds; only large integers can be."""
     wrong = np.abs(values) >= MOST_EXACT
     if wrong.any():
         width = len(block.grammar.fields)

@@ -79,13 +79,13 @@ class HeldMatrix:
 
     @cached_property
     def integers(self) -> int | None:
-        """As of ``Sliced``."""
+        """See ``Sliced``."""
         values = self._along.data
         whole = bool(np.all(values == np.rint(values)))
         return int(np.max(np.abs(values), initial=0)) if whole else None
 
     def slice(self, first: int, last: int) -> CsrArray:
-        """As of ``Sliced``; entries are sorted."""
+        """See ``Sliced``; entries are sorted."""
         if self._axis == 0:
             return sparse.csr_array(self._along[first:last])
         part: CsrArray = sparse.csr_array(self._along[:, first:last])
@@ -124,12 +124,12 @@ class DrawnOperand:
 
     @property
     def integers(self) -> int | None:
-        """As of ``Sliced``."""
+        """See ``Sliced``."""
         return LARGEST_INTEGER if self.values == "integer" else None
 
     @cached_property
     def matrix(self) -> CsrArray:
-        """All of it, in canonical CSR.
+        """Return the matrix in canonical CSR.
 
         Raises:
             WorkloadError: it has more nonzeros than ``MOST_HELD``.
@@ -151,7 +151,7 @@ class DrawnOperand:
         return counts
 
     def slice(self, first: int, last: int) -> CsrArray:
-        """As of ``Sliced``; entries are sorted."""
+        """See ``Sliced``; entries are sorted."""
         parts = [self._part(number, first, last) for number in range(first // SLICE, -(-last // SLICE))]
         return parts[0] if len(parts) == 1 else _joined(parts, self.axis)
 

@@ -201,7 +201,7 @@ def _program(algorithm: str) -> VertexProgram:
 
 
 def _column(values: Values, places: Integers) -> CsrArray:
-    """Some of the values, zeros and infinities too, as a matrix with one column."""
+    """Return values, also zeros and infinities, as a matrix with one column."""
     column = np.zeros(len(places), np.int64)
     return sparse.coo_array((values[places], (places, column)), shape=(len(values), 1)).tocsr()
 

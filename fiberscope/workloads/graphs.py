@@ -53,7 +53,7 @@ def rmat_graph(
         a: the chance of the first quadrant; the defaults are Graph 500's.
         b: the chance of the upper right quadrant.
         c: the chance of the lower left quadrant.
-        seed: of all draws.
+        seed: the seed of all draws.
 
     Raises:
         WorkloadError: chances that are none, more edges than places, or more than come up in many draws.
@@ -121,7 +121,7 @@ class _Edges:
 
 
 def _distinct(drawn: _Edges, edges: int) -> Integers:
-    """So many different edges, sorted: as many are drawn again as were there before."""
+    """Return this number of distinct edges, sorted; duplicates are drawn again."""
     keys = np.empty(0, dtype=np.int64)
     for _ in range(_MOST_ROUNDS):
         fresh = drawn.take(edges - len(keys))
@@ -135,12 +135,12 @@ def _distinct(drawn: _Edges, edges: int) -> Integers:
 
 
 def _differing(keys: Integers) -> npt.NDArray[np.bool_]:
-    """Which of sorted keys differ from the one before."""
+    """Return which sorted keys differ from the key before."""
     return np.append(True, keys[1:] != keys[:-1])
 
 
 def _among(keys: Integers, sorted_keys: Integers) -> npt.NDArray[np.bool_]:
-    """Which of ``keys`` are among ``sorted_keys``."""
+    """Return which of ``keys`` are among ``sorted_keys``."""
     if not len(sorted_keys):
         return np.zeros(len(keys), dtype=bool)
     is_among: npt.NDArray[np.bool_] = (

@@ -55,16 +55,16 @@ class NamedTensor:
 
     @property
     def nonzeros(self) -> int:
-        """Its stored entries."""
+        """Return the number of stored entries."""
         return self.tensor.nonzeros
 
     @property
     def matrix(self) -> CsrArray:
-        """As canonical CSR, if it has two ranks."""
+        """Return the canonical CSR matrix of a tensor with two ranks."""
         return self.tensor.matrix()
 
     def of_order(self, order: int, called: str) -> NamedTensor:
-        """With so many ranks: those of size 1 can be left out; as a matrix the first ``rows`` are one.
+        """Return the tensor with so many ranks; ranks of size 1 can be dropped; a matrix joins ``rows``.
 
         Raises:
             WorkloadError: it has others; ``called`` is what asks.
@@ -87,7 +87,7 @@ class NamedTensor:
         )
 
     def _unfolded(self, called: str) -> NamedTensor:
-        """As a matrix; what a user might not expect is told."""
+        """Return the tensor as a matrix; report what a user might not expect."""
         tensor = self.tensor.unfolded(self.rows or 1)
         check_shape(tensor.shape[0], tensor.shape[1], tensor.nonzeros, called)
         if self.tensor.order == 1:

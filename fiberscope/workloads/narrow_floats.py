@@ -21,7 +21,7 @@ class _Float8:
 
     Args:
         mantissa: its bits.
-        bias: of the exponent.
+        bias: the bias of the exponent.
         special: ``ieee`` has infinities and NaN at the largest exponent; ``finite`` has NaN where all bits
             but the sign are 1; ``unsigned`` has NaN in the place of negative zero.
     """

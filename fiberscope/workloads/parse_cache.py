@@ -90,7 +90,7 @@ def _folder() -> Path:
 
 
 def _state(file: Path) -> list[int]:
-    """By which a change of a file shows."""
+    """Return the state of a file that shows a change of it."""
     status = file.stat()
     return [status.st_size, status.st_mtime_ns, status.st_ino]
 

@@ -54,8 +54,8 @@ class Profile(_Row):
     """A matrix without its places.
 
     Args:
-        format: of the file.
-        name: of the matrix.
+        format: the format of the file.
+        name: the name of the matrix.
         source: where the numbers are from.
         shape: rows, columns.
         nonzeros: in all.

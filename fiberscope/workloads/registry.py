@@ -64,7 +64,7 @@ class Entry(BaseModel):
 
 @functools.cache
 def entries() -> tuple[Entry, ...]:
-    """All rows, in the order of the file."""
+    """Return all rows, in the order of the file."""
     text = resources.files("fiberscope.workloads").joinpath("registry.yaml").read_text(encoding="utf-8")
     return tuple(Entry.model_validate(row) for row in yaml.load(text, _LOADER))
 

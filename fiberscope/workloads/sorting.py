@@ -58,7 +58,7 @@ def _is_sorted(keys: Integers) -> bool:
 
 
 def rows_in(points: Integers, among: Integers) -> Integers:
-    """For each row of ``points`` its place in ``among``, whose rows are distinct and in order, or -1."""
+    """Return the place of each row of ``points`` in ``among``, whose rows are distinct and sorted, or -1."""
     keys = _row_keys(np.concatenate([among, points]))
     theirs, ours = keys[: len(among)], keys[len(among) :]
     if len(theirs) == 0:
@@ -82,6 +82,6 @@ def _row_keys(rows: Integers) -> Integers:
 
 
 def _numbered(keys: Integers) -> tuple[Integers, int]:
-    """Each number's place among the distinct ones, and how many those are."""
+    """Return each number's place among the distinct numbers, and how many these are."""
     distinct, places = np.unique(keys, return_inverse=True)
     return places, len(distinct)

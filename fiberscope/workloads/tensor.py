@@ -125,7 +125,7 @@ class SparseTensor:
         return hashed(self.shape, places, self.values)
 
     def at_least(self, sizes: Sequence[int]) -> SparseTensor:
-        """With ranks as large as these, where they are smaller."""
+        """Return the tensor with ranks at least as large as these."""
         return replace(self, shape=tuple(map(max, self.shape, sizes)))
 
     def positions(self) -> Integers:
@@ -141,14 +141,14 @@ class SparseTensor:
         return positions
 
     def without_zeros(self) -> SparseTensor:
-        """Its entries that are not zero."""
+        """Return the entries that are not zero."""
         kept = self.values != 0
         if kept.all():
             return self
         return SparseTensor(self.shape, tuple(column[kept] for column in self.coordinates), self.values[kept])
 
     def transposed(self, ranks: Sequence[int]) -> SparseTensor:
-        """With its ranks in this order."""
+        """Return the tensor with its ranks in this order."""
         shape, columns = [self.shape[rank] for rank in ranks], [self.coordinates[rank] for rank in ranks]
         order = lexical_order(columns, shape)
         if order is None:
@@ -156,7 +156,7 @@ class SparseTensor:
         return SparseTensor(tuple(shape), tuple(column[order] for column in columns), self.values[order])
 
     def unfolded(self, rows: int) -> SparseTensor:
-        """With two ranks: its first ``rows`` as one, and the others as one.
+        """Return the tensor with two ranks: its first ``rows`` ranks joined, and the others joined.
 
         Raises:
             WorkloadError: as ``positions``.
@@ -169,19 +169,19 @@ class SparseTensor:
         return SparseTensor(tuple(shape), tuple(columns), self.values)
 
     def simplest(self) -> SparseTensor | CsrArray:
-        """As a canonical matrix, if it has two ranks or one, which is a column; else itself."""
+        """Return a canonical matrix for two ranks, or for one rank as a column; else the tensor itself."""
         if self.order == 1:
             return self.unfolded(1).matrix()
         return self.matrix() if self.order == 2 else self
 
     def toarray(self) -> npt.NDArray[np.float64]:
-        """With its zeros, as a matrix of scipy gives them."""
+        """Return a scipy matrix of the entries, with stored zeros."""
         array = np.zeros(self.shape)
         array[self.coordinates] = self.values
         return array
 
     def matrix(self) -> CsrArray:
-        """As a canonical matrix, if it has two ranks."""
+        """Return a canonical matrix; the tensor must have two ranks."""
         rows, columns = self.shape
         return compressed((rows, columns), self._pointers(), self.coordinates[1], self.values)
 
@@ -217,7 +217,7 @@ def places_of(shape: Sequence[int]) -> int:
 
 
 def coordinates_at(shape: Sequence[int], positions: Integers) -> tuple[Integers, ...]:
-    """For each rank the coordinates of places as ``SparseTensor.positions`` numbers them."""
+    """Return by rank the coordinates of places, numbered as in ``SparseTensor.positions``."""
     columns: list[Integers] = []
     for size in reversed(shape[1:]):
         above = positions // size

@@ -79,7 +79,7 @@ class Grammar:
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive entries of a file: ``numbers`` is entries x fields, float64."""
+    """Consecutive entries of a file: ``numbers`` is entries x fields, float64."""
 
     numbers: Values
     text: bytes

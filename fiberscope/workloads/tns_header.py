@@ -28,7 +28,7 @@ class TensorHeader:
         first: the line of the first entry.
         shape: that the file gives; None where the largest indices are the shape.
         nonzeros: entries that the file promises, if it does.
-        lines: of the header, comments among them; the stream stands behind them.
+        lines: the lines of the header, comments among them; the stream stands behind them.
     """
 
     rank: int

@@ -117,7 +117,7 @@ class Reordered:
 
     Args:
         tree: as it is.
-        names: of its ranks, from the root.
+        names: the names of its ranks, from the root.
         most: nonzeros of a block.
     """
 
@@ -138,7 +138,7 @@ class Reordered:
 
     @cached_property
     def whole(self) -> FiberTree:
-        """All of it."""
+        """Return the whole tree."""
         return swizzle_blocks(self.tree, self.names, self.most)
 
     @property
@@ -150,5 +150,5 @@ class Reordered:
         return FiberTree(self.ranks, segments, coordinates, self.tree.values[:0])
 
     def blocks(self) -> Iterator[FiberTree]:
-        """Its blocks, each made when it is asked for."""
+        """Yield the blocks; each is built when it is requested."""
         return (block.swizzle(self.names) for block in blocks(self.tree, self.most))

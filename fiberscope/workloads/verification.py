@@ -110,7 +110,7 @@ class Rounding:
         """The most that it explains; of values that are doubles as they come, as of None, the default.
 
         Args:
-            precision: of the values' type.
+            precision: the precision of the values' type.
             terms: of the longest sum, each of which is rounded as it is added; the reference, in doubles,
                 too.
             reads: of operands, which are rounded before, and in functions; 16 roundoffs each are room for
@@ -262,7 +262,7 @@ def compare_values(
 
     Args:
         reference, scale, values: arrays of one shape: the values expected, the sizes of the sums, the answer.
-        rounding: of the values' type.
+        rounding: the rounding of the values' type.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         errors = np.abs(values - reference) / scale

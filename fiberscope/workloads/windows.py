@@ -25,7 +25,7 @@ WINDOWS = "windows"  # how the text of such a view begins
 
 
 class Windows(BaseModel):
-    """Which windows: how large, how far from one to the next, and by how many zeros an image is padded.
+    """Windows of a convolution: their size, their stride, and the zero padding of the image.
 
     ``stride`` and ``pad`` are the same for all ranks that windows slide along.
     """
@@ -41,7 +41,7 @@ class Windows(BaseModel):
 
 
 def windows(text: str) -> tuple[Windows, str]:
-    """Which windows a text means, and the text of the image.
+    """Parse the windows of a text, and the text of the image.
 
     Raises:
         WorkloadError: no image, an unknown key (naming the nearest), or a value that is none.

@@ -49,7 +49,7 @@ def draw_directed_edges(
 def draw_undirected_edges(
     nodes: Nodes, degrees: Integers, rng: np.random.Generator
 ) -> tuple[Integers, Integers]:
-    """Both directions of distinct joins of different nodes, with these degrees."""
+    """Return both directions of distinct joins of different nodes, with these degrees."""
     stubs, partners = _dealt(nodes, degrees, nodes.between, _places(nodes.kinds, degrees, rng), rng)
     kinds = nodes.kinds[stubs]
     pair = np.minimum(kinds, partners) * len(nodes.between) + np.maximum(kinds, partners)

@@ -45,12 +45,12 @@ class Workload:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its sizes: rows and columns."""
+        """Return the shape: rows and columns."""
         return tuple(int(size) for size in self.matrix.shape)
 
     @property
     def nonzeros(self) -> int:
-        """Its stored entries."""
+        """Return the number of stored entries."""
         return int(self.matrix.nnz)
 
 
@@ -71,7 +71,7 @@ def load(
             (``graph:order=degree,of=...``), or in windows; of an array of more ranks than two, a matrix.
         exact: no surrogate.
         progress: called during a download with the bytes had and the bytes in all.
-        duplicates: of a file, see ``read_matrix``.
+        duplicates: the duplicates of a file, see ``read_matrix``.
 
     Raises:
         WorkloadError: unknown, unreadable, not a matrix, or not to be had ``exact``.
@@ -109,7 +109,7 @@ def from_scipy(matrix: Any, name: str = "memory") -> Workload:  # noqa: ANN401 -
     A vector of rank 1 is a column.
 
     Args:
-        matrix: of scipy, numpy, the library sparse, or a graph of networkx.
+        matrix: the matrix of scipy, numpy, the library sparse, or a graph of networkx.
         name: what messages and reports call the workload.
 
     Raises:

@@ -21,36 +21,27 @@ def faults(text):
 # First words that leave the reader to guess what the thing is or does.
 REFUSED = {"What", "Of", "How", "Where", "That", "Whether"}
 PACKAGE = HERE / "fiberscope"
-# Folders in which private functions may begin so, and public ones with "Whether". The list may only shrink.
-NOT_YET = ("accelerators", "converters", "hw", "models", "sim")
 
 
 FOLDERS = sorted(path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__")
 
 
-def refused_first_words(node, *, private=True, place=""):
-    """Yield the docstrings of a module, its classes and its functions with such a word.
-
-    Functions within functions count too. ``private`` says whether names with an underscore count.
-    """
+def refused_first_words(node, place=""):
+    """Yield the docstrings of a module, its classes and its functions, private or not, with such a word."""
     docstring = ast.get_docstring(node) or "" if isinstance(node, DOCUMENTED) else ""
     if docstring and docstring.split()[0].strip(",.:;") in REFUSED:
         yield f"{place or 'module'}: {docstring.splitlines()[0]}"
-    for part in ast.iter_child_nodes(node):
-        name = getattr(part, "name", None) if isinstance(part, ast.ClassDef | ast.FunctionDef) else None
-        if name is None or private or not re.match(r"_(?!_)", name):
-            inner = place if name is None else f"{place}.{name}".lstrip(".")
-            yield from refused_first_words(part, private=private, place=inner)
+    for part in (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.stmt)):
+        name = part.name if isinstance(part, ast.ClassDef | ast.FunctionDef) else ""
+        yield from refused_first_words(part, f"{place}.{name}".strip("."))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_docstrings_begin_with_a_verb_or_a_noun(folder):
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / folder).rglob("*.py")}
     refused = {
-        path: list(refused_first_words(tree, private=folder not in NOT_YET)) for path, tree in trees.items()
+        path: list(refused_first_words(ast.parse(path.read_text(encoding="utf-8"))))
+        for path in (PACKAGE / folder).rglob("*.py")
     }
-    late = "Whether" if folder in NOT_YET else None
-    refused = {path: [word for word in words if f": {late} " not in word] for path, words in refused.items()}
     assert {path: words for path, words in refused.items() if words} == {}
 
 
@@ -69,9 +60,11 @@ class A:
 
 
 def test_a_refused_first_word_is_seen():
-    public = ["module: What is read.", "A.f: Of all."]
-    assert list(refused_first_words(ast.parse(PLANTED), private=False)) == public
-    assert list(refused_first_words(ast.parse(PLANTED))) == [*public, "A._g: Whether it is all."]
+    assert list(refused_first_words(ast.parse(PLANTED))) == [
+        "module: What is read.",
+        "A.f: Of all.",
+        "A._g: Whether it is all.",
+    ]
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -13,7 +13,7 @@ from fiberscope.sim import inline, raw_words
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
-SHIFT = 5  # from an element's number to that of its word, of which a bit is each element's
+SHIFT = 5  # an element's number shifted by this is its word; each element has one bit of a word
 BITS = 1 << SHIFT
 ONE = 1  # a C long when compiled, as in ``fiberscope.sim.clock``
 
@@ -127,34 +127,34 @@ class Dispatcher(Component):
         self.microtile = microtile
         self.height, self.width = shape  # C: height=long, width=long
         self.halves = halves
-        self.pairs = 0  # begun
-        self.closed = 0  # those of them whose products are all given out
-        self.freed = 0  # those of them whose microtiles are all taken
-        self.taken = 0  # elements that have taken those of the pair to be released next
+        self.pairs = 0  # number of pairs that have started
+        self.closed = 0  # number of pairs whose products are all dispatched
+        self.freed = 0  # number of pairs whose microtiles are all taken
+        self.taken = 0  # number of elements that have taken all microtiles of the pair that is released next
         self.marks = array(
             "q"
         )  # by half of the input tiles and element: its products when the pair was closed
-        self.half = halves - 1  # of the output tiles, the present pair's
-        self.held = array("q", bytes(8 * halves))  # halves in use
-        self.open = False  # whether a pair is being worked on
+        self.half = halves - 1  # half of the output tiles of the current pair
+        self.held = array("q", bytes(8 * halves))  # whether a half is in use
+        self.open = False  # whether a pair is in progress
         self.products = 0
-        self.work = 0  # that is expected of them
-        self.row = self.last_row = 0  # M1: the present one and where the tile ends
+        self.work = 0  # expected work of the products
+        self.row = self.last_row = 0  # current row (M1), and the end of the tile
         self.first_column = self.column = self.last_column = 0  # N1
         self.lanes = [FiberIntersection(a.microtile_k, b.microtile_k, skip=skip) for _ in range(intersectors)]
-        self.lane_row = array("q", bytes(8 * intersectors))  # of the output tile
+        self.lane_row = array("q", bytes(8 * intersectors))  # row of the output tile, by lane
         self.lane_column = array("q", bytes(8 * intersectors))
-        self.working = 0  # intersectors that are
-        self.row_left = array("q", bytes(8 * self.height))  # by row: N1 that are not through
+        self.working = 0  # number of working intersectors
+        self.row_left = array("q", bytes(8 * self.height))  # number of unfinished columns (N1), by row
         self.row_products = array("q", bytes(8 * self.height))
-        self.meets = array("b", bytes(intersectors))  # by intersector: it waits at heads that are equal
-        self.asked = self.all_full = False  # whether any element has space in this cycle, and none has
+        self.meets = array("b", bytes(intersectors))  # by intersector: whether it waits at equal heads
+        self.asked = self.all_full = False  # whether space was checked in this cycle; whether there is none
         self.elements = 0
-        self.roomy = Elements(0)  # those that have space in this cycle and got no product, of which
-        self.late = Elements(0)  # these have a long one
+        self.roomy = Elements(0)  # elements with space in this cycle that got no product
+        self.late = Elements(0)  # elements among these with a long product
         self.in_turn = in_turn
-        self.turn = 0  # the element that is next
-        self.long_until = array("q")  # by processing element: the cycle in which its long products should end
+        self.turn = 0  # next element
+        self.long_until = array("q")  # expected end of the long products, by processing element (cycle)
 
     def elaborate(self) -> None:
         """Fetch the channels, and count the processing elements."""
@@ -220,7 +220,7 @@ class Dispatcher(Component):
             self.taken += 1
         self.taken = 0
         self.freed += 1
-        self.released.push(0)  # there is space, for all halves
+        self.released.push(0)  # there is space for all halves
         return True
 
     def _begin(self, half: int) -> None:
@@ -303,7 +303,7 @@ class Dispatcher(Component):
         self.working -= 1
         self.row_left[row] -= 1
         if self.row_left[row] == 0:
-            # There is space: for all rows of all halves.
+            # There is space for all rows of all halves.
             self.rows.push(self.half, row, self.row_products[row])
             self.row_products[row] = 0
 

@@ -152,7 +152,7 @@ class Drain(Component):
         return False
 
     def _must_wait(self, half: int) -> bool:
-        """Whether a pair before has the same output tile, and it is not drained."""
+        """Return whether a pair before has the same output tile, and it is not drained."""
         return any(
             missing > 0 and pair < self.pair[half] and place == self.place[half]
             for missing, pair, place in zip(self.missing, self.pair, self.place, strict=True)

@@ -29,7 +29,7 @@ class Loader(Component):
     Args:
         name: instance name.
         a, b: the operands.
-        halves: of the last-level buffer; there may be more than two, each with a tile of A.
+        halves: the halves of the last-level buffer; there may be more than two, each with a tile of A.
         rows: whether A's tiles are rows.
         ahead: pairs that are asked for and not there, at the most; no more than a stream takes jobs.
     """

@@ -116,7 +116,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.build()
 
     def _add_sequencing(self) -> None:
-        """All that works on whole tiles."""
+        """Add the components that work on whole tiles."""
         a, b, llb, rows = self.a, self.b, self.parameters.llb, self.output_rows
         self.places = self._places()
         self.sequencer = self.add("sequencer", "sequencer", a.tree, b.tree, skip=self.skip)
@@ -146,7 +146,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         return {"rows": True, "ahead": parameters.stream.jobs} if parameters.llb.by_rows else {}
 
     def _places(self) -> list[tuple[int, int]]:
-        """For each pair of tiles, the first row M1 of its output tile and its N2, counted from 0."""
+        """Return for each pair of tiles the first row M1 of its output tile and its N2, counted from 0."""
         side = self.parameters.pe.tile
         m1 = self.a.tree.coordinates[TILES] // side
         lengths = np.diff(self.b.tree.segments[TILES])

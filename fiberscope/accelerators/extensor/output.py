@@ -72,7 +72,7 @@ class OutputRow:  # C: final
         self.count += 1
 
     def _place(self, key: int) -> int:  # C: noexcept
-        """Where an element is, or would be. Neighbours are far apart: dense parts of a row made clusters."""
+        """Return the place of an element, present or not. Dense parts of a row form clusters."""
         mask = self.mask
         place = (key * SCATTER >> 15) & mask
         while self.keys[place] != EMPTY and self.keys[place] != key:

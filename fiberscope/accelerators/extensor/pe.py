@@ -81,7 +81,7 @@ class MicrotileBuffer(Component):
         return self.busy(self._begin(now))
 
     def _crowded(self) -> bool:  # C: noexcept
-        """Whether the next product does not fit beside the last one."""
+        """Return whether the next product does not fit beside the last one."""
         a, b = self.tasks.coordinate(), self.tasks.reference()
         needed = self.a.microtile_bytes[a] + self.b.microtile_bytes[b]
         if self.microtile_a != a:

@@ -20,10 +20,10 @@ class StoredProduct:
     """The elements of Z that were written so far, by row M1 of microtiles and N2, and key (``OutputRow``).
 
     Args:
-        shape: of Z.
+        shape: the shape of Z.
         microtile: coordinates of a microtile.
         columns: microtiles of an output tile in N.
-        value_type: of the values.
+        value_type: the value type of the values.
     """
 
     def __init__(
@@ -46,8 +46,8 @@ class StoredProduct:
 
         Args:
             place: its M1 and N2, counted from 0.
-            keys: of its elements, sorted.
-            values: of those.
+            keys: the keys of its elements, sorted.
+            values: the values of those.
             visited: its microtiles that were worked on.
 
         Returns:

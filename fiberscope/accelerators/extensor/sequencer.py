@@ -71,7 +71,7 @@ class Sequencer(Component):
 
 
 def _walk(a: FiberTree, b: FiberTree, skip: bool) -> Iterator[tuple[int, int] | None]:
-    """None for each step of the intersection, and after one that meets the pairs of tiles."""
+    """Yield None after each step of the intersection, or the pairs of tiles that a step meets."""
     fibers_of_a, fibers_of_b = a.segments[TILES].tolist(), b.segments[TILES].tolist()
     both = FiberIntersection(integers_of(a.coordinates[0]), integers_of(b.coordinates[TILES]), skip=skip)
     for n2 in range(len(b.coordinates[0])):

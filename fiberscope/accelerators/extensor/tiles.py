@@ -244,7 +244,7 @@ def _halved(shape: Shape) -> Shape:
 
 
 def _tiles_by_k(tree: FiberTree, k_first: bool) -> dict[int, list[int]]:
-    """For each K2 coordinate those of the other rank of tiles."""
+    """Return the coordinates of the tiles' other rank for each K2 coordinate."""
     upper = np.repeat(tree.coordinates[0], np.diff(tree.segments[TILES]))
     lower = tree.coordinates[TILES]
     columns_of: dict[int, list[int]] = {}

@@ -164,7 +164,7 @@ class SummingCore(IntersectingCore):
         self.matches += 1
 
     def _place(self, operand: TiledOperand, fiber: int, head: int, coordinate: int) -> int:
-        """Where an element of this coordinate is in a fiber, from the head on."""
+        """Return the place of an element with this coordinate in a fiber, from the head on."""
         while head < operand.fiber_elements[fiber + 1]:
             if operand.element_k[head] % self.microtile == coordinate:
                 return head

@@ -167,7 +167,7 @@ class ProcessingElement(Assembly):
 
 
 def users(element: Component) -> Iterator[User]:
-    """Its ports at the FiberCache's network."""
+    """Return the ports at the FiberCache's network."""
     for i in range(len(UNITS)):
         (unit, requests), (_unit, replies) = end(element, f"requests[{i}]"), end(element, f"replies[{i}]")
         yield unit, requests, replies

@@ -56,7 +56,7 @@ class ElementParameters(OfLines):
     """Parameters of a processing element, as its configuration has them; bytes, tokens and cycles.
 
     Args:
-        place: of the element among all, by which its ports at the FiberCache's network are known.
+        place: the place of the element among all, by which its ports at the FiberCache's network are known.
         request_queue: tokens in the channels of its requests.
         prefetch, through_cache: whether fibers are fetched, and rows of Z stay in the FiberCache: 0 or 1.
         values: the type of all values.
@@ -88,7 +88,7 @@ class ElementParameters(OfLines):
 
     @property
     def block_name(self) -> str:
-        """As messages have it."""
+        """Return the text for messages."""
         return "pe"
 
     @property
@@ -156,7 +156,7 @@ def parts(element: ElementParameters) -> dict[str, Part]:
 
 
 def _of_lines(element: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
-    """Those that move lines, each with its port at the FiberCache's network."""
+    """Return the parts that move lines, each with its port at the FiberCache's network."""
     lines: dict[str, Any] = {
         name: getattr(element, name) for name in ("line_bytes", "element_bytes", "values")
     }
@@ -199,7 +199,7 @@ def _of_lines(element: ElementParameters) -> Mapping[str, tuple[Any, Parameters]
 
 
 def _of_elements(element: ElementParameters) -> Mapping[str, tuple[Any, Parameters]]:
-    """Those that elements go through one by one."""
+    """Return the parts that elements pass one by one."""
     bits, values = NUMBER_BITS, element.values
     behind = next((wire.capacity, wire.latency) for wire in element.wires if wire.producer == "multiplier")
     return {
@@ -231,7 +231,7 @@ def compose(element: ElementParameters) -> Composition:
     links: list[Link] = []
     for wire in element.wires:
         source, target = f"{wire.producer}.{wire.output}", f"{wire.consumer}.{wire.port}"
-        if wire.producer == "multiplier" or wire.output.startswith("ways"):  # which have it within
+        if wire.producer == "multiplier" or wire.output.startswith("ways"):  # modules that contain it
             links.append(Link(source, target, 0))
         else:
             links += joined_by_channel(units, source, target, wire.capacity, wire.latency)
@@ -245,7 +245,7 @@ def compose(element: ElementParameters) -> Composition:
     return Composition("pe", units, tuple(links), exports, status)
 
 
-SHOWN = (arithmetic.MULTIPLIES, arithmetic.PASSES)  # by the multiplier
+SHOWN = (arithmetic.MULTIPLIES, arithmetic.PASSES)  # counters that the multiplier shows
 
 
 def _outer(unit: str, stream: Stream) -> str:
@@ -265,9 +265,9 @@ class ElementAdapter(Adapter):
     def __init__(self, name: str, interface: Interface, backend: Backend) -> None:
         super().__init__(name, interface, backend)
         self.done = dict.fromkeys(SHOWN, 0)
-        self.sums = 0  # in fibers that are finished
-        self.rows: deque[tuple[int, int]] = deque()  # of Z, that are finished: task and length
-        self.written: deque[Element] = deque()  # of Z, in the order of their lines
+        self.sums = 0  # sums in finished fibers
+        self.rows: deque[tuple[int, int]] = deque()  # finished rows of Z: task and length
+        self.written: deque[Element] = deque()  # written elements of Z, in the order of their lines
 
     def configure(self, machine: Gamma, number: int) -> None:  # type: ignore[override]
         """Learn in which machine it is."""

@@ -22,7 +22,7 @@ __all__ = ["CacheState", "FunctionalCache", "FunctionalRun"]
 
 NO_LINE = -1
 HINTS = 1 << 13
-AHEAD = 8  # nonzeros of A
+AHEAD = 8  # number of nonzeros of A that are looked ahead
 
 
 class CacheState:  # C: object
@@ -52,7 +52,7 @@ class FunctionalCache:  # C: final
             specification.priority_limit,
             specification.reuse_limit,
         )
-        # By the low bits of a line: the place that it was fetched to last
+        # The last place of a line in the cache, indexed by the low bits of the line.
         self.places = integers_of(np.zeros(HINTS, np.int64))  # C: long[::1]
         self.fetches = self.reads = self.consumes = self.writes = self.write_backs = 0
         self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
@@ -191,11 +191,11 @@ class FunctionalRun:  # C: final
         self.now = self.turn = 0
         depth = max(most_tasks, most_partial_tasks)
         self.depth = depth
-        self.loads = array("q", bytes(8 * elements))  # by element: tasks not completed
+        self.loads = array("q", bytes(8 * elements))  # number of uncompleted tasks, by element
         self.oldest = array("q", bytes(8 * elements))
-        self.parts = array("q", bytes(8 * elements))  # of its oldest task: those that were read
-        self.events = array("q", bytes(8 * elements))  # the cycle in which it reads more, or the task ends
-        self.free = array("q", bytes(8 * elements))  # the cycle in which all tasks are done
+        self.parts = array("q", bytes(8 * elements))  # inputs of its oldest task that were read, by element
+        self.events = array("q", bytes(8 * elements))  # cycle of its next read or of the task's end
+        self.free = array("q", bytes(8 * elements))  # cycle in which all its tasks are done
         self.queue = array("q", bytes(8 * elements * depth))
         self.ends = array("q", bytes(8 * elements * depth))
         self.ready = array(

@@ -30,7 +30,7 @@ class FunctionalPass:
     tasks last as long as they merge.
 
     Args:
-        parameters: of the machine.
+        parameters: the parameters of the machine.
         a, b: the operands, CSR with sorted and distinct coordinates.
     """
 

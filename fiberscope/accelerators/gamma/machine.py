@@ -207,7 +207,7 @@ class Gamma(Composition[GammaConfiguration]):
         )
 
     def chosen(self) -> tuple[str, ...]:
-        """Which operands lie as values alone."""
+        """Return the operands that are stored as values alone."""
         return full_operand_notes(
             {"A": self.a_sizes.pointer_bytes == 0, "B": self.b_sizes.pointer_bytes == 0}
         )

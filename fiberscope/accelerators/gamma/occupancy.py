@@ -44,7 +44,7 @@ class PartialOccupancy:  # C: final
         self.ending = 0  # trees all of whose leaves were given out, and that are not merged to the end
 
     def admits(self, task: int) -> bool:
-        """Whether a task that merges no partial fibers may go: it writes none, or there is room for it."""
+        """Return whether a task that merges no partial fibers may start: it writes none, or there is room."""
         if self.table.parents[task] == NO_PARENT or self.ending == 0:
             return True
         return self.lines + self._lines(self.bounds[task]) <= self.room
@@ -76,7 +76,7 @@ class PartialOccupancy:  # C: final
         return self.bounds[task]
 
     def _merges(self, task: int) -> bool:  # C: noexcept
-        """Whether a task takes partial fibers, which stand behind rows of B."""
+        """Return whether a task takes partial fibers, which stand behind rows of B."""
         return self.table.inputs[self.table.first_inputs[task + 1] - 1] < 0
 
     def _merged(self, task: int) -> int:  # C: noexcept

@@ -152,7 +152,7 @@ class Prefetcher(Component):
         return True
 
     def _extent(self) -> None:
-        """Where the present input lies: its elements into the task table, its lines to be fetched."""
+        """Enter the current input: its elements into the task table, its lines into the fetch list."""
         table = self.table
         source = table.inputs[self.fetched]
         size = self.element_bytes

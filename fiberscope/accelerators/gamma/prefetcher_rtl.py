@@ -25,8 +25,8 @@ from fiberscope.hw.rtl.kit.trees import all_up_to, chosen, decoded, lowest, ones
 from fiberscope.hw.rtl.kit.twin import DataRegister, Signal, Streams, index_bits, named, unless
 from fiberscope.hw.rtl.kit.unit import Carried, unit
 
-ENDS = ("firsts", "ends")  # the words of an input that its row's two pointers become
-POINTER_BYTES = 4  # of a row pointer: a number of an element
+ENDS = ("firsts", "ends")  # words of an input that hold its row's two pointers
+POINTER_BYTES = 4  # bytes of a row pointer, which is the number of an element
 WINDOWS = (2, 4, 8, 16, 32)
 
 
@@ -58,7 +58,7 @@ class PrefetcherParameters(OfLines):
 
     @property
     def tasks(self) -> Tasks:
-        """Those that come and go."""
+        """Return the format of task tokens."""
         return Tasks(self.radix, self.value_field)
 
     @property
@@ -114,8 +114,8 @@ class _Input:
         self.words = {
             word: DataRegister(width, f"{name}_{word}") for word, width in parameters.tasks.widths.items()
         }
-        self.row: Signal = DataRegister(self.row_bits, f"{name}_row")  # its pointer's place in a line
-        self.needed: Signal = DataRegister(parameters.sent_bits, f"{name}_needed")  # lines, to be found
+        self.row: Signal = DataRegister(self.row_bits, f"{name}_row")  # place of its pointer in a line
+        self.needed: Signal = DataRegister(parameters.sent_bits, f"{name}_needed")  # lines to look up
         self.slots = {end: DataRegister(parameters.slot_bits, f"{name}_{end}_slot") for end in ENDS}
         self.waits = {end: pyrtl.Register(1, f"{name}_{end}_waits") for end in ENDS}
 
@@ -126,7 +126,7 @@ class _Input:
         self.row.next <<= self.now_row
         self.is_partial = self.now["sources"][-1]
         row = self.now["firsts"]
-        self.lines = row[self.row_bits :], (row + 1)[self.row_bits : INDEX_BITS]  # of its row's pointers
+        self.lines = row[self.row_bits :], (row + 1)[self.row_bits : INDEX_BITS]  # places of the pointers
 
     def receive(self, comes: Signal, slot: Signal, line: Signal) -> None:
         """Take its row pointers out of a line that comes, if it waits for that."""
@@ -214,7 +214,7 @@ class _Design:
         self.places |= {name: DataRegister(1, name) for name in ("known", "crosses", "asked")}
 
     def connect(self) -> None:
-        """All of it."""
+        """Build the logic of the prefetcher."""
         self._begin()
         self._receive()
         self._fetch()

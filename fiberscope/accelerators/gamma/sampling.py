@@ -109,7 +109,7 @@ class GammaSampler:
     """A Gamma whose run is estimated from windows of A's rows.
 
     Args:
-        parameters: of the machine.
+        parameters: the parameters of the machine.
         a, b: the operands.
         request: how to sample.
         tell: called with stage, work done and work in all.
@@ -138,11 +138,11 @@ class GammaSampler:
         self.rounds = Rounds(request, len(windows.ranges), windows.cycles, windows.predicted)
 
     def too_short(self) -> str:
-        """As of ``Sampler``."""
+        """See ``Sampler``."""
         return self.rounds.too_short()
 
     def sampled(self) -> Sampled:
-        """As of ``Sampler``."""
+        """See ``Sampler``."""
         self._run_cache()
         return self._sampled(*self.rounds.run(self._measure, self._estimate))
 
@@ -200,7 +200,7 @@ class GammaSampler:
         return SplicedRun(machine, rows, numbers, marks)
 
     def _correction(self, measured: SplicedRun) -> Correction:
-        """By what the bytes of the windows differ from those of the functional pass."""
+        """Return the difference between the bytes of the windows and those of the functional pass."""
         work, counted = self._work(measured), self.totals[measured.windows]
         return correct(work[:, 1], counted[:, 1], work[:, 0] - counted[:, 0])
 
@@ -267,7 +267,7 @@ class GammaSampler:
         return self.work.traffic(self.run, cached / max(1, self.run.cache.traffic_lines()))
 
     def _minimum_bytes(self) -> int:
-        """As of ``Gamma.traffic_minimum_bytes``."""
+        """See ``Gamma.traffic_minimum_bytes``."""
         work, sizes = self.work, self.parameters.sizes
         selected = np.flatnonzero(np.bincount(np.asarray(work.a.coordinates)))
         of_b = int(np.diff(np.asarray(work.b.pointers))[selected].sum())

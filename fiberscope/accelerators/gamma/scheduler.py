@@ -62,7 +62,7 @@ class Scheduler(Component):
         Output("tasks", TASK, array=True),
         Input("completions", COMPLETION, array=True),
     )
-    COUNTERS = ("held_back_cycles",)  # in which a leaf was
+    COUNTERS = ("held_back_cycles",)  # cycles in which a leaf task was held back
     SIGNALS = (
         Signal("next_task", 32, "integer"),
         Signal("ready", 16),
@@ -110,11 +110,11 @@ class Scheduler(Component):
         self.processing_elements = 0
         self.most_tasks = most_tasks
         self.most_partial_tasks = most_partial_tasks
-        self.tasks_given = array("q")  # by processing element: those not completed
+        self.tasks_given = array("q")  # uncompleted tasks, by processing element
         self.turn = 0
-        self.held_since = NOT_HELD  # cycle from which the next task, a leaf, is held back
+        self.held_since = NOT_HELD  # cycle since which the next task, a leaf, is held back
         self.held_back_cycles = 0
-        self.ended = 0  # processing elements told the end of work
+        self.ended = 0  # number of processing elements that were sent the end of work
         self.completed = 0
         self.rows_per_line = sizes.line_bytes // sizes.pointer_bytes
         self.unfinished = unfinished_rows(table, self.rows_per_line)  # C: long[::1]
@@ -155,7 +155,7 @@ class Scheduler(Component):
             self.held_since = NOT_HELD
 
     def _held_back(self) -> bool:
-        """Whether the next task in order, a leaf, has its nonzeros and waits for room in the FiberCache."""
+        """Return whether the next task, a leaf, has its nonzeros and waits for room in the FiberCache."""
         task = self.next_task
         return task < self.table.count and self._here(task) and not self.occupancy.admits(task)
 
@@ -296,7 +296,7 @@ class Scheduler(Component):
         return -1
 
     def _here(self, task: int) -> bool:  # C: noexcept
-        """Whether the nonzeros of A that the task needs have come."""
+        """Return whether the nonzeros of A that the task needs have come."""
         return self.stream.needed[task] <= self.window.arrived
 
     def _all_completed(self) -> bool:  # C: noexcept

@@ -25,9 +25,9 @@ class LinesOfA:
     """All lines of nonzeros that have come, that of this cycle among them.
 
     Args:
-        parameters: of the scheduler.
+        parameters: the parameters of the scheduler.
         reply: from memory.
-        slot: of the window, that the reply is for.
+        slot: the slot of the window, that the reply is for.
     """
 
     def __init__(self, parameters: SchedulerParameters, reply: InputStream, slot: Signal) -> None:
@@ -45,7 +45,7 @@ class LinesOfA:
         self._asked.write(slot, pyrtl.concat(address[TENSOR_SHIFT], number), asked)
 
     def nonzero(self, number: Signal) -> tuple[Signal, Signal]:
-        """Its column and its value."""
+        """Return the column and the value of the nonzero."""
         of_line = self._elements.bits
         lanes = self._elements.lanes(self._lines[number[of_line : of_line + self._bits]])
         here = list(decoded(number[:of_line], len(lanes)))
@@ -59,7 +59,7 @@ class RowsOfZ:
     A row without an element has 0. So of each processing element the rows are told apart by their ends alone.
 
     Args:
-        parameters: of the scheduler.
+        parameters: the parameters of the scheduler.
         ended: the completions of a cycle, which tell of the rows as the processing element has written them.
         load: what makes all words 0 before the run.
     """

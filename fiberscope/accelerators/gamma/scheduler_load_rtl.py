@@ -70,7 +70,7 @@ def loaded(
 
 
 def _operands(table: TaskTable, a: CompressedRows, scale: Field | None) -> dict[int, dict[int, int]]:
-    """By memory the words of what each task combines, the number of an input in the lower bits of a place."""
+    """Return the words of each task's inputs, by memory; the lower bits of a place number the input."""
     memories: dict[int, dict[int, int]] = {SOURCES: {}, ROWS: {}, SCALES: {}}
     for task in range(table.count):
         first = task << index_bits(table.radix)

@@ -93,7 +93,7 @@ def _completion(parameters: SchedulerParameters, tables: Tables, end: InputStrea
 
 
 def _ended(counts: Countdowns, asks: list[tuple[Signal, Signal]]) -> list[tuple[Signal, Signal]]:
-    """Which of these places come to 0, and which they are."""
+    """Return for each asked place whether its count becomes 0, and the place."""
     return [(flag, place) for flag, (_ask, place) in zip(counts.down(asks), asks, strict=True)]
 
 

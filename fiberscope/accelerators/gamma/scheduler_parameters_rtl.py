@@ -26,7 +26,7 @@ class SchedulerParameters(ValueParameters):
         elements: processing elements, 1 to 8.
         tasks: 1 to 65,536.
         stream: lines of A, with its row pointers, 1 to 65,536.
-        lines: of Z's row pointers, 1 to 8,192.
+        lines: the lines of Z's row pointers, 1 to 8,192.
         radix: fibers that a task may combine, 2 to 64.
         stream_lines: lines of A in flight or waiting, 1 to 256.
         merging: tasks of a tree that merge partial fibers, 1 to 1,024.
@@ -35,7 +35,7 @@ class SchedulerParameters(ValueParameters):
         room: lines of the FiberCache, up to 2**24.
         element_bytes: 1 to 4,096, no more than a line has.
         port: number of the port at the network to memory.
-        offset_bits: of an address within a line, 3 to 12.
+        offset_bits: bits of an address within a line, 3 to 12.
         line_bits: of lines, which have A where they come and row pointers of Z where they go; 0 where what A
             says is loaded before the run, and lines of row pointers have nothing.
         values: the type of scales.

@@ -54,7 +54,7 @@ class Forwarded:
     """Words of a memory that are read in the cycle in which they are written.
 
     Args:
-        name: of the memory.
+        name: the name of the memory.
         entries, bits: words and their width.
         writes: those of a cycle, no two of one word.
     """
@@ -78,7 +78,7 @@ class Countdowns:
     """Words of a memory that are counted down, several in a cycle, the same one too.
 
     Args:
-        name: of the memory.
+        name: the name of the memory.
         entries, bits: words and their width.
         load: what fills it, in a cycle in which nothing is counted.
     """
@@ -115,8 +115,8 @@ class Queue:
     """Words in the order in which they come, several in a cycle; no more in all than there are entries.
 
     Args:
-        name: of its memory; its registers' names end so.
-        entries: of its memory.
+        name: the name of its memory; its registers' names end so.
+        entries: the entries of its memory.
         pushes: an enable and a word each; those of a cycle come in this order.
 
     ``waits`` says whether there is one, of those that come in this cycle too, and ``word`` is the oldest.
@@ -188,7 +188,7 @@ class Window:
 
     Args:
         size: most of them.
-        count_bits: of the numbers of requests.
+        count_bits: bits of the numbers of requests.
         replied, slot: whether a reply comes, and to which.
 
     ``arrived`` are those answered without a gap, that of this cycle among them, ``before`` without it;

@@ -35,7 +35,7 @@ class _Space:
     What is taken back is known by the task whose fiber was there; of each size these are a list.
 
     Args:
-        parameters: of the scheduler.
+        parameters: the parameters of the scheduler.
         starts: by task, where its space begins.
         returned: what is taken back in this cycle, in its order.
     """
@@ -77,7 +77,7 @@ class Fibers:
     ``lines`` are those that they take of the FiberCache, as ``PartialOccupancy`` counts.
 
     Args:
-        parameters: of the scheduler.
+        parameters: the parameters of the scheduler.
         tables: its memories.
         ended: the completions.
     """

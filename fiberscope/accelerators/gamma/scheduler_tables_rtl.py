@@ -47,7 +47,7 @@ class Loads:
         return memory
 
     def inputs(self, name: str, table: int, parameters: SchedulerParameters, bits: int) -> list[Memory]:
-        """Such a memory by task for each input."""
+        """Create a memory by task for each input."""
         enable, address, word = self.of(table)
         lanes, low = range(parameters.radix), index_bits(parameters.radix)
         memories = [Memory(f"{name}_{i:02}", parameters.tasks, bits, 1) for i in lanes]
@@ -70,9 +70,9 @@ class Tables:
     """The stream of A and the tasks; ``lines`` and ``tasks`` say how many there are, 0 before the run.
 
     Args:
-        parameters: of the scheduler.
+        parameters: the parameters of the scheduler.
         loads: the port that fills them.
-        lines: of A, where rows of B and scales come with them.
+        lines: the lines of A, where rows of B and scales come with them.
     """
 
     def __init__(self, parameters: SchedulerParameters, loads: Loads, lines: LinesOfA | None) -> None:
@@ -94,7 +94,7 @@ class Tables:
         self.run.next <<= self.run | loads.counted(1)
 
     def inputs(self, task: Signal) -> list[tuple[Signal, Signal, Signal]]:
-        """By input of a task its source, and where that is a nonzero of A the row of B and the scale."""
+        """Return the source of each input of a task, and the row of B and the scale of a nonzero of A."""
         sources = [memory[task] for memory in self._sources]
         if self._lines is not None:
             return [(source, *self._lines.nonzero(source)) for source in sources]

@@ -203,7 +203,7 @@ class FiberWriter(Consumer):
         return True
 
     def _can_send(self) -> bool:
-        """Whether the line in which the next byte falls can go out; turns to its page if it is a new one."""
+        """Return whether the line of the next byte can leave; a new line may start its page."""
         if not self.requests.can_push():
             return False
         if self.is_partial or self.lines.bytes // self.page_bytes == self.page:

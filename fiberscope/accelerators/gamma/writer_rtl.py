@@ -39,7 +39,7 @@ class FiberWriterParameters(OfLines):
 
     Args:
         line_bytes, element_bytes: a line has 2 elements at the least.
-        page_bytes: of a page of Z, a power of two from a line on.
+        page_bytes: bytes of a page of Z, a power of two from a line on.
         finishing: tasks whose lines are not all acknowledged, 1 to 64.
         through_cache: whether rows of Z stay in the FiberCache, 0 or 1.
         port: number of the requests' port at the FiberCache's network.
@@ -202,7 +202,7 @@ class _Design:
         self.working: Signal = pyrtl.Register(1, "working")
 
     def connect(self) -> None:
-        """All of it."""
+        """Build the logic of the writer."""
         self._begin()
         self._write()
         self._send()

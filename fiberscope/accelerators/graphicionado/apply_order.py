@@ -93,7 +93,7 @@ class ApplyOrder(Component):
         self.lines += 1
 
     def _pass_one(self) -> bool:
-        """Whether there was something found to pass by, as it is applied with all."""
+        """Return whether there was something found to pass by, as it is applied with all."""
         channel = self.found
         if channel is None or not channel.can_pop() or channel.control() == STOP:
             return False
@@ -101,7 +101,7 @@ class ApplyOrder(Component):
         return True
 
     def _pass_by(self, now: int) -> int:
-        """What else is found; then the end."""
+        """Skip the remaining vertices that are found, one a cycle; then end."""
         if self._pass_one():
             return self.busy(now + 1)
         if self.found is not None and not self.found.can_pop():

@@ -121,7 +121,7 @@ class ApplyPipe(Component):
         return True
 
     def _can_end(self) -> bool:
-        """Whether the changed vertices of the line before have left, and the line can be written."""
+        """Return whether the changed vertices of the line before have left, and the line can be written."""
         return self.leaving == 0 and self.requests.can_push()
 
     def _begin_line(self, now: int) -> None:

@@ -135,7 +135,7 @@ class GraphicionadoConfiguration(CompositionParameters):
 
     @builtins.property
     def selects(self) -> str:
-        """Which vertices are applied: ``all``, those of touched ``blocks``, or the ``touched`` ones."""
+        """Return which vertices are applied: ``all``, those of touched ``blocks``, or ``touched`` ones."""
         return {"graphicionado": "all", "graphdyns": "blocks"}.get(self.design, "touched")
 
     @builtins.property

@@ -38,7 +38,7 @@ class Schedule:
 
 
 class Control(Component):
-    """Has each slice's edges processed, then its vertices applied, until no vertex is active.
+    """Component that processes the edges of each slice, then applies its vertices, until no vertex is active.
 
     Interface: ``jobs[i]`` tells stream i's vertex reader how many active vertices there are. ``ready`` brings
     the number of vertices touched, when no update is under way any more; then ``scans`` has them found, and
@@ -116,7 +116,7 @@ class Control(Component):
         return self.busy(now + 1)
 
     def _apply(self, now: int) -> int:
-        """All updates are made: have the vertices applied."""
+        """Start the apply phase, since all updates are done."""
         touched = 0
         for channel in self.ready:
             touched += channel.reference()

@@ -106,7 +106,7 @@ class EdgePipe(Component):
         return self.idle() if self._is_free() else self.wait_any_input(self.elements)
 
     def _is_free(self) -> bool:  # C: noexcept
-        """Whether no reader has vertices."""
+        """Return whether no reader has vertices."""
         working = 0
         for reader in range(self.readers):
             working += self.states[reader] in (READING, STOPPED)
@@ -133,7 +133,7 @@ class EdgePipe(Component):
             self.properties[reader] = self.vertex_store.sent[vertex]
 
     def _wants_sending(self, reader: int, source: Channel) -> bool:  # C: inline
-        """Whether a reader's first element is an edge to be sent; what is not is taken off."""
+        """Return whether a reader's first element is an edge to be sent; what is not is taken off."""
         if source.control() == STOP:
             self.states[reader] = FREE
         elif self.states[reader] == STOPPED:
@@ -151,7 +151,7 @@ class EdgePipe(Component):
         return False
 
     def _is_of_present(self, reader: int, edge: int) -> bool:  # C: inline
-        """Whether an edge is of the reader's present vertex, or of one behind it, which then is present."""
+        """Return whether an edge belongs to the reader's current vertex, or to a later one, made current."""
         while edge >= self.edge_ends[reader]:
             if self.vertices[reader] + 1 >= self.ends[reader]:
                 return False

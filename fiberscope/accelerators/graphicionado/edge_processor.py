@@ -73,7 +73,7 @@ class EdgeProcessor(Component):
         return self.busy(now + 1)
 
     def _ends(self) -> bool:  # C: noexcept
-        """Whether one stop is missing."""
+        """Return whether one stop is missing."""
         return self.through + 1 == self.streams
 
     def _end(self) -> bool:  # C: noexcept

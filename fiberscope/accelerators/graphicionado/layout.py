@@ -49,8 +49,8 @@ class Dealt:
 
     Args:
         pointers: by slice, the first edge of each of the stream's vertices and the one behind the last.
-        destinations: of every edge, as ids in the whole graph.
-        weights: of every edge; none where the program does not use them.
+        destinations: the destinations of every edge, as ids in the whole graph.
+        weights: the weights of every edge; none where the program does not use them.
         degrees: out-degrees of the stream's vertices.
     """
 

@@ -92,7 +92,7 @@ class LineReader(Component):
         return True
 
     def _needs(self, place: int, target: int) -> bool:  # C: noexcept
-        """Whether what waits first needs the line of the one before."""
+        """Return whether what waits first needs the line of the one before."""
         return self.held > 0 and self.controls[place] != STOP and self.targets[place] == target
 
     def _take(self) -> bool:

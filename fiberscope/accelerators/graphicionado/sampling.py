@@ -40,7 +40,7 @@ def estimate_iterations(lengths: Numbers, count: int) -> Estimated:
 
     Args:
         lengths: cycles of the iterations that were simulated, at least three of them.
-        count: of iterations in all.
+        count: the count of iterations in all.
     """
     alike, left = lengths[1:], count - len(lengths)
     degrees = len(alike) - 1
@@ -52,7 +52,7 @@ class GraphicionadoSampler:
     """A Graphicionado whose run is estimated from its first iterations.
 
     Args:
-        parameters: of the machine.
+        parameters: the parameters of the machine.
         graph: CSR, rows are sources.
         task: the program, and how many iterations.
         request: how to sample; a window is an iteration.
@@ -82,7 +82,7 @@ class GraphicionadoSampler:
         self.request, self.tell = request, tell
 
     def too_short(self) -> str:
-        """As of ``Sampler``."""
+        """See ``Sampler``."""
         count, needed = self.task.iterations, self.request.windows or FEWEST
         if needed > DENSEST * count:
             return f"simulated in full, as {needed} of {count} iterations are more than half of them"
@@ -101,7 +101,7 @@ class GraphicionadoSampler:
         return max(moved / rate, int(updates.max(initial=0)))
 
     def sampled(self) -> Sampled:
-        """As of ``Sampler``."""
+        """See ``Sampler``."""
         self.tell("functional pass", 0, 0)
         outcome = synchronous.run(self.graph, self.task)
         self.changed = np.array([iteration.changed for iteration in outcome.iterations])

@@ -40,10 +40,10 @@ class Common:
     Args:
         machine: that they are added to.
         program: what they run.
-        weights: of all edges.
+        weights: the weights of all edges.
         coarsen: vertices that share an entry of the edge-id table.
-        blocks: of vertices that share a bit of GraphDynS's bitmap.
-        regions: of memory.
+        blocks: the blocks of vertices that share a bit of GraphDynS's bitmap.
+        regions: the regions of memory.
     """
 
     machine: Composition[GraphicionadoConfiguration]
@@ -246,5 +246,5 @@ class Stream:
 
     @property
     def ports(self) -> int:
-        """Behind its port at the network to memory, at the most."""
+        """Return the largest number of components at the stream's port of the memory network."""
         return 5 + len(self.edge_readers)

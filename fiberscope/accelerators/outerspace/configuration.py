@@ -108,12 +108,12 @@ class MultiplierSpecification:
     """Specification of a processing element of the multiply phase.
 
     Args:
-        block_bytes: of a load and of a store.
-        burst_bytes: of a store that needs no more.
+        block_bytes: bytes of a load and of a store.
+        burst_bytes: bytes of a store that needs no more.
         outstanding: loads in flight, and nodes whose place is awaited or that are not stored, at the most.
         scratchpad_bytes: half of it for elements of B ahead of their product, half for products to be stored.
         product_cycles: that the loop takes a product.
-        header_bytes: of a node.
+        header_bytes: bytes of a node.
         values: their type, by its name.
     """
 
@@ -131,15 +131,15 @@ class MergerSpecification:
     """Specification of a processing element of the merge phase.
 
     Args:
-        block_bytes: of a load through the private cache, and of a store.
-        burst_bytes: of a load from memory that needs no more.
+        block_bytes: bytes of a load through the private cache, and of a store.
+        burst_bytes: bytes of a load from memory that needs no more.
         outstanding: loads in flight at the most.
         max_lists: heads of lists that the scratchpad holds.
-        comparison_cycles: of one step of the insertion.
-        emit_cycles: of an element of Z.
-        add_cycles: of an addition.
-        header_bytes: of a node.
-        element_bytes: of an element of T and Z.
+        comparison_cycles: cycles of one step of the insertion.
+        emit_cycles: cycles of an element of Z.
+        add_cycles: cycles of an addition.
+        header_bytes: bytes of a node.
+        element_bytes: bytes of an element of T and Z.
         values: their values' type, by its name.
         heads: address of the first head.
         by_block: whether elements are loaded through the private cache; else each is fetched from memory.

@@ -25,7 +25,7 @@ class Groups:
     - ``flat``: the same, of all elements in the order of columns, whichever column they are of.
 
     Args:
-        pointers: of A by columns.
+        pointers: the pointers of A by columns.
         assign: how, by its name.
         tiles: their number.
         elements: processing elements of a tile.
@@ -94,8 +94,8 @@ def multiply_slots(pointers: npt.ArrayLike, lengths: npt.ArrayLike, assign: str,
     ``flat`` none is idle but in the last round.
 
     Args:
-        pointers: of A by columns.
-        lengths: of the rows of B.
+        pointers: the pointers of A by columns.
+        lengths: the lengths of the rows of B.
         assign: ``tile`` or ``chip``, each with its own width, or ``flat``.
         width: processing elements that are filled together.
     """

@@ -48,8 +48,8 @@ class OperandLayout:
     """Layout of the arrays of an operand, one behind the other.
 
     Args:
-        index_bytes: of a pointer and of a coordinate; 0 of an operand that lies as values alone.
-        value_bytes: of a value.
+        index_bytes: bytes of a pointer and of a coordinate; 0 of an operand that lies as values alone.
+        value_bytes: bytes of a value.
         pointers: address of the first pointer.
         coordinates: address of the first coordinate.
         values: address of the first value.

@@ -114,7 +114,7 @@ class Linker(Component):
         return self.busy(now + 1) if progress else self._wait()
 
     def _address(self, slot: int) -> int:  # C: noexcept
-        """What a node needs next: its row's head, or behind it the shared pointer."""
+        """Return the next address of a node: its row's head, and then the shared pointer."""
         if self.ways[slot] == SPILLING:
             return self.base
         return self.heads + self.lists.rows[self.nodes[slot]] * INDEX_BYTES

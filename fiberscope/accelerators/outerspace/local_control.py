@@ -253,7 +253,7 @@ class LocalControl(Component):
         return True
 
     def _open_segment(self) -> bool:
-        """Whether the pointers of the next segment are here; it is passed over if there is nothing in it."""
+        """Return whether the pointers of the next segment have arrived; an empty segment is skipped."""
         if self.dealt_segments == self.asked:
             return False
         if self.window.arrived < self.targets[self.dealt_segments % self.window.size]:

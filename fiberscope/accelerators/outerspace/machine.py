@@ -116,7 +116,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         if parameters.merge.order == "long_first":
             rows = np.argsort(-np.asarray(self.lists.row_products), kind="stable")
         self.written = written_arrays(self.shape[0])
-        first = (tile.count + parameters.l1.count) * self.group  # port at memory, behind those of the users
+        first = (tile.count + parameters.l1.count) * self.group  # first port at memory after the users' ports
         self.control = self.add(
             CentralControl,
             "control",
@@ -310,7 +310,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
 
     @staticmethod
     def _all(parts: list[list[Component]]) -> list[Component]:
-        """Those of all tiles."""
+        """Return the parts of all tiles."""
         return [part for tile in parts for part in tile]
 
     def result(self) -> CsrArray:
@@ -372,7 +372,7 @@ class OuterSpace(Composition[OuterSpaceConfiguration]):
         return moved + written + (self.shape[0] + 1) * INDEX_BYTES
 
     def chosen(self) -> tuple[str, ...]:
-        """Which operands lie as values alone."""
+        """Return the operands that are stored as values alone."""
         return full_operand_notes(
             {name: operand.index_bytes == 0 for name, operand in zip("AB", self.operands, strict=True)}
         )

@@ -116,27 +116,27 @@ class MergingElement(Component):
         self.window = ReorderWindow(specification.outstanding)
         most = max(1, lists.most_lists)
         self.sorted = SortedHeads(most)
-        self.nodes = array("q", bytes(8 * most))  # of the row's lists
-        self.positions = array("q", bytes(8 * most))  # by list: the element loaded last
-        self.marks = array("q", bytes(8 * most))  # by list: loads up to those of its first element
+        self.nodes = array("q", bytes(8 * most))  # node of each list of the row
+        self.positions = array("q", bytes(8 * most))  # by list: the last loaded element
+        self.marks = array("q", bytes(8 * most))  # by list: number of loads up to its first element
         self.phase = NO_ROW
         self.row = NOTHING
-        self.count = 0  # lists of the row
-        self.node = NO_NODE  # whose header is awaited
-        self.asked = self.pushed = 0  # first elements
+        self.count = 0  # number of lists of the row
+        self.node = NO_NODE  # node whose header is awaited
+        self.asked = self.pushed = 0  # number of first elements
         self.awaited = NOTHING  # the list whose successor is awaited
-        self.operation = READ  # of the loads that are to be sent
-        self.next_block = 0  # to be loaded, by its address, and how many from there on
+        self.operation = READ  # operation of the pending loads
+        self.next_block = 0  # address of the next block to load, and number of blocks from there
         self.unsent = 0
-        self.cached = False  # whether they go through the private cache
-        self.walking = 0  # blocks of spilled heads to be loaded, one after the other
+        self.cached = False  # whether the loads go through the private cache
+        self.walking = 0  # number of blocks of spilled heads to load, one after the other
         self.walked = 0
-        self.store = NOTHING  # address of the block that is to be stored
+        self.store = NOTHING  # address of the block to store
         self.store_operation = WRITE
-        self.until = 0  # the cycle in which the core is free
-        self.column = NOTHING  # of the sum held
+        self.until = 0  # cycle from which the core is free
+        self.column = NOTHING  # column of the current sum
         self.sum = 0.0
-        self.length = 0  # of the row of Z
+        self.length = 0  # length of the row of Z
         self.heads_read = self.headers = self.elements = 0
         self.swaps = self.add = self.emitted = 0
         self.rows_merged = self.spill_blocks = self.long_rows = 0
@@ -192,7 +192,7 @@ class MergingElement(Component):
         self.unsent -= 1
         if self.unsent > 0 or self.phase == FIRST or self.until > now + 1:
             return self.busy(now + 1)
-        return self._wait()  # from this cycle on
+        return self._wait()  # waits from this cycle
 
     def _load(self, address: int, size: int, cached: bool) -> None:
         """Have bytes loaded: each block that they are in, or past the cache a burst of it if that will do."""
@@ -228,7 +228,7 @@ class MergingElement(Component):
         return self._send_load(now)
 
     def _go_on(self, now: int) -> int:
-        """What was awaited is here."""
+        """Continue after the arrival of the awaited data."""
         if self.walking > 0:
             return self._walk_spilled(now)
         if self.phase == HEAD:
@@ -279,7 +279,7 @@ class MergingElement(Component):
             self.marks[self.asked] = self.window.sent + self.unsent
             self.asked += 1
             return self._send_load(now)
-        if self.pushed == self.count and self.window.in_flight() == 0:  # none that walks in memory
+        if self.pushed == self.count and self.window.in_flight() == 0:  # no list that is walked in memory
             self.phase = MERGE
             return self._merge(now)
         if self.pushed == self.asked or self.window.arrived < self.marks[self.pushed]:

@@ -326,5 +326,5 @@ class MultiplyingElement(Component):
         return self.wait_output(self.store_requests)
 
     def _blocked(self) -> bool:  # C: noexcept
-        """Whether nothing is in flight, since no load could be sent."""
+        """Return whether nothing is in flight, since no load could be sent."""
         return self.window.in_flight() == 0

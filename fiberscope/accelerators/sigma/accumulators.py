@@ -123,7 +123,7 @@ class Accumulators(Component):
             into[row] = add(into[row], total)
 
     def _end(self, pass_: Pass) -> None:
-        """All columns of a pass have come."""
+        """End a pass, after all its columns have arrived."""
         if self.first + 1 < pass_.last:
             self._add_up(pass_)
         if self.written_jobs is not None:
@@ -136,7 +136,7 @@ class Accumulators(Component):
         del self.plan.passes[pass_.number]
 
     def _add_up(self, pass_: Pass) -> None:
-        """All columns of a token at once: as the Flex-DPEs do, or in any order where sums are exact."""
+        """Add all columns of a token: in the order of the Flex-DPEs, or in any order if sums are exact."""
         chunk, into = pass_.table.chunk, self.product[:, self.first : pass_.last]
         if not self.plan.exact:
             for share in (Share(chunk, line) for line in chunk.lines):

@@ -18,7 +18,7 @@ FETCHES = ("held", "streamed", "partial")  # the operands, and sums that did not
 
 
 class Controller(Component):
-    """Has passes fetched, makes their tables, hands them on in order.
+    """Component that fetches passes, makes their tables and sends them on in order.
 
     Interface: the bytes of a pass are asked for on ``<what>_jobs`` and reported on ``<what>_done``, of each
     of ``FETCHES``; a pass that is there and whose tables are made goes out on ``ready``. A token on

@@ -26,7 +26,7 @@ class Distributor(Component):
     Args:
         name: instance name.
         plan: what is to be done.
-        line_cycles: of loading one Flex-DPE.
+        line_cycles: cycles of loading one Flex-DPE.
         flush: cycles.
         double_buffer: whether lines are loaded while columns are sent.
         at_once: says whether the columns of a pass may be one token, where nothing else happens meanwhile.

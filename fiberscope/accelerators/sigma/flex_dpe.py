@@ -34,7 +34,7 @@ class FlexDpe(Component):
 
     Args:
         name: instance name.
-        number: of this Flex-DPE.
+        number: the number of this Flex-DPE.
         plan: what is to be done.
         partial: where the sums of columns that come one by one are left, by column.
     """

@@ -38,13 +38,13 @@ from fiberscope.workloads.sparse import sparse
 __all__ = ["Sigma", "held_and_streamed", "typed_operands"]
 
 A, B, Z = range(3)
-HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of addresses
-# Units, which are run where step is unit or one of them is replaced: what Flex-DPEs consist of, and scanners.
+HALF_A_TENSOR = 1 << (TENSOR_SHIFT - 1)  # bytes of half a tensor's address space
+# Units of the Flex-DPEs and scanners. They run if step is unit, or if a unit is replaced.
 NETWORKS = ("adder_network", "benes")
 SCANNERS = ("regor", "prefix_popcount")
-COUNT_BITS = 32  # of the stationary operand's nonzeros
-TASKS = 8  # for a distribution network: of two chunks before the distributor, two at it, and those behind it
-FEW_COLUMNS = 1 << 12  # at the Flex-DPEs, in all, up to which they are simulated one by one
+COUNT_BITS = 32  # bits of a count of the stationary operand's nonzeros
+TASKS = 8  # of a distribution network: two chunks before the distributor, two in it, the others after it
+FEW_COLUMNS = 1 << 12  # columns of all Flex-DPEs up to which columns are simulated individually
 
 
 class Sigma(Composition[SigmaConfiguration]):
@@ -160,7 +160,7 @@ class Sigma(Composition[SigmaConfiguration]):
             connect(self.distributor, f"columns[{i}]", dpe, "columns", capacity=2)
 
     def _connect_sums(self) -> None:
-        """From the Flex-DPEs to the accumulators; networks, multipliers and adders are the wire's latency."""
+        """Connect the Flex-DPEs to the accumulators; the latency is that of networks and adders."""
         latency = self.parameters.sums_latency
         for i, dpe in enumerate(self.dpes):
             self.kernel.connect(
@@ -214,7 +214,7 @@ class Sigma(Composition[SigmaConfiguration]):
             self._add_units_of(number, name, outside - CHANNELS)
 
     def _add_units_of(self, number: int, name: str, outside: int) -> None:
-        """Those of a Flex-DPE; the adders outside take so many cycles."""
+        """Add the units of a Flex-DPE; the adders outside take this number of cycles."""
         dpe, lanes, connect = self.dpes[number], self.parameters.dpe.multipliers, self.kernel.connect
         multipliers = self.add(Multipliers, f"{name}.multipliers", number, self.plan)
         adders = self.add("adder_network", f"{name}.adder_network", lanes)
@@ -285,7 +285,7 @@ class Sigma(Composition[SigmaConfiguration]):
     def layouts(self) -> Sequence[Layout]:
         """Return the layouts in the order of use: of Z the sums that come back, and what is written."""
         moved = [count("bytes", stream) for *_place, stream in self.streams]
-        if any(moved):  # every sum is written in the end, and before that each time that it is to come back
+        if any(moved):  # each sum is written at the end, and earlier each time that it must be read again
             moved[3] = moved[2] + self.plan.rows * self.plan.columns * self.parameters.value.sum_bytes
         places = (place for *place, _made in self.streams)
         return [Layout.stream(place, HALF_A_TENSOR, size) for place, size in zip(places, moved, strict=True)]
@@ -295,7 +295,7 @@ class Sigma(Composition[SigmaConfiguration]):
         return {} if self.plan.without_memory else super().traffic()
 
     def traffic_minimum_bytes(self) -> int:
-        """Both bitmaps, the nonzeros, and all of Z, each once."""
+        """Return the bytes of both bitmaps, the nonzeros, and all of Z, each once."""
         value, operands = self.parameters.value, (self.a, self.b)
         packed = sum(
             -(-operand.shape[0] * operand.shape[1] // 8) + operand.nonzeros * value.bytes
@@ -330,7 +330,7 @@ class _Turned:
         self.nonzeros, self.integers = matrix.nonzeros, matrix.integers
 
     def slice(self, first: int, last: int) -> CsrArray:
-        """As of ``Sliced``."""
+        """See ``Sliced``."""
         return self._matrix.slice(first, last).T.tocsr()
 
 

@@ -29,7 +29,7 @@ Integers: TypeAlias = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Slice:
-    """Some coordinates of K, with what both operands have there.
+    """Range of coordinates of K, with the elements of both operands there.
 
     ``rows``, ``inner`` and ``values`` are of the stationary nonzeros that are left by the filter, or of all
     elements if zeros are kept; ``inner`` counts from the slice's first coordinate. ``held`` is all of the
@@ -107,7 +107,7 @@ class Chunk:
 
     @cached_property
     def length(self) -> int:
-        """Its nonzeros."""
+        """Return the number of nonzeros."""
         return sum(part.last - part.first for part in self.parts)
 
     @cached_property

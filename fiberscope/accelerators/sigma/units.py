@@ -23,7 +23,7 @@ CHANNELS = 4  # before and behind the distribution network, behind the adders, a
 
 
 class Multipliers(Component):
-    """Those of a Flex-DPE, each with the stationary value that it holds.
+    """Multipliers of a Flex-DPE, each with its stationary value.
 
     Interface: a row of words on ``operands``, whose reference says of which pass they are; a row of products
     on ``products``, with the virtual neuron as coordinate, ``EMPTY`` where nothing of the chunk is held.
@@ -32,7 +32,7 @@ class Multipliers(Component):
 
     Args:
         name: instance name.
-        number: of the Flex-DPE.
+        number: the number of the Flex-DPE.
         plan: what is to be done.
     """
 
@@ -75,7 +75,7 @@ class Collector(Component):
 
     Args:
         name: instance name.
-        number: of the Flex-DPE.
+        number: the number of the Flex-DPE.
         plan: what is to be done.
         partial: where the sums are left.
     """

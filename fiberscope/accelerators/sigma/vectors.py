@@ -19,7 +19,7 @@ Vector: TypeAlias = tuple[int, int, list[int]]  # operand, row of the stationary
 
 
 def vectors(chunk: Chunk, plan: Plan) -> Iterator[Vector]:
-    """Those that no chunk before this one has had scanned; all ones are columns where nothing is filtered."""
+    """Yield the vectors that no earlier chunk has scanned; columns are all ones without a filter."""
     for part in chunk.parts:
         slice_, filtered = part.slice, plan.parameters.filtered and not plan.keeps_zeros
         if part.first == 0:

@@ -24,8 +24,8 @@ class Beat:
     """The nonzeros in one beat; zeros of a dense row take their place on the bus and are left out here.
 
     Args:
-        rows, columns: of each.
-        values: of each.
+        rows, columns: the rows and columns of each.
+        values: the values of each.
         ids: how many different column ids are to be matched.
     """
 
@@ -50,7 +50,7 @@ def count_beats(acf: str, a: CsrArray, words: int) -> int:
     Args:
         acf: its format.
         a: the matrix.
-        words: of a beat.
+        words: the words of a beat.
     """
     elements = capacity(acf, words)
     if acf == "coo":
@@ -89,7 +89,7 @@ class _Entries:
                 yield self.beat(begin, min(begin + elements, last))
 
     def beat(self, begin: int, end: int) -> Beat:
-        """Some entries side by side."""
+        """Return the entries that lie side by side in a beat."""
         columns = self.columns[begin:end]
         return Beat(self.rows[begin:end], columns, self.values[begin:end], len(np.unique(columns)))
 

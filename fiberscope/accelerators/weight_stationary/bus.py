@@ -25,9 +25,9 @@ class Bus(Component):
     Args:
         name: instance name.
         passes: in their order.
-        slices: of a pass the beats of A's slice.
+        slices: the slices of a pass the beats of A's slice.
         stream: where beats are put for all to read, by their number.
-        load_words: of B that the bus brings in a cycle; 0: they are there.
+        load_words: words of B that the bus brings in a cycle; 0: they are there.
     """
 
     PORTS = (Output("beats", BEAT, array=True),)

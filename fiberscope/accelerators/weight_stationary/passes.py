@@ -24,8 +24,8 @@ class Pass:
 
     Args:
         first, last: columns of B, a PE each.
-        low, high: of the shared rank K.
-        words: of B that the buffers hold.
+        low, high: the low and high of the shared rank K.
+        words: the words of B that the buffers hold.
         longest: words of the longest column.
     """
 

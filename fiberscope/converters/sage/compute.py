@@ -29,9 +29,9 @@ class Compute:
     """Costs of computing.
 
     Args:
-        cycles: of it.
+        cycles: the cycles of it.
         beats: cycles of the bus alone.
-        picojoules: of buffers, comparators and MACs.
+        picojoules: the picojoules of buffers, comparators and MACs.
     """
 
     cycles: float

@@ -21,7 +21,7 @@ class Kernel:
     """A kernel.
 
     Args:
-        order: of the operand that is streamed.
+        order: the order of the operand that is streamed.
         factor_is_dense: whether the other operands are, unless they are given.
         factors: how many others there are.
     """
@@ -49,7 +49,7 @@ class Problem:
         kernel: its name.
         streamed: A.
         held: B; of MTTKRP the factor of the last rank.
-        other: of MTTKRP the factor of the middle rank.
+        other: the other of MTTKRP the factor of the middle rank.
     """
 
     kernel: str

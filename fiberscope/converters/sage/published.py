@@ -28,7 +28,7 @@ class Pick(_Data):
 
     @property
     def choice(self) -> Choice:
-        """As the search has it."""
+        """Return the choice as the search defines it."""
         return Choice(*self.mcf, *self.acf)
 
 
@@ -49,7 +49,7 @@ class Row(_Data):
 
     @property
     def picks(self) -> dict[str, Pick]:
-        """By kernel."""
+        """Return the choices by kernel."""
         kernels = ("spgemm", "spmm") if len(self.shape) == 2 else ("spttm", "mttkrp")
         return dict(zip(kernels, (self.first, self.second), strict=True))
 

@@ -34,7 +34,7 @@ class Choice:
     acf_b: str
 
     def __str__(self) -> str:
-        """As in the tables: ``rlc-csc / dense-csc``."""
+        """Return the formats as in the tables: ``rlc-csc / dense-csc``."""
         return f"{self.mcf_a}-{self.mcf_b} / {self.acf_a}-{self.acf_b}"
 
 
@@ -43,10 +43,10 @@ class Prediction:
     """Predicted costs of a choice: cycles, and energy in pJ.
 
     Args:
-        choice: of formats.
+        choice: the choice of formats.
         dram_cycles: in which the operands come.
-        streaming_cycles, two_pass_cycles: of their conversion.
-        compute_cycles: of the array.
+        streaming_cycles, two_pass_cycles: the streaming cycles and two pass cycles of their conversion.
+        compute_cycles: cycles of the array.
         output_cycles: in which the output leaves.
         cycles: the delay.
         dram_picojoules, conversion_picojoules, compute_picojoules: of each part.
@@ -65,7 +65,7 @@ class Prediction:
 
     @property
     def picojoules(self) -> float:
-        """All energy."""
+        """Return the energy of all parts, in pJ."""
         return self.dram_picojoules + self.conversion_picojoules + self.compute_picojoules
 
     @property
@@ -74,7 +74,7 @@ class Prediction:
         return self.picojoules * self.cycles
 
     def document(self) -> dict[str, object]:
-        """As plain data."""
+        """Return plain data."""
         parts = {name: value for name, value in asdict(self).items() if name != "choice"}
         return {**asdict(self.choice), **parts, "picojoules": self.picojoules, "product": self.product}
 
@@ -86,7 +86,7 @@ class Stored:
     Args:
         bits: that it takes.
         streaming, two_pass: cycles of its conversion.
-        picojoules: of its conversion.
+        picojoules: the picojoules of its conversion.
     """
 
     bits: float
@@ -101,11 +101,11 @@ def rank(
     allowed: Iterable[Choice] | None = None,
     converter: str = MINT,
 ) -> list[Prediction]:
-    """Every choice, the least energy-delay product first; of equal ones that with least energy, then by name.
+    """Return all choices by energy-delay product, then by energy, then by name.
 
     Args:
         problem: what is to be computed.
-        parameters: of the array, memory and energies.
+        parameters: the parameters of the array, memory and energies.
         allowed: choices to look at; all by default.
         converter: ``mint``, ``host`` or ``none``, which leaves only formats that stay as they are.
 
@@ -218,7 +218,7 @@ class _Search:
         return Stored(bits, cost.streaming, cost.two_pass, energy)
 
     def _by_host(self, bits: float, moved: float) -> Stored:
-        """In software, before anything else can begin: what is moved, at the host's full bandwidth."""
+        """Return the cost of a conversion in software, before all else, at the host's full bandwidth."""
         host = self.parameters.host
         seconds = moved / 8 / host.bandwidth
         return Stored(bits, 0.0, seconds * host.clock, host.watts * seconds * 1e12)

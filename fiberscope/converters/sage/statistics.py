@@ -18,8 +18,8 @@ class Statistics:
 
     Args:
         name: what it is called.
-        shape: of it.
-        nonzeros: of it; any number where they are expected.
+        shape: the shape of it.
+        nonzeros: the nonzeros of it; any number where they are expected.
         tensor: itself, where it is at hand: its sizes are then exact, else those of nonzeros anywhere.
     """
 
@@ -38,7 +38,7 @@ class Statistics:
 
     @classmethod
     def from_tensor(cls, name: str, tensor: SparseTensor) -> Statistics:
-        """Those of a tensor that is at hand."""
+        """Return the statistics of a tensor that is loaded."""
         entries = tensor.without_zeros()
         return cls(name, entries.shape, entries.nonzeros, entries)
 

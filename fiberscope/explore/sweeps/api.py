@@ -120,9 +120,9 @@ class SweepResult:
 
     Args:
         store: that has the rows.
-        digests: of its points.
+        digests: the digests of its points.
         had: how many of them the store had before.
-        statuses: of the others, how often each.
+        statuses: the statuses of the others, how often each.
         others: rows of the same machines that the store has of other sources.
     """
 
@@ -175,7 +175,7 @@ def run_study(
 
     Args:
         study: the points, and what each may take.
-        address: of the store, which is made when all that can never be has been refused.
+        address: the address of the store, which is made when all that can never be has been refused.
         executors: it is run on these.
         retry: run those of its points again that failed.
         quiet: show no progress.

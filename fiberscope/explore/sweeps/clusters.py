@@ -95,7 +95,7 @@ def _secured(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """The options of a cluster with TLS and without HTTP servers.
 
     Args:
-        options: of the user.
+        options: the options of the user.
         folder: for the key, which jobs read there; nobody but the user may look into it.
     """
     extra = ["--no-dashboard", "--worker-class", WORKER, *options.get("worker_extra_args", ())]

@@ -39,7 +39,7 @@ def execute_batches(
     """Run tasks to their ends, whatever these are; each row is in the store as soon as it has come.
 
     Args:
-        client: of the scheduler.
+        client: the client of the scheduler.
         batches: tasks that a worker gets together; asked for one by one, as a worker has nothing to do.
         store: that gets the rows.
         limits: what a point may take.

@@ -228,7 +228,7 @@ def credentials(security: Security, role: str) -> dict[str, object]:
     """Return key and certificate as Dask's configuration; an environment is readable by its user alone.
 
     Args:
-        security: of the scheduler.
+        security: the security of the scheduler.
         role: ``worker`` or ``client``.
     """
     tls = security.get_tls_config_for_role(role)
@@ -238,7 +238,7 @@ def credentials(security: Security, role: str) -> dict[str, object]:
 
 
 def _as_environment(configuration: Mapping[str, object]) -> dict[str, str]:
-    """As Dask reads it there."""
+    """Return the value as Dask reads it from the environment."""
     return {
         f"DASK_{key.upper().replace('-', '_').replace('.', '__')}": str(value)
         for key, value in configuration.items()

@@ -53,7 +53,7 @@ def execute_task(task: Mapping[str, Any], memory_bytes: int | None) -> TaskOutco
 
 
 class _StaleError(Exception):
-    """This process has other sources than the point is to be run by."""
+    """Error: this process has other sources than those that the point should run with."""
 
 
 _known: set[str] = set()  # digests of sources that this process has, as far as it was asked

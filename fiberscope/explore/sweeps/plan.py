@@ -32,7 +32,7 @@ class Task:
         point: what is run.
         row: columns that are known before it runs; ``status`` where it is not run at all.
         parameters: those that were given, by dotted key, as they are used, quantities in base units.
-        size: of its operands, about, in nonzeros.
+        size: the size of its operands, about, in nonzeros.
     """
 
     point: Point
@@ -55,7 +55,7 @@ def plan_tasks(points: Iterable[Point], settle: ParameterResolver | None = None)
     """The tasks of points, each once.
 
     Args:
-        points: of what is to be run.
+        points: the points to run.
         settle: where points are planned a few at a time, what is known of those before; else of none.
 
     Raises:

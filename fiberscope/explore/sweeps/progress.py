@@ -62,11 +62,11 @@ class Progress:
         self._of_all = _Spent()
 
     def working(self, workers: int) -> None:
-        """As ``watcher.Watcher``."""
+        """See ``watcher.Watcher``."""
         self.workers = workers
 
     def ended(self, task: Task, outcome: TaskOutcome) -> None:
-        """As ``watcher.Watcher``."""
+        """See ``watcher.Watcher``."""
         self.statuses[outcome.status] += 1
         self._left[task.point.workload] -= 1
         for spent in (self._spent[task.point.workload], self._of_all):
@@ -81,7 +81,7 @@ class Progress:
 
     @property
     def failed(self) -> int:
-        """Those of them that were not done."""
+        """Return the number of points that ended without a result."""
         return self.done - self.statuses[DONE]
 
     @property

@@ -32,8 +32,8 @@ from fiberscope.results.store.query import open_database, suggest_columns
 
 __all__ = ["DesignMeasures", "Goal", "Limit", "Search"]
 
-IN_VAIN = 100  # suggestions in a row that were run before
-LEAST = 1e-300  # by which a limit with < is exceeded where both sides are equal
+IN_VAIN = 100  # number of consecutive suggestions that were run before
+LEAST = 1e-300  # excess over a limit with < if both sides are equal
 _LIMIT = re.compile(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)")
 
 
@@ -46,7 +46,7 @@ class Goal:
 
     @property
     def direction(self) -> Literal["minimize", "maximize"]:
-        """As optuna has it."""
+        """Return the value as optuna expects it."""
         return "maximize" if self.largest else "minimize"
 
 
@@ -100,11 +100,11 @@ class Search:
     Args:
         points: what is the same for all designs, a point a workload.
         space: what is not, by parameter.
-        goals: of the search, one or several; of several workloads a goal is the geometric mean.
+        goals: the goals of the search, one or several; of several workloads a goal is the geometric mean.
         store: for the results; those it has of this search count, so that it goes on where it was ended.
-        count: of designs to be run, those that were before among them.
+        count: the count of designs to be run, those that were before among them.
         limits: that a design has to keep, on every workload.
-        seed: of what is suggested.
+        seed: the seed of the suggestions.
 
     Raises:
         InputError: a goal or a space that cannot be searched by.
@@ -127,10 +127,10 @@ class Search:
             directions=[goal.direction for goal in goals],
             sampler=optuna.samplers.TPESampler(seed=seed, constant_liar=True),
         )
-        # By the digests; None of those that failed.
+        # Measures by the digests of the rows; None for a failed row.
         self._measured_points: dict[tuple[str, ...], DesignMeasures | None] = {}
         self._running: dict[str, _Design] = {}  # by digest
-        self._settle = ParameterResolver()  # a design that was run is suggested again and again
+        self._settle = ParameterResolver()  # optuna often suggests a design that was already run
         self._remember(space)
 
     def run(
@@ -144,7 +144,7 @@ class Search:
         left = self.count - len(self._measured_points)
         if left <= 0:
             return
-        first = plan_tasks(self.points, self._settle)  # a mistake is told before anything starts
+        first = plan_tasks(self.points, self._settle)  # report an error before a point starts
         self._progress = Progress(first * left)
         try:
             with show_progress(self._progress, quiet, follow):
@@ -194,11 +194,11 @@ class Search:
         return [hypot(*map(spreads.__getitem__, digests)) / len(digests) for digests in done]
 
     def working(self, workers: int) -> None:
-        """As ``watcher.Watcher``."""
+        """See ``watcher.Watcher``."""
         self._progress.working(workers)
 
     def ended(self, task: Task, outcome: TaskOutcome) -> None:
-        """As ``watcher.Watcher``: optuna learns of a design when all its points have ended."""
+        """See ``watcher.Watcher``: optuna learns of a design when all its points have ended."""
         self._progress.ended(task, outcome)
         design = self._running.pop(task.digest)
         design.rows[task.digest] = dict(decode_row(outcome.content).values)
@@ -224,7 +224,7 @@ class Search:
                 return
 
     def _tasks(self, values: Mapping[str, object]) -> list[Task]:
-        """Those of a design, one a workload."""
+        """Return the tasks of a design, one a workload."""
         points = [replace(point, settings={**point.settings, **values}) for point in self.points]
         return plan_tasks(points, self._settle)
 
@@ -283,13 +283,13 @@ class Search:
                 state=TrialState.FAIL if measured is None else TrialState.COMPLETE,
                 constraints=None if measured is None else self._constraints(measured),
             )
-        except ValueError:  # outside of the space, as it is now
+        except ValueError:  # the value is outside the present space
             return None
         self._measured_points[tuple(row["digest"] for row in rows)] = measured
         return trial
 
     def _constraints(self, measured: DesignMeasures) -> dict[str, float]:
-        """As optuna has them: above 0 is not kept."""
+        """Return the constraints for optuna: a value above 0 breaks a limit."""
         return {limit.text: excess for limit, excess in zip(self.limits, measured.excess, strict=True)}
 
     def _outcome(self, rows: Sequence[Mapping[str, Any]]) -> DesignMeasures | None:

@@ -19,7 +19,7 @@ TIME_AND_AREA = ("seconds", "area_um2")
 
 
 def draw_designs(search: Search) -> Figure:
-    """Every design that was done, by the two goals of the search, or else by time and area; logarithmic.
+    """Draw all evaluated designs, by the two goals of the search, or else by time and area; logarithmic.
 
     Raises:
         InputError: matplotlib is missing, or a machine has no such number.

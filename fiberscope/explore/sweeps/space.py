@@ -30,7 +30,7 @@ Number = Annotated[int | float, BeforeValidator(_in_bytes)]
 
 
 class Range(_Part):
-    """From a number to another, both included; whole ones if both are. Sizes may have units.
+    """Range from one number to another, both included; integers if both are. Sizes may have units.
 
     ``step`` is between those that are drawn; ``scale: log`` draws small ones as often as large ones.
     """
@@ -114,7 +114,7 @@ def _at(span: Span, share: float) -> Any:  # noqa: ANN401  (a parameter's value)
 
 
 def combine_points(grid: Grid, lists: Sequence[Sequence[Settings]]) -> Iterator[dict[str, Any]]:
-    """Each combination of a grid with each point of each list."""
+    """Yield each combination of a grid with each point of each list."""
     crossed = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
     for parts in itertools.product(crossed, *lists):
         yield {key: value for part in parts for key, value in part.items()}

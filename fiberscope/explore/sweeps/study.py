@@ -26,7 +26,7 @@ class KeyPositions(NamedTuple):
     """Positions of the keys in a file; none without a file.
 
     Args:
-        document: of the file.
+        document: the document of the file.
         elsewhere: keys that something else says.
     """
 
@@ -71,7 +71,7 @@ class Study(BaseModel):
         command: whose runs they are.
         accelerator: one, or several.
         workloads: of each run one, A or ``A B`` or ``NAME=TENSOR ...``; none for what has its own.
-        settings: of all runs.
+        settings: the settings of all runs.
         config: a YAML file of parameters below them.
         exact: refuse surrogates.
         grid: values by parameter.
@@ -149,7 +149,7 @@ def read_study(path: Path, instead: Mapping[str, Any] | None = None) -> Study:
     """The study of a file.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         instead: arguments that take the place of its keys.
 
     Raises:

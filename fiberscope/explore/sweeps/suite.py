@@ -62,8 +62,8 @@ class Suite:
     Args:
         machines, workloads: in the order in which they were given.
         against: the machine that speed-ups are over.
-        runs: by workload and machine.
-        names: of workloads that have one of their own.
+        runs: the runs by workload and machine.
+        names: the names of workloads that have one of their own.
     """
 
     machines: Sequence[str]

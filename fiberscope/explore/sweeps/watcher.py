@@ -11,10 +11,10 @@ __all__ = ["Watcher"]
 
 
 class Watcher(Protocol):
-    """Who is told how far it is."""
+    """Interface that is told the progress of a sweep."""
 
     def working(self, workers: int) -> None:
-        """So many points are run at a time."""
+        """Note the number of points that run at a time."""
 
     def ended(self, task: Task, outcome: TaskOutcome) -> None:
-        """Its row is in the store."""
+        """Note that a task's row is in the store."""

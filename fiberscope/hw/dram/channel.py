@@ -60,9 +60,9 @@ class DramChannel(Deferring):
     """
 
     PORTS = (Input("requests", REQUEST), Output("replies", REPLY))
-    # Occupancies in bursts; what is served; the commands of the cycle with their bank and its open row, which
-    # is -1 where the bank is closed. Of a cycle without a command, bank and row are the last one's.
-    # What an idle channel refreshes is caught up on when it wakes, and not shown.
+    # Occupancies in bursts; the served burst; commands of the cycle with their bank and its open row, which
+    # is -1 for a closed bank. In a cycle without a command, bank and row are those of the last command.
+    # An idle channel makes up for its refreshes when it wakes; they are not shown.
     SIGNALS = (
         Signal("read_queue", 16, "integer"),
         Signal("write_queue", 16, "integer"),
@@ -86,10 +86,10 @@ class DramChannel(Deferring):
         self.specification = specification
         device = specification.device
         self._bursts = specification.bursts
-        self._burst_shift = device.organisation.burst_bytes.bit_length() - 1  # a power of two, for the maps
+        self._burst_shift = device.organisation.burst_bytes.bit_length() - 1  # the maps need a power of two
         self._request_bytes = specification.request_bytes
         self._burst_bytes = min(device.organisation.burst_bytes, specification.request_bytes)  # C: long
-        self._asked = self._asked_bytes = 0  # bursts and bytes of the request at the head
+        self._asked = self._asked_bytes = 0  # requested bursts and bytes of the request at the head
         self._requests_per_cycle = specification.requests_per_cycle
         self._read_queue = specification.read_queue
         self._write_queue = specification.write_queue
@@ -98,10 +98,10 @@ class DramChannel(Deferring):
         self._decoder = Decoder(specification.map, device.organisation)
         self._returns = _returns(specification)
         self._controller = Controller(specification, self._returns)
-        self._next_step = 0  # the cycle in which the controller next may issue something
+        self._next_step = 0  # next cycle in which the controller may issue a command
         if log:
             self._controller.device.log = []
-        # Told cycle, operation, address and tag of what is taken.
+        # Called with cycle, operation, address and tag of each accepted request.
         self.on_request: Callable[[int, int, int, int], None] | None = None  # C: public
         self._reset_counts()
 
@@ -128,7 +128,7 @@ class DramChannel(Deferring):
         self.settle(now)
         if controller.waiting or self.requests.can_pop():
             controller.catch_up(now)
-        controller.device.begin()  # what was caught up on is not of this cycle
+        controller.device.begin()  # discard the commands of earlier cycles
         more = self._take_requests(now)
         more |= self._reply(now) and self.requests.can_pop()
         issued = self._step(now) if controller.waiting and self._next_step <= now else False
@@ -217,7 +217,7 @@ class DramChannel(Deferring):
         return address // self._stride * self._interleave + address % self._interleave
 
     def _new_lines(self, first: int) -> int:  # C: noexcept
-        """How many bursts of a request are not in the write queue."""
+        """Count the bursts of a request that are not in the write queue."""
         queues = self._controller.queues
         if queues.counts[WRITES] == 0:
             return self._asked

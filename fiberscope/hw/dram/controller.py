@@ -29,7 +29,7 @@ from fiberscope.hw.dram.returns import Returns
 from fiberscope.hw.dram.specification import DramSpecification
 from fiberscope.sim.constants import MAX_TIME
 
-COLUMN = 1  # kinds of command, as bits
+COLUMN = 1  # kinds of commands, as bits
 ROW = 2
 ANY_KIND = 3
 
@@ -60,15 +60,15 @@ class Controller:  # C: final
         self._write_low = max(1, low)  # C: long; at a mark of 0 too, reads go on when no write is left
         self.mode = READS
         self._opened_bound = self._column_bound = self._row_bound = MAX_TIME
-        self._next_row = array("q", bytes(8 * self.device.banks))  # place of its ACT or PRE in device.ready
+        self._next_row = array("q", bytes(8 * self.device.banks))  # index of its ACT or PRE in device.ready
         for bank in range(self.device.banks):
             self._row_closed(bank)
-        self._held = array("q", bytes(8 * self.device.banks))  # whether an opened burst of the bank waits
+        self._held = array("q", bytes(8 * self.device.banks))  # whether a burst waits for the bank's open row
         self.refresh = RefreshTimer(specification)
-        self._kept = NOBODY  # the bank that is kept from the queues, since its own refresh is due
-        self._search = 0  # number of the present one, or last one
-        self._spared = array("q", bytes(8 * self.device.banks))  # by bank: a search found its row kept
-        self._last = -1  # the last cycle carried out
+        self._kept = NOBODY  # bank that serves no bursts, because its refresh is due
+        self._search = 0  # number of the current or last search
+        self._spared = array("q", bytes(8 * self.device.banks))  # by bank: last search that spared its row
+        self._last = -1  # last simulated cycle
         self.waiting = 0
         self._reset_counts()
 
@@ -141,7 +141,7 @@ class Controller:  # C: final
         queues = self.queues
         best = NOBODY
         able = 0
-        earliest = MAX_TIME  # of those that are not ready
+        earliest = MAX_TIME  # earliest cycle in which a command becomes ready
         entry = queues.heads[OPENED]
         while entry != NOBODY:
             ready = self._column_ready(entry)
@@ -211,7 +211,7 @@ class Controller:  # C: final
         return NOBODY
 
     def _preempts_hit(self, entry: int) -> bool:  # C: noexcept
-        """Whether a burst's next command closes a row that one which came no later waits for."""
+        """Return whether a burst's next command closes a row that one which came no later waits for."""
         queues = self.queues
         bank = queues.bank[entry]
         if self.device.open_row[bank] in (CLOSED, queues.row[entry]):
@@ -221,7 +221,7 @@ class Controller:  # C: final
             if queues.arrival[other] > queues.arrival[entry]:
                 return False
             if queues.bank[other] == bank and self._hits(other):
-                self._spared[bank] = self._search  # from all that are younger too
+                self._spared[bank] = self._search  # the row is also needed for all younger bursts
             other = queues.following[other]
         return self._spared[bank] == self._search
 
@@ -291,7 +291,7 @@ class Controller:  # C: final
                 self._next_row[bank] = self.device.precharges + bank
         else:
             self._column_bound = now + 1
-        # It may have kept its row from being closed.
+        # The burst may have prevented a precharge of its row.
         self._row_bound = min(self._row_bound, self.device.ready[self.device.precharges + bank])
 
     def _close_row(self, bank: int, now: int) -> None:
@@ -338,7 +338,7 @@ class Controller:  # C: final
             self._next_row[self._kept] = self.device.never
 
     def _all_wait(self) -> bool:  # C: noexcept, inline
-        """Whether a refresh of all banks is due."""
+        """Return whether a refresh of all banks is due."""
         return self.refresh.owed > 0 and not self.refresh.by_bank
 
     def _refresh_ready(self) -> int:  # C: noexcept

@@ -128,7 +128,7 @@ class Device:  # C: final
         return bank >> self._pseudo_shift
 
     def any_open(self, pseudo: int) -> bool:  # C: noexcept
-        """Whether a bank of the pseudo-channel has an open row."""
+        """Return whether a bank of the pseudo-channel has an open row."""
         return self._open_banks[pseudo] > 0
 
     def precharge_all_ready(self, pseudo: int) -> int:  # C: noexcept

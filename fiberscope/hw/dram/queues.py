@@ -84,7 +84,7 @@ class BurstQueues:  # C: final
             self._sieve[self.line[entry] & (SIEVE - 1)] -= 1
 
     def will_write(self, line: int) -> bool:  # C: cdef, noexcept
-        """Whether a write to this line is waiting."""
+        """Return whether a write to this line is waiting."""
         if self._sieve[line & (SIEVE - 1)] == 0:
             return False
         entry = self.heads[WRITES]

@@ -63,7 +63,7 @@ class Returns:  # C: final
         return self._due[self._head] if self.count else MAX_TIME
 
     def completes(self) -> bool:  # C: cdef, noexcept
-        """Whether the first burst is the last of its request."""
+        """Return whether the first burst is the last of its request."""
         return self._missing[self._request[self._head]] == 1
 
     def pop(self) -> int:  # C: cdef, noexcept

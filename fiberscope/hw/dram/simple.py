@@ -125,7 +125,7 @@ class SimpleMemory(Component):
         return self._rest(now)
 
     def _can_begin(self, now: int) -> bool:  # C: noexcept
-        """Whether a transfer begins in this cycle: within it, at the latest, the last has ended."""
+        """Return whether a transfer begins in this cycle: within it, at the latest, the last has ended."""
         return self._count < self._capacity and self._free <= now and self.requests.can_pop()
 
     def _begin(self, now: int) -> None:

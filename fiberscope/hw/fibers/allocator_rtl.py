@@ -30,8 +30,8 @@ class BumpAllocatorParameters(Parameters):
     Args:
         begin: the first address that is given out.
         end: the first that is not, at most 2**62.
-        size_bits: of a request, 1 to 62.
-        who_bits: of the number of who asks, 1 to 64, in two's complement.
+        size_bits: bits of a request, 1 to 62.
+        who_bits: bits of the requester's number, 1 to 64, in two's complement.
 
     Raises:
         ValueError: for a number out of its range.
@@ -104,7 +104,7 @@ class NodeWriterParameters(Parameters):
     Args:
         rows: lists, 1 to 4,096.
         address_bits: 1 to 62.
-        count_bits: of the elements of a node, 1 to 31.
+        count_bits: bits of the elements of a node, 1 to 31.
 
     Raises:
         ValueError: for a number out of its range.

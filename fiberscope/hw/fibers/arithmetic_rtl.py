@@ -28,9 +28,9 @@ class MultiplierParameters(ValueParameters):
 
     Args:
         coordinate_bits: 1 to 62.
-        reference_bits: of the number of a scale, 1 to 64, in two's complement.
-        value_bits: of values and scales that are whole numbers, 1 to 53; of a product so many are kept.
-        capacity, latency: of the channel; a product takes its latency.
+        reference_bits: bits of the number of a scale, 1 to 64, in two's complement.
+        value_bits: bits of values and scales that are whole numbers, 1 to 53; of a product so many are kept.
+        capacity, latency: the capacity and latency of the channel; a product takes its latency.
         values: their type.
 
     Raises:
@@ -80,9 +80,9 @@ class AccumulatorParameters(SummingParameters):
 
     Args:
         coordinate_bits: 1 to 62.
-        value_bits: of a value that is a whole number, 1 to 53.
-        sum_bits: of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
-        reference_bits: of a reference that products have, which is dropped, 0 to 64.
+        value_bits: bits of a value that is a whole number, 1 to 53.
+        sum_bits: bits of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        reference_bits: bits of a reference that products have, which is dropped, 0 to 64.
         values: their type.
 
     Raises:

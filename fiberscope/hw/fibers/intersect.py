@@ -10,7 +10,7 @@ from fiberscope.hw.stream import DATA, FIBER_NUMBERS, SKIP, STOP, STREAM
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Port, Signal
 
-NEITHER, SIDE_A, SIDE_B = range(3)  # of the two fibers
+NEITHER, SIDE_A, SIDE_B = range(3)  # a side of the two fibers, or none
 NO_COORDINATE = -1
 
 
@@ -32,7 +32,7 @@ class Intersector(Component):
         Output("matches_a", STREAM),
         Output("matches_b", STREAM),
     )
-    # Elements that leave in pairs or are dropped, and pairs of fibers.
+    # Counters: elements that leave in pairs, dropped elements, and pairs of fibers.
     COUNTERS: ClassVar[tuple[str, ...]] = ("matches", "dropped", "fibers")
 
     a: Channel
@@ -42,7 +42,7 @@ class Intersector(Component):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.begun = False  # some of the two fibers has been taken
+        self.begun = False  # whether elements of the two fibers were taken
         self.steps = 0
         self.matches = 0
         self.dropped = 0
@@ -99,7 +99,7 @@ class TwoFingerIntersector(Intersector):
         name: instance name.
     """
 
-    # Whether it is within a pair of fibers, and so far.
+    # Whether the unit is within a pair of fibers, and its progress.
     SIGNALS = (Signal("begun", 1), Signal("steps", 48), Signal("matches", 48))
 
     def tick(self, now: int) -> int:
@@ -172,7 +172,7 @@ class Window:  # C: final
         self.held += 1
 
     def stopped(self) -> bool:  # C: noexcept
-        """Whether the fiber has ended: the head is its stop."""
+        """Return whether the fiber has ended: the head is its stop."""
         return self._controls[self._head] == STOP
 
     def coordinate(self) -> int:  # C: noexcept
@@ -250,7 +250,7 @@ class SkipAheadIntersector(Intersector):
         Output("skips_b", SKIP, optional=True),
     )
     COUNTERS = (*Intersector.COUNTERS, "continued", "skips")
-    # The side that skips on; what the windows hold, and their heads (-1: none, or a stop).
+    # The side that skips; the contents of the windows, and their heads (-1: none, or a stop).
     SIGNALS = (
         Signal("skipping", 2, "state", ("neither", "a", "b")),
         Signal("held_a", 16),
@@ -270,8 +270,8 @@ class SkipAheadIntersector(Intersector):
         self.window = window
         self.window_a = Window(window)
         self.window_b = Window(window)
-        self.skipping = NEITHER  # the side whose skip has emptied its window and goes on
-        self.source_notified = False  # its source knows
+        self.skipping = NEITHER  # side whose skip has emptied its window and continues
+        self.source_notified = False  # whether its source was notified
         self.continued = 0
         self.skips = 0
 

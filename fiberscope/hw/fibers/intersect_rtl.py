@@ -88,7 +88,7 @@ def _fibers(parameters: TwoFingerParameters) -> Carried:
 
 
 def two_finger(_parameters: TwoFingerParameters, between: Streams) -> None:
-    """Two comparators on the heads; no registers.
+    """Compare the heads by two comparators; no registers.
 
     Both matches leave in one cycle: the one side's ``valid`` is high only while both are ready.
     """

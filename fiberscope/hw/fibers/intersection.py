@@ -74,7 +74,7 @@ class FiberIntersection:  # C: final
         self.met = False
 
     def ended(self) -> bool:  # C: noexcept
-        """Whether one of the fibers has come to its end."""
+        """Return whether one of the fibers has come to its end."""
         return self.a == self.end_a or self.b == self.end_b
 
     def run(self, most: int) -> bool:  # C: noexcept
@@ -135,14 +135,14 @@ class FiberIntersection:  # C: final
         return kind.add(total, kind.multiply(self.values_a[a], self.values_b[b]))
 
     def _next_a(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
-        """Where A's head moves, which is behind the other."""
+        """Return the next place of A's head, which is behind the other head."""
         head += 1
         while self.skip and head < end and self.coordinates_a[head] < other:
             head += 1
         return head
 
     def _next_b(self, head: int, end: int, other: int) -> int:  # C: noexcept, inline
-        """Where B's head moves, which is behind the other."""
+        """Return the next place of B's head, which is behind the other head."""
         head += 1
         while self.skip and head < end and self.coordinates_b[head] < other:
             head += 1

@@ -22,8 +22,8 @@ class MaskIntersectorParameters(Parameters):
     """Parameters of an intersector of masks.
 
     Args:
-        words: of a mask, 1 to 32.
-        width: of a word, 1 to 62 bits.
+        words: the words of a mask, 1 to 32.
+        width: the width of a word, 1 to 62 bits.
         rule: ``"skip"`` or ``"two_finger"``.
 
     Raises:

@@ -65,6 +65,6 @@ def masks_of(
 
 
 def worth_masks(segments: Integers, microtile: int) -> bool:
-    """Whether masks of an operand's fibers take less time than their lists."""
+    """Return whether masks of an operand's fibers take less time than their lists."""
     fibers = len(segments) - 1
     return microtile <= SIDE and int(segments[fibers]) >= WORTH * fibers

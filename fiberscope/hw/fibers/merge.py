@@ -15,8 +15,8 @@ from fiberscope.sim.protocol import Protocol
 # Ways 0 to fan_in - 1 take part; the task is for waveforms.
 MERGE_TASK = Protocol("merge task", coordinate="fan_in", reference="task")
 RADIX = (2, 256)  # least and most ways of a merger
-COORDINATE_BITS = 55  # of an element's coordinate, at the most
-SLOTS = 2  # of the buffer behind a node: a token in and one out in every cycle
+COORDINATE_BITS = 55  # most bits of a coordinate
+SLOTS = 2  # slots of the buffer after a node: one token enters and one leaves in every cycle
 # The record of a node fills a line of the host's cache; the index of its first word stands for the node.
 # Words 0 to 2 and 3 to 5 are the tokens of the buffer behind the node, each with its coordinate first.
 REFERENCE = 1  # word of a token
@@ -123,12 +123,12 @@ class HighRadixMerger(Component):
         self.radix = radix
         self.stages = len(fan_ins(radix, stages))
         self._lay_out(nodes_of(radix, stages))
-        self.task = -1  # as the one who gives the tasks numbers them
+        self.task = -1  # number of the task, as its source counts
         self.fan_in = 0
-        self.merging = 0  # nodes of the first stage that are in the midst of the task
-        self.blocked = False  # whether the root had a token and no room in this tick
+        self.merging = 0  # number of nodes of the first stage that merge the task
+        self.blocked = False  # whether the root had a token but no space in this tick
         self.moved = False  # whether a token left a way or the merger in this tick
-        self.under_way = 0  # merges whose stop has not left
+        self.under_way = 0  # number of merges whose stop has not left
         self.merged_elements = 0
         self.merges = 0
 
@@ -139,16 +139,16 @@ class HighRadixMerger(Component):
         self.root = NODE * (count - 1)
         self.leaves = sum(first < self.radix for first, _ in nodes)
         self.leaves_end = NODE * self.leaves
-        self.ready_begin = self.ready_end = 0  # turns of the nodes that lack nothing
+        self.ready_begin = self.ready_end = 0  # first and last turn of the nodes that lack nothing
         self.ready_mask = (1 << count.bit_length()) - 1
         self.watching_count = 0
         memory = memoryview(bytearray(8 * NODE * count))
-        # The same memory, as coordinates and references, as values, as state.
+        # Views of the same memory: coordinates and references, values, state.
         self.words, self.values, self.nodes = memory.cast("q"), memory.cast("d"), memory.cast("h")
-        self.heads = array("q", [NEW] * self.radix)  # coordinates, also of those that left last
-        self.ready = array("h", bytes(2 * (self.ready_mask + 1)))  # a ring, by turn
+        self.heads = array("q", [NEW] * self.radix)  # coordinates, kept when heads leave
+        self.ready = array("h", bytes(2 * (self.ready_mask + 1)))  # ring of nodes, by turn
         self.watching = array("h", bytes(2 * count))  # nodes that wait for heads of their ways
-        self.most = array("h", [ways for _, ways in nodes])  # inputs
+        self.most = array("h", [ways for _, ways in nodes])  # number of inputs, by node
         for node, (first, ways) in enumerate(nodes):
             self._lay_out_node(SHORTS * NODE * node, first, ways)
 

@@ -35,7 +35,7 @@ from fiberscope.sim.lookahead import LookaheadModel
 __all__ = ["MergeLookahead"]
 
 LINK_MASK = (1 << LINK) - 1
-# What a merger's cycle counts as: the least of what is said of it.
+# Accounting states of a merger's cycle. If several apply, the least counts.
 MOVED = 0
 BLOCKED = 1
 FIRST_WAY = 2
@@ -67,19 +67,19 @@ class MergeLookahead(LookaheadModel):
     leaves: int
     unmarked: int
     later_count: int
-    merging: int  # first nodes that are in the midst of the task
-    ended_at: int  # when the last of them took its stops
-    begun: int  # tasks: taken, and left by their stop
+    merging: int  # number of first nodes that merge the task
+    ended_at: int  # cycle in which the last of them took its stops
+    begun: int  # number of tasks that were taken, and whose stop has left
     ended: int
-    idle_from: int  # if no task is under way
-    left: int  # elements that have left the merger
-    parked: int  # the first cycle from the horizon on in which something happens
-    settled_cycle: int  # the cycle up to which all is accounted for
+    idle_from: int  # first idle cycle if no task is in progress
+    left: int  # number of elements that have left the merger
+    parked: int  # first cycle after the horizon with an event
+    settled_cycle: int  # cycle up to which all cycles are accounted
 
     def __init__(self, merger: HighRadixMerger, components: Sequence[Component]) -> None:
         super().__init__(merger.name, components)
         self.merger = merger
-        self._kept: list[array[int]] = []  # what pointers lead to
+        self._kept: list[array[int]] = []  # arrays that pointers refer to
 
     def engage(self) -> None:
         """Take over from the components."""
@@ -107,14 +107,14 @@ class MergeLookahead(LookaheadModel):
         self.first_node = RECORD * self.radix
         self.leaves_end = self.first_node + RECORD * self.leaves
         self.root = RECORD * (inputs - 1)
-        self.stack = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes to look at
-        self.later = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # and from the horizon on
-        # Whether a node is in either.
+        self.stack = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes to evaluate
+        self.later = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))  # nodes after the horizon
+        # Whether a node is in one of the two lists.
         self.listed = raw_words.shorts(self._keep(array("h", bytes(2 * inputs))))
-        self.leaf = raw_words.shorts(self._keep(array("h", bytes(2 * self.radix))))  # a way's node
-        # The end of a leaf's last way.
+        self.leaf = raw_words.shorts(self._keep(array("h", bytes(2 * self.radix))))  # node of each way
+        # Place after the last way of each leaf.
         self.ends = raw_words.shorts(self._keep(array("h", bytes(2 * self.leaves))))
-        # By way, since when a node waits for its head, if one does.
+        # By way: cycle since which a node waits for its head.
         self.awaited_from = raw_words.longs(self._keep(array("q", [MAX_TIME] * self.radix)))
         for node, (first, count) in enumerate(tree):
             self._lay_out_node(self.first_node + RECORD * node, first, count)
@@ -134,7 +134,7 @@ class MergeLookahead(LookaheadModel):
 
     def _lay_out_accounts(self) -> None:  # C: def
         self.unmarked = FIRST_WAY + self.radix + 1
-        ranks = array("h", [self.unmarked] * LOOKAHEAD_CYCLES)  # from ``settled_cycle`` on
+        ranks = array("h", [self.unmarked] * LOOKAHEAD_CYCLES)  # by cycle, from ``settled_cycle``
         self.ranks = raw_words.shorts(self._keep(ranks))
         states = [BUSY, self.merger.merged.writer_state, *(way.reader_state for way in self.merger.ways)]
         self.states = raw_words.longs(self._keep(array("q", [*states, IDLE, BUSY])))

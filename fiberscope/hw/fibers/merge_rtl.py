@@ -34,8 +34,8 @@ class MergerParameters(Parameters):
         reference_bits: 1 to 64.
         value_bits: 16, 32 or 64, as ``WIDTHS`` has them of each kind.
         values: ``float`` of 32 or 64 bits, ``bfloat`` of 16, or ``whole`` numbers of 32.
-        stages: of the pipeline, 1 to 6; no more than the tree has levels are built.
-        scale_bits: of a scale that an element has beside it, 0 to 64.
+        stages: the stages of the pipeline, 1 to 6; no more than the tree has levels are built.
+        scale_bits: bits of a scale that an element has beside it, 0 to 64.
 
     Raises:
         ValueError: for a number out of its range.
@@ -80,7 +80,7 @@ def carried(parameters: MergerParameters) -> Carried:
 
 
 def status(parameters: MergerParameters) -> tuple[str, ...]:
-    """With several stages ``pending`` is high while a token is between them, or comes there."""
+    """Return the status outputs; with several stages ``pending`` is high while a token is between them."""
     return (PENDING,) if len(nodes_of(parameters.radix, parameters.stages)) > 1 else ()
 
 

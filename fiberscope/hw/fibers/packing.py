@@ -29,7 +29,7 @@ class LinePacker:  # C: final
         self.bytes = 0
 
     def fills(self) -> bool:  # C: noexcept
-        """Whether the next element brings the last byte of a line."""
+        """Return whether the next element brings the last byte of a line."""
         return self.bytes % self.line_bytes + self.element_bytes >= self.line_bytes
 
     def elements_before(self, lines: int) -> int:  # C: noexcept
@@ -38,7 +38,7 @@ class LinePacker:  # C: final
         return (missing + self.element_bytes - 1) // self.element_bytes - 1
 
     def begun(self) -> bool:  # C: noexcept
-        """Whether a line has been begun and is not full."""
+        """Return whether a line has been begun and is not full."""
         return self.bytes % self.line_bytes > 0
 
     def line(self) -> int:  # C: noexcept
@@ -54,7 +54,7 @@ class LinePacker:  # C: final
         self.bytes += self.element_bytes
 
     def pads(self, row_bytes: int) -> bool:  # C: noexcept
-        """Whether a row of so many bytes, of which a line has a whole number, ends a line that was begun."""
+        """Return whether a row of so many bytes, which divide a line, ends a line that was begun."""
         return self.begun() and self._row_end(row_bytes) % self.line_bytes == 0
 
     def pad(self, row_bytes: int) -> None:  # C: noexcept

@@ -25,7 +25,7 @@ class PageAllocatorParameters(Parameters):
     Args:
         askers: who may ask, 1 to 128.
         first: number of the first page, up to 2**20.
-        page_bits: of a page's number, 8 to 32.
+        page_bits: bits of a page's number, 8 to 32.
 
     Raises:
         ValueError: for a number out of its range.
@@ -63,7 +63,7 @@ def design(parameters: PageAllocatorParameters, between: Streams) -> None:
 
 
 def connected(component: Component) -> dict[str, int]:
-    """Who is connected to a component in its machine."""
+    """Return the parameters that follow from the connections of a component."""
     return {"askers": len(component.channels("pages"))}
 
 

@@ -35,7 +35,7 @@ class RowPointerReader:  # C: final
         self.line = NO_LINE
 
     def locate(self, row: int, requests: Channel) -> bool:
-        """Whether the row's two pointers, if there are any, were asked for; if not, asks for a line of them.
+        """Return whether the row's two pointers, if any, were requested; if not, request a line of them.
 
         The rows of a sequence come in increasing order, so only the line asked for last can serve again.
         Only when the window and the channel have room.

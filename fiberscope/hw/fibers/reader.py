@@ -206,7 +206,7 @@ class FiberReader(Component):
         self.fibers[at + LINE_END] = min(self.fibers[at + LAST_ELEMENT], behind)
 
     def _may_ask(self, way: int, now: int) -> bool:  # C: inline
-        """Whether a way has a line to ask for, and room for it."""
+        """Return whether a way has a line to ask for, and room for it."""
         if self.ahead is not None and self.ahead.engaged:
             return self.ahead.room[way] <= now
         return bool(self.askable[way]) and inline.fits(self.ways, way, self._tokens(WAY * way))
@@ -257,7 +257,7 @@ class FiberReader(Component):
         return True
 
     def _oldest(self, way: int) -> int:  # C: noexcept, inline
-        """Where the words of a way's oldest entry begin."""
+        """Return the first word of a way's oldest entry."""
         return ENTRY * (way * self.buffer_lines + self.fibers[WAY * way + OLDEST])
 
     def _deliver(self, way: int, entry: int) -> None:

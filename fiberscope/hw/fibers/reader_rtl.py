@@ -56,9 +56,9 @@ from fiberscope.hw.rtl.kit.twin import (
 )
 from fiberscope.hw.rtl.kit.unit import Carried, Each, unit
 
-UNSCALED = -1  # as of the component
+UNSCALED = -1  # as in the component
 TENSORS = (0, 7)
-TOKENS = "of_last", "of_others"  # that a line brings, with a stop: the last of a fiber, and others
+TOKENS = "of_last", "of_others"  # tokens of a line, with a stop: of the last line of a fiber, of other lines
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class FiberReaderParameters(OfLines):
 
     @property
     def tasks(self) -> Tasks:
-        """Those that come."""
+        """Return the format of the tasks that arrive."""
         return Tasks(self.radix, self.value_field)
 
     @property
@@ -135,13 +135,13 @@ class _Way:
         self.asked, self.delivered, self.consumed = (
             self._register(rows, place) for place in ("asked", "delivered", "consumed")
         )
-        self.used = self._register(parameters.capacity.bit_length(), "used")  # tokens, with those to come
+        self.used = self._register(parameters.capacity.bit_length(), "used")  # tokens, also requested ones
         self.first, self.end = (self._register(INDEX_BITS, name) for name in ("first", "end"))
         self.here = [self._register(1, f"here_{place}") for place in range(lines)]
         self.ends = [self._data(1, f"ends_{place}") for place in range(lines)]
         self.lines = pyrtl.MemBlock(8 * parameters.line_bytes, rows, f"{self.name}_lines", asynchronous=True)
         self.low = index_bits(lines)
-        self.place = self.asked[: self.low]  # the entry for the next line
+        self.place = self.asked[: self.low]  # entry of the next line
 
     def _register(self, width: int, name: str) -> Signal:
         return pyrtl.Register(width, f"{self.name}_{name}")
@@ -344,7 +344,7 @@ def _in_turn(
     may by the fiber that it held.
     """
     turn: Signal = pyrtl.Register(index_bits(len(held)), "turn")
-    last = (1 << len(turn)) - 1  # which every turn comes to
+    last = (1 << len(turn)) - 1  # largest turn
     behind = [flag if i == last else flag & (turn <= i) for i, flag in enumerate(held)]
     none_behind = ~any_of("behind", behind)
     first = [

@@ -145,7 +145,7 @@ class RowReader(Component):
         return True
 
     def _is_begun(self) -> bool:
-        """Whether there is something to ask for, of a row of A that is here."""
+        """Return whether there is something to ask for, of a row of A that is here."""
         return self.here > 0 and self.piece < self.ends[self.here - 1]
 
     def _ask(self) -> bool:
@@ -172,7 +172,7 @@ class RowReader(Component):
         return (end + self.line_bytes - 1) // self.line_bytes - first // self.line_bytes
 
     def _is_ready(self) -> bool:
-        """Whether the next element, or stop, can leave."""
+        """Return whether the next element, or stop, can leave."""
         if self.sending == len(self.places):
             return False
         if self.places[self.sending] == END:

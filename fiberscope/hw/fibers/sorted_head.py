@@ -67,7 +67,7 @@ class SortedHeads:  # C: final
         self.filled -= 1
 
     def _before(self, key: int) -> int:  # C: noexcept
-        """How many keys are smaller: they are found from the first on, as a hardware walk does."""
+        """Count the smaller keys, from the first key on, as a hardware walk does."""
         place = self.filled - 1  # C: long
         while place >= 0 and self._keys[place] < key:
             place -= 1
@@ -209,14 +209,14 @@ class SortedHeadUnit(Component):
         return self._let_leave(now)
 
     def _is_blocked(self) -> bool:  # C: noexcept
-        """Whether there is no space for what is to leave: an element and its list, or the stop."""
+        """Return whether there is no space for what is to leave: an element and its list, or the stop."""
         return not self.merged.can_push() or (self._stays() and not self.successors.can_push())
 
     def _blocking(self) -> Channel:
         return self.successors if self.merged.can_push() else self.merged
 
     def _stays(self) -> bool:  # C: noexcept
-        """Whether a head will be there, once the element that shows is taken."""
+        """Return whether a head will be there, once the element that shows is taken."""
         if self.heads.filled > 0:
             return True
         return self.awaited > 0 and self.elements.control() == DATA

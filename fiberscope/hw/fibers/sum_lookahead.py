@@ -157,7 +157,7 @@ class SumLookahead(WayLookahead):
             pass
 
     def _happens(self, cycle: int) -> bool:  # C: noexcept, inline
-        """Whether a cycle is known, and before the horizon."""
+        """Return whether a cycle is known, and before the horizon."""
         if cycle < self.horizon:
             return True
         self.parked = min(self.parked, cycle)

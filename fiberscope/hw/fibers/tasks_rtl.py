@@ -81,7 +81,7 @@ class Tasks:
         return {"reference": INDEX_BITS, "count": Payload(self.radix.bit_length()), **words, **OF_WRITER}
 
     def words(self, fields: Mapping[str, Signal]) -> list[dict[str, Signal]]:
-        """By input, its words."""
+        """Return the words of each input."""
         return [
             {name: fields[name][width * i : width * (i + 1)] for name, width in self.widths.items()}
             for i in range(self.radix)
@@ -137,7 +137,7 @@ class Elements:
 
     @property
     def count(self) -> int:
-        """In a line."""
+        """Return the number of pointers in a line."""
         return self.line_bytes // self.element_bytes
 
     @property
@@ -183,7 +183,7 @@ class OfLines(ValueParameters):
 
     @property
     def elements(self) -> Elements:
-        """In lines."""
+        """Return the layout of elements in lines."""
         return Elements(self.line_bytes, self.element_bytes, self.value_field)
 
     @property

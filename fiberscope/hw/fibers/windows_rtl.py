@@ -85,7 +85,7 @@ class Window:
 
 
 class Comparisons:
-    """Which token of the one window comes before which of the other, for all pairs of places.
+    """Order of tokens of two windows, for all pairs of places.
 
     A pair is compared when the second of it comes in, and the answer shifts with both, so that no comparison
     stands before the shift. A word for each place of the one window has a bit for each of the other.

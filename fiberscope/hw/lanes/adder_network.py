@@ -179,7 +179,7 @@ class AdderNetwork(RowPipeline):
 
 
 def _output_lane(first: int, last: int) -> int:  # C: cdef, noexcept
-    """What ``output_lanes`` gives, of one neuron."""
+    """Return the output lane of one neuron, as in ``output_lanes``."""
     if first == last:
         return first
     highest = first ^ last

@@ -33,8 +33,8 @@ class RegorParameters(Parameters):
 
     Args:
         vectors: a cycle, 1 to 64.
-        words: of a vector, 1 to 64; there are at most 64 lanes in all.
-        width: of a word, 1 to 62.
+        words: the words of a vector, 1 to 64; there are at most 64 lanes in all.
+        width: the width of a word, 1 to 62.
         reference_bits: 0 to 64; 0 leaves references out, where all are 0.
 
     Raises:
@@ -101,8 +101,8 @@ class PrefixPopcountParameters(Parameters):
     Args:
         form: ``"serial"``, ``"work-efficient"`` or ``"parallel"``.
         lanes: words a cycle, 1 to 64.
-        width: of a word, 1 to 62.
-        sum_width: of a count, 1 to 62.
+        width: the width of a word, 1 to 62.
+        sum_width: the sum width of a count, 1 to 62.
         value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
         registers: 1 for one behind each stage; 0 for none, the receiver's is the only one.
 

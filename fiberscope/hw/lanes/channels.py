@@ -18,7 +18,7 @@ def first_missing(sources: list[Channel]) -> int:  # C: cdef, noexcept
 
 
 def any_shown(sources: list[Channel]) -> bool:  # C: cdef, noexcept
-    """Whether a lane shows a token."""
+    """Return whether a lane shows a token."""
     for lane in range(len(sources)):
         source = sources[lane]  # C: Channel
         if source.can_pop():

@@ -121,7 +121,7 @@ class ComparatorBank(Component):
             sink.push(kind)
 
     def _test(self, source: Channel) -> bool:  # C: noexcept
-        """Whether the test holds for an item."""
+        """Return whether the test holds for an item."""
         if self.of_values:
             holds = source.value() != 0
         else:

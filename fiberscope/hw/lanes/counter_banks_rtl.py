@@ -50,8 +50,8 @@ class CounterBanksParameters(Parameters):
         sweep_lanes: counters of a row of a sweep, a power of two to 64, at least as many as banks.
         fetch_lanes: items of a row of ``fetches``, to 32; 0 where ``FETCH`` takes its rows from ``updates``.
         banks: a power of two to 32; 0 for as many as lanes.
-        counter_bits: of a counter, 16 to 62.
-        word_bits: of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
+        counter_bits: bits of a counter, 16 to 62.
+        word_bits: bits of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
 
     Raises:
         ValueError: for what cannot be built.

@@ -138,7 +138,7 @@ class UpdateRows:
         return amounts[::-1]
 
     def slots(self, lanes: int) -> Row:
-        """So many lanes of the row that was taken last, with what their counters were."""
+        """Return so many lanes of the last row, with the previous values of their counters."""
         before: Signal = pyrtl.Const(0, self.shape.bits)
         sent: Row = []
         for i, lane in enumerate(self.row[:lanes]):

@@ -27,8 +27,8 @@ class DividerParameters(Parameters):
 
     Args:
         lanes: divisions a cycle, 1 to 64.
-        width: of dividend, divisor, quotient and remainder, 1 to 62, as in the component.
-        bits_per_stage: of the quotient that a stage finds, 1 to ``width``.
+        width: the width of dividend, divisor, quotient and remainder, 1 to 62, as in the component.
+        bits_per_stage: the bits per stage of the quotient that a stage finds, 1 to ``width``.
         value_bits: 0, 32 or 64; 0 leaves values out, where all are 0.
 
     Raises:

@@ -20,9 +20,9 @@ class ItemParameters(Parameters):
     """Widths of an item, in bits.
 
     Args:
-        width: of a coordinate, 1 to 62.
+        width: the width of a coordinate, 1 to 62.
         reference_bits: 0 to 64; 0 leaves references out, where all are 0.
-        word_bits: of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
+        word_bits: bits of a value, a whole number in two's complement, 0 to 53; 0 leaves values out.
 
     Raises:
         ValueError: for what cannot be built.

@@ -93,7 +93,7 @@ class Packer(Component):
         return self.busy(now + 1)
 
     def _fills(self) -> bool:  # C: noexcept
-        """Whether with the row that shows a row leaves: a full one, or the last."""
+        """Return whether with the row that shows a row leaves: a full one, or the last."""
         count = self.held  # C: long
         for lane in range(self.inputs):
             source = self.lanes[lane]

@@ -35,7 +35,7 @@ class Pipeline:  # C: final
         return self._due[self.oldest] + self.lag
 
     def stands(self, now: int) -> bool:  # C: noexcept
-        """Whether the oldest is in the last stage, so that nothing moves unless it leaves."""
+        """Return whether the oldest is in the last stage, so that nothing moves unless it leaves."""
         return self.filled > 0 and now >= self._due[self.oldest] + self.lag
 
     def leave(self, now: int) -> int:  # C: noexcept

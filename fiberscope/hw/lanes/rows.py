@@ -96,7 +96,7 @@ class RowPipeline(Component):
         return self.busy(now + 1)
 
     def _can_take(self) -> bool:  # C: noexcept
-        """Whether all is there that a row needs beside its tokens."""
+        """Return whether all is there that a row needs beside its tokens."""
         return True
 
     def _prepare(self) -> bool:
@@ -119,7 +119,7 @@ class RowPipeline(Component):
         return -1
 
     def _shown(self) -> int:  # C: noexcept
-        """How many lanes show a token."""
+        """Count the lanes that show a token."""
         shown = 0
         for source in self.inputs:  # C: Channel
             if source.can_pop():
@@ -184,7 +184,7 @@ class ArrayPipeline(RowPipeline):
         return self.in_array or self._can_begin()
 
     def _can_begin(self) -> bool:  # C: noexcept
-        """Whether all is there that an array needs beside its rows."""
+        """Return whether all is there that an array needs beside its rows."""
         return True
 
     def _begin(self) -> None:

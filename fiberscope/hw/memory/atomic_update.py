@@ -146,11 +146,11 @@ class AtomicUpdate(Component):
         return self.busy(now + 1) if self.left == now else self.idle()
 
     def _shows(self) -> bool:  # C: noexcept
-        """Whether more is to be accepted."""
+        """Return whether more is to be accepted."""
         return self.updates.can_pop() or (self.reads is not None and self.reads.can_pop())
 
     def _leave(self, now: int) -> bool:
-        """Whether all that is at its end has left; else nothing moves."""
+        """Return whether all that is at its end has left; else nothing moves."""
         while self.filled > 0 and now >= self.due[self.oldest] + self.lag:
             if self.kinds[self.oldest] != NOTHING:
                 if not self._sink().can_push():
@@ -164,7 +164,7 @@ class AtomicUpdate(Component):
         return True
 
     def _sink(self) -> Channel:
-        """Where the oldest leaves."""
+        """Return the channel through which the oldest leaves."""
         sink = self.temporaries if self.kinds[self.oldest] == READING else self.touched
         assert sink is not None
         return sink
@@ -179,7 +179,7 @@ class AtomicUpdate(Component):
             self._sink().push(DATA, self.places[slot])
 
     def _accepts(self, now: int) -> bool:  # C: noexcept
-        """Whether the update that shows may enter; counts how long it may not, and what it is forwarded."""
+        """Return whether the update at the input may enter; count the cycles of its wait, and forwarding."""
         if self.updates.control() == STOP:
             return True
         clock = now - self.lag
@@ -275,7 +275,7 @@ class AtomicUpdate(Component):
 
 
 def _way(name: str, operation: Operation) -> int:
-    """How to reduce by this operation."""
+    """Return the number of the reduction for this operation."""
     if callable(operation):
         return OWN
     if operation not in OPERATIONS:

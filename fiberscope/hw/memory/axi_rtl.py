@@ -31,7 +31,7 @@ class AxiParameters(Parameters):
     """Parameters of a port.
 
     Args:
-        line_bytes: of a request, and of a beat.
+        line_bytes: bytes of a request, and of a beat.
 
     Raises:
         ValueError: for other lines.

@@ -27,12 +27,12 @@ from fiberscope.sim.component import Component, Input, Output, Signal
 from fiberscope.sim.errors import SimulationError
 
 NONE = -1
-# Words of a request in the pipeline side by side, a line of the host's cache.
+# Words of a request in the pipeline. They are adjacent and fill a line of the host's cache.
 OPERATION = 0
 TAG = 1
 ADDRESS = 2
 SET = 3
-PLACE = 4  # where the line is, or the victim's place; -1: neither is wanted
+PLACE = 4  # place of the line or of the victim; -1 if the request needs neither
 PRESENT = 5  # whether the line is there
 TAKEN = 8
 
@@ -88,7 +88,7 @@ class FiberCacheBank(Component):
         Output("memory_requests", REQUEST),
         Input("memory_replies", REPLY),
     )
-    # By operation: the line was here, in flight (a fetch then hits), or had to be asked for.
+    # By operation: the line was present, in flight (a fetch then hits), or requested from memory.
     COUNTERS = (
         "read_hits",
         "read_joins",
@@ -129,10 +129,10 @@ class FiberCacheBank(Component):
         )
         self.sets = Sets(specification.banks, specification.sets, specification.index == HASHED)
         self.misses = MissTable(specification.misses, specification.targets)
-        self.answering = -1  # the miss whose line has come and whose targets are being answered
+        self.answering = -1  # miss whose line has arrived and whose targets get replies
         self.pipeline = Pipeline(specification.stages)
         self.taken = array("q", [NONE] * (TAKEN * specification.stages))  # requests, by slot
-        self.decided = 0  # where the one begins that is decided about
+        self.decided = 0  # first word of the request that is decided
         self.read_hits = self.read_joins = self.read_misses = 0
         self.fetch_hits = self.fetch_misses = 0
         self.write_hits = self.write_misses = 0
@@ -152,7 +152,7 @@ class FiberCacheBank(Component):
         self, lines: memoryview[int], reuse: memoryview[int]
     ) -> None:  # C: lines=long[::1], reuse=unsigned char[::1]
         """Replace what is held and that nobody waits for; a set that a request looks at stays as it is."""
-        busy: list[int] = []  # sets; lines and reuse are as of ``TagStore.preload``
+        busy: list[int] = []  # sets; ``TagStore.preload`` explains lines and reuse
         for slot in range(self.pipeline.depth):
             busy.append(self.taken[TAKEN * slot + SET])
         self.tags.preload(lines, reuse, busy)
@@ -328,7 +328,7 @@ class FiberCacheBank(Component):
         return None
 
     def _comes(self, miss: int) -> bool:  # C: noexcept
-        """Whether the line of a miss shows at ``memory_replies``."""
+        """Return whether the line of a miss shows at ``memory_replies``."""
         return self.memory_replies.can_pop() and self.memory_replies.coordinate() & TAG_MASK == miss
 
     def _allocate(self, operation: int, place: int) -> Channel | None:
@@ -338,7 +338,7 @@ class FiberCacheBank(Component):
         if self.tags.dirty[place] and not self.memory_requests.can_push():
             return self.memory_requests
         self._evict(place)
-        self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # the reads that it awaits
+        self.tags.place_line(place, self._line(), 1 if operation == WRITE else 0)  # reads that it awaits
         self.tags.dirty[place] = 1
         self._reply(operation)
         self.write_misses += 1

@@ -22,8 +22,8 @@ class Lines:
     the register in which it came, until the next one is taken; in whose turn the memory is read again.
 
     Args:
-        sets, ways: of the bank.
-        line_bits: of a line.
+        sets, ways: the sets and ways of the bank.
+        line_bits: bits of a line.
         stages, table: the bank's, of at least 2 stages.
 
     ``entering_line`` is the line of the request in the last stage; ``replied`` that of the reply, ``victim``
@@ -64,7 +64,7 @@ class Lines:
         """Read for the request that enters the last stage, if it wants a line, or again for the one in it.
 
         Args:
-            way: of the line that it asks for, or of the victim.
+            way: the way of the line that it asks for, or of the victim.
             wanted: whether it needs what is there.
             hit_way: way of the line that it asks for, if that line is present or in flight.
         """

@@ -66,7 +66,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Operation:
-    """Which operation a request is."""
+    """Operation of a request: a wire for each property."""
 
     read: Signal
     waits: Signal  # a read or a consume: for a line, if that is not here

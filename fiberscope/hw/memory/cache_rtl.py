@@ -40,7 +40,7 @@ def _component(name: str, parameters: BankParameters) -> FiberCacheBank:
 
 
 def carried(parameters: BankParameters) -> Carried:
-    """Two lanes to memory: a write-back leaves ahead of a line read."""
+    """Return the fields: memory has two lanes, as a write-back leaves ahead of a line read."""
     port = parameters.memory_port
     return {
         "requests": port.stream("requests", "input"),
@@ -102,7 +102,7 @@ class BankAdapter(Adapter):
         return self.wait_input(self.channel("memory_replies")) if self._in_flight else self.idle()
 
     def counters(self) -> dict[str, int]:
-        """Those of the component."""
+        """Return the counters of the component."""
         return self.available_counters(self._counts)
 
 

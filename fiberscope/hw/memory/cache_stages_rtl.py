@@ -16,7 +16,7 @@ RANKS = ((LOOK_UP,), (LOOK_UP, CHOOSE), (LOOK_UP, COMPARE, CHOOSE))  # of regist
 
 
 class Stages:
-    """Which stages are full, and ``move``, the one enable of all their registers.
+    """Stages that are full, and ``move``, the enable of all their registers.
 
     There is a rank of registers behind the cycle that looks up, and with more stages behind the one that
     compares, and the one that chooses. Where one is left out, what it would hold passes on within the cycle.

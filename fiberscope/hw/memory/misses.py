@@ -32,11 +32,11 @@ class MissTable:  # C: final
         self.free_target = 0
 
     def full(self) -> bool:  # C: noexcept
-        """Whether every register is taken."""
+        """Return whether every register is taken."""
         return self.next_register >= self.registers
 
     def can_wait(self) -> bool:  # C: noexcept
-        """Whether there is room for one more target."""
+        """Return whether there is room for one more target."""
         return self.free_target != NONE
 
     def open(self, line: int, place: int) -> int:  # C: noexcept

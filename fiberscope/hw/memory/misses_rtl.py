@@ -22,7 +22,7 @@ def one_hot(name: str, index: Signal, count: int) -> list[Signal]:
 
 
 def number_of(flags: Sequence[Signal]) -> Signal:
-    """Which flag is set; 0 if none is, no more than one may be."""
+    """Return the number of the flag that is set; 0 if none is. At most one may be set."""
     bits = range(index_bits(len(flags)))
     ones = [[flag for number, flag in enumerate(flags) if number >> bit & 1] for bit in bits]
     return pyrtl.concat_list([reduce(or_, group) if group else pyrtl.Const(0, 1) for group in ones])
@@ -110,8 +110,8 @@ class MissTable:
     Args:
         misses: lines in flight at once.
         targets: requests that wait, over all misses.
-        line_bits: of a line's number.
-        tag_bits: of a request's tag.
+        line_bits: bits of a line's number.
+        tag_bits: bits of a request's tag.
         sets, ways: where lines have places.
 
     Attributes: ``takes`` says that a line is taken in this cycle; ``answering`` that one was and has the
@@ -207,7 +207,7 @@ class MissTable:
         return named(f"arriving_{name}", value)
 
     def still(self, flags: Sequence[Signal]) -> list[Signal]:
-        """These flags of misses without that of the one which is done in this cycle."""
+        """Return the flags of misses without the miss that ends in this cycle."""
         return [flag & ~closing for flag, closing in zip(flags, self._closing, strict=True)]
 
     def comes(self, valid: Signal, flags: Sequence[Signal]) -> Signal:

@@ -123,7 +123,7 @@ class StreamPrefetcher(Component):
         return self.busy(now + 1) if progress else self._wait(now)
 
     def _takes(self, now: int) -> bool:  # C: noexcept, inline
-        """Whether a job is to be taken: all lines of those before are asked for, and there is room."""
+        """Return whether a job is to be taken: all lines of those before are asked for, and there is room."""
         if self.next_line != self.end_line or self.job_count == self.buffers:
             return False
         return self.seen_from[JOBS] <= now
@@ -148,7 +148,7 @@ class StreamPrefetcher(Component):
         self.jobs.pop()
 
     def _stop(self, now: int) -> bool:  # C: inline
-        """Whether an open job is stopped; it is the youngest too."""
+        """Return whether an open job is stopped; it is the youngest too."""
         if not self._is_stopped(now) or not self.elements.can_push():
             return False
         assert self.stops is not None
@@ -164,7 +164,7 @@ class StreamPrefetcher(Component):
         return True
 
     def _is_stopped(self, now: int) -> bool:  # C: noexcept, inline
-        """Whether a stop shows for the oldest job."""
+        """Return whether a stop shows for the oldest job."""
         return self.seen_from[STOPS] <= now and self.job_count > 0 and self.ends[self.oldest] == OPEN
 
     def _end(self) -> None:
@@ -236,7 +236,7 @@ class StreamPrefetcher(Component):
         return self.wait_input(self.replies)
 
     def _is_blocked(self, now: int) -> bool:  # C: noexcept
-        """Whether an element or a stop has no space to leave; for nothing else the oldest job is served."""
+        """Return whether an element or a stop has no space to leave, which alone stalls the oldest job."""
         if self.nexts[self.oldest] == self.ends[self.oldest] or self.states[self.reading] == HERE:
             return True
         return self._is_stopped(now)

@@ -51,8 +51,8 @@ class StreamPrefetcherParameters(Parameters):
         element_bytes: 1 to 256, up to a line.
         line_bytes: a power of two, 8 to 256.
         lines: buffers, 1 to 16.
-        element_bits: of an element's number, 9 to 48.
-        address_bits: of an address, 16 to 64; the highest is 0, for addresses are not negative.
+        element_bits: bits of an element's number, 9 to 48.
+        address_bits: bits of an address, 16 to 64; the highest is 0, for addresses are not negative.
 
     Raises:
         ValueError: for what cannot be built.
@@ -137,7 +137,7 @@ def design(parameters: StreamPrefetcherParameters, between: Streams) -> None:
 def _buffers(
     parameters: StreamPrefetcherParameters, between: Streams, moves: _Moves
 ) -> tuple[Signal, Signal, Signal]:
-    """Which buffer is to ask next, whether it is free, and whether the line that is read is here."""
+    """Return the buffer that requests next, whether it is free, and whether the line to read is here."""
     replies = between.inputs["replies"]
     replies.accept(pyrtl.Const(1, 1))
     count = parameters.lines

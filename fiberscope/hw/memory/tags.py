@@ -95,7 +95,7 @@ class TagStore:  # C: final
         return best
 
     def _before(self, place: int, other: int) -> bool:  # C: noexcept
-        """Whether a line is to be evicted before another one of its priority."""
+        """Return whether a line is to be evicted before another one of its priority."""
         if self.dirty[place] != self.dirty[other]:
             # One that awaits a read would be written and read again; one that awaits none is of no more use.
             return (self.dirty[place] < self.dirty[other]) == (self.priorities[place] > 0)
@@ -114,7 +114,7 @@ class TagStore:  # C: final
         self.reuse[place] = self.reuse_limit - 1
 
     def _equals(self, place: int, other: int) -> bool:  # C: noexcept
-        """Whether SRRIP alone decides between two lines."""
+        """Return whether SRRIP alone decides between two lines."""
         return self.priorities[place] == self.priorities[other] and self.dirty[place] == self.dirty[other]
 
     def _age(self, victim: int) -> None:  # C: noexcept

@@ -81,16 +81,16 @@ class TagChanges:
 
 
 class Tags:
-    """Which lines a bank holds: a set is read in one cycle, and written when its request is decided about.
+    """Lines that a bank holds: a set is read in one cycle, and written when its request is decided.
 
     Two synchronous memories of an entry a set: the lines, a lane each with a bit that says whether there is
     one, and the ways' states. They come out of a reset with any contents, so a register says of each set
     whether it was ever written.
 
     Args:
-        sets, ways: of the bank.
+        sets, ways: the sets and ways of the bank.
         priority_limit, reuse_limit: as in the component.
-        line_bits: of a line's number.
+        line_bits: bits of a line's number.
     """
 
     def __init__(self, sets: int, ways: int, priority_limit: int, reuse_limit: int, line_bits: int) -> None:
@@ -123,7 +123,7 @@ class Tags:
         ]
 
     def states(self) -> list[State]:
-        """Those of all ways in the set that was read."""
+        """Return the states of all ways in the set that was read."""
         bits = sum(self._widths)
         return [self._cut(i, self._state[i * bits : (i + 1) * bits]) for i in range(self.ways)]
 

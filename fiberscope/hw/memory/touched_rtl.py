@@ -34,7 +34,7 @@ class TouchedBitmapParameters(Parameters):
         bits: how many, 1 to 8,192.
         width: bits of a word, 32 or 64.
         writers, readers: ports of ``sets`` and of ``found``, 1 to 16 each.
-        count_bits: of the number of elements of a round, 12 to 32.
+        count_bits: bits of the number of elements of a round, 12 to 32.
 
     Raises:
         ValueError: for what cannot be built.
@@ -79,7 +79,7 @@ class _Scan:
 
     @property
     def following(self) -> Signal:
-        """Its number."""
+        """Return the number of the next word."""
         return unless(self.begins, (self.word + 1)[: len(self.word)])
 
 
@@ -138,7 +138,7 @@ def _scan(parameters: TouchedBitmapParameters, between: Streams, waiting: Signal
 def _collected(
     sources: Sequence[InputStream], collecting: Signal, starts: Signal
 ) -> tuple[list[Signal], Signal]:
-    """For each writer whether an element of it is taken, and whether all have brought their stop."""
+    """Return for each writer whether its element is taken, and whether all have sent their stop."""
     puts, ends = [], []
     for i, source in enumerate(sources):
         ended: Signal = pyrtl.Register(1, f"ended_{i:02}")
@@ -178,7 +178,7 @@ def _bank(
 
 
 def _number(flags: Signal) -> Signal:
-    """Which of the flags is set, the one that is."""
+    """Return the number of the one flag that is set."""
     bits = range(index_bits(len(flags)))
     return pyrtl.concat_list(
         [any_of(f"number_{bit}", [flag for i, flag in enumerate(flags) if i >> bit & 1]) for bit in bits]

@@ -38,7 +38,7 @@ class ReorderWindow:  # C: final
         return self.sent - self.arrived
 
     def has_room(self) -> bool:  # C: noexcept
-        """Whether another request may be sent."""
+        """Return whether another request may be sent."""
         return self.sent - self.arrived < self.size
 
     def send(self) -> int:

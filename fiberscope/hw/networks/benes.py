@@ -93,7 +93,7 @@ def route_permutation(sources: Sequence[int]) -> list[int]:
 
 
 def _stages_of(sources: list[int]) -> list[list[int]]:
-    """Whether each switch crosses, stage by stage."""
+    """Return whether each switch crosses, stage by stage."""
     if len(sources) == 2:
         return [[int(sources[0] == 1)]]
     lower = _lower_outputs(sources)

@@ -127,7 +127,7 @@ class MulticastRouter:  # C: final
             self._find_free(output, bits, depth + 1)
 
     def _is_free(self, output: int, middle: int, hop: int) -> bool:  # C: noexcept
-        """Whether a path may take this hop and that as far from the other end."""
+        """Return whether a path may take this hop and that as far from the other end."""
         source = self._sources[output]
         owner = self._owner[self._wire(output, middle, hop)]
         if owner not in (FREE, source):

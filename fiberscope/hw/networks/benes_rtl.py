@@ -41,7 +41,7 @@ class BenesParameters(Parameters):
         form: ``"minimal"`` or ``"double"``.
         lanes: a power of two, 2 to 128.
         stages: registers between columns, 0 to the number of columns of multiplexers.
-        vector_bits: of the number of vectors of a task, 1 to 62.
+        vector_bits: bits of the number of vectors of a task, 1 to 62.
         coordinate_bits: 1 to 62.
         reference_bits: 0 to 64; 0 leaves references out, where all are 0.
         value_bits: 0, 32 or 64; 0 leaves values out.
@@ -160,7 +160,7 @@ class BenesAdapter(Adapter):
         self._vectors += task.coordinate
 
     def awaited(self) -> Channel | None:
-        """Within a task an input; else what is missing of a task and its settings, where anything shows."""
+        """Return the channel that lacks a token: inputs within a task, else settings or tasks."""
         tasks, settings, inputs = (self.end(label) for label in ("tasks", "settings", "inputs"))
         if self.under_way():
             return None

@@ -27,10 +27,10 @@ class ConcentratorParameters(Parameters):
     Args:
         requesters: 1 to 64.
         repliers: those of them that take replies, the first ones, 1 to ``requesters``.
-        first_port: of theirs at the network, 0 to 32,767.
+        first_port: the first port of theirs at the network, 0 to 32,767.
         tag_bits: towards the network, 33 to 63; those from 32 up are a port, which all requesters' fit into.
         address_bits: 17 to 64; the highest is 0, for addresses are not negative.
-        line_bits: of the line that goes with a token, 0 to 4,096; 0 for none.
+        line_bits: bits of the line that goes with a token, 0 to 4,096; 0 for none.
 
     Raises:
         ValueError: for a number out of its range.
@@ -93,7 +93,7 @@ def _send_on(parameters: ConcentratorParameters, between: Streams) -> None:
 
 
 def connected(component: Component) -> Mapping[str, int]:
-    """Who is connected to a component in its machine."""
+    """Return the parameters that follow from the connections of a component."""
     return {"requesters": len(component.channels("inputs")), "repliers": len(component.channels("outputs"))}
 
 

@@ -36,7 +36,7 @@ class Crossbar(Component):
     """
 
     PORTS = (Input("inputs", ANY, array=True), Output("outputs", ANY, array=True))
-    COUNTERS = ("transfers", "conflicts")  # tokens moved, and cycles that a head lost to another input
+    COUNTERS = ("transfers", "conflicts")  # moved tokens, and cycles in which another input won over a head
     SIGNALS: ClassVar[tuple[Signal, ...]] = (Signal("transfers", 48), Signal("conflicts", 48))
 
     inputs: list[Channel]
@@ -54,13 +54,11 @@ class Crossbar(Component):
         self.input_count = len(self.inputs)
         self.output_count = len(self.outputs)
         self.seen_from = seen_from(self.inputs)  # C: long[::1]
-        self.turns = array("q", bytes(8 * self.output_count))  # the input that each output serves first
+        self.turns = array("q", bytes(8 * self.output_count))  # first input in the order of each output
         self.winners = array("q", [-1] * self.output_count)
         self.contenders = array("q", bytes(8 * self.output_count))
-        self.wanted = array("q", bytes(8 * self.output_count))  # outputs that a head wants in this cycle
-        self.goals = array(
-            "q", [UNKNOWN] * self.input_count
-        )  # the output of each input's head, once asked for
+        self.wanted = array("q", bytes(8 * self.output_count))  # outputs that a head requests in this cycle
+        self.goals = array("q", [UNKNOWN] * self.input_count)  # output that each input's head requests
 
     def tick(self, now: int) -> int:
         """Move every head that wins its output."""
@@ -151,28 +149,28 @@ class QueuedCrossbar(Crossbar):
         SimulationError: in the run, if a route names no output.
     """
 
-    SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # tokens in all queues
+    SIGNALS = (*Crossbar.SIGNALS, Signal("held", 16))  # number of tokens in all queues
 
     def __init__(self, name: str, route: Route, room: int) -> None:
         super().__init__(name, route)
         if room < 1:
             raise ValueError(f"{name}: room must be at least 1, not {room}")
         self.room = room
-        self.held = 0  # tokens in all queues
+        self.held = 0  # number of tokens in all queues
 
     def elaborate(self) -> None:
         """Fetch the channels and make the queues."""
         super().elaborate()
         slots = self.room * self.input_count
-        self.counts = array("q", bytes(8 * self.input_count))  # by input: tokens in its queues
-        # By input: its slots, those of its tokens first, in the order in which they came.
+        self.counts = array("q", bytes(8 * self.input_count))  # number of tokens in the queues, by input
+        # By input: its slots. Occupied slots come first, in the order of arrival.
         self.order = array("q", range(slots))
-        self.goals = array("q", bytes(8 * slots))  # by slot
+        self.goals = array("q", bytes(8 * slots))  # output that each slot's token requests
         self.controls = array("q", bytes(8 * slots))
         self.coordinates = array("q", bytes(8 * slots))
         self.references = array("q", bytes(8 * slots))
         self.values = array("d", bytes(8 * slots))
-        self.asked = array("q", [-1] * self.output_count)  # by output: the last input that asked for it
+        self.asked = array("q", [-1] * self.output_count)  # last input that requested the output, by output
         self.open = array("b", bytes(self.output_count))  # C: char[::1]; by output: whether it has space
 
     def tick(self, now: int) -> int:
@@ -227,7 +225,7 @@ class QueuedCrossbar(Crossbar):
             self.asked[output] = index
             if self.open[output]:
                 self._contend(output, index)
-                self.conflicts += 1  # until it is served
+                self.conflicts += 1  # undone when the head is served
         return first
 
     def _accept(self) -> int:
@@ -312,7 +310,7 @@ class Concentrator(Component):
     def __init__(self, name: str, first_port: int) -> None:
         super().__init__(name)
         self.first_port = first_port
-        self.turn = 0  # the input that is looked at first
+        self.turn = 0  # input that is served first
         self.sent = 0
         self.returned = 0
 
@@ -357,7 +355,7 @@ class Concentrator(Component):
         self.sent += 1
 
     def _return(self) -> bool:  # C: inline
-        """Whether the reply at the head could be passed on."""
+        """Return whether the reply at the head could be passed on."""
         tag = self.replies.coordinate()
         index = (tag >> PORT_SHIFT) - self.first_port
         if index < 0 or index >= self.output_count:

@@ -37,11 +37,11 @@ class CrossbarParameters(Parameters):
         inputs: 1 to 128.
         outputs: 1 to 64.
         route: by what a token finds its output: its ``address``, modulo the outputs; or its tag's ``port``.
-        interleave_bits: of an address within what lies side by side behind one output, 0 to 16.
+        interleave_bits: bits of an address within what lies side by side behind one output, 0 to 16.
         group: ports in a row that share an output, 1 to 128.
         tag_bits: 33 to 63; those from 32 up are a port.
         address_bits: 17 to 64; the highest is 0, for addresses are not negative.
-        line_bits: of the line that goes with a token, 0 to 4,096; 0 for none.
+        line_bits: bits of the line that goes with a token, 0 to 4,096; 0 for none.
 
     Raises:
         ValueError: for a number out of its range.
@@ -86,7 +86,7 @@ def design(parameters: CrossbarParameters, between: Streams) -> None:
 
 
 def _goals(parameters: CrossbarParameters, source: InputStream) -> list[Signal]:
-    """By output whether the token at an input goes there."""
+    """Return for each output whether the token at an input goes there."""
     if parameters.route == ADDRESS:
         place = source.fields["reference"][parameters.interleave_bits :]
         goal = remainder(place, parameters.outputs)

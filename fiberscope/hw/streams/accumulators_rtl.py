@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
 MOST_POINTS = 1 << 8
-ADDS = "adds"  # status: a point is added up
+ADDS = "adds"  # status output: a point is accumulated
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class _AccumulatorParameters(SummingParameters):
     Args:
         points: that differ and are held at once, 2 to 256; also those that are complete and wait.
         coordinate_bits: 4 to 55.
-        value_bits: of a value that is a whole number, 1 to 53.
-        sum_bits: of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        value_bits: bits of a value that is a whole number, 1 to 53.
+        sum_bits: bits of a sum, ``value_bits`` to 53; what does not fit is for the sender to avoid.
         values: their type.
     """
 
@@ -101,12 +101,12 @@ _PAIR = ("crd_outer", "crd_inner")
 
 
 def sparse_carried(parameters: SparseAccumulatorParameters) -> Carried:
-    """Two coordinates and a value; sums, and a point for which there is no place."""
+    """Return the fields: two coordinates and a value; sums, and a point without space."""
     return _carried(parameters, [f"in_{name}" for name in _PAIR], [f"out_{name}" for name in _PAIR])
 
 
 def tensor_carried(parameters: TensorAccumulatorParameters) -> Carried:
-    """As many coordinates as a point has."""
+    """Return the fields: as many coordinates as a point has."""
     ways = range(parameters.ways)
     return _carried(parameters, [f"in_crd[{way}]" for way in ways], [f"out_crd{way}" for way in ways])
 
@@ -152,7 +152,7 @@ class _Points:
     """The points that come, their sums, and what leaves of these.
 
     Args:
-        parameters: of the block.
+        parameters: the parameters of the block.
         between: its streams.
         kept: coordinates of a point that come sorted: where they change, sums are complete.
         flushes: whether points come as tasks.
@@ -174,7 +174,7 @@ class _Points:
         self.is_point = named("is_point", ~self.ended & reduce(and_, points))
         always = pyrtl.Const(1, 1)
         self._is_stop = reduce(and_, [head.is_stop for head in (*crds, val)]) if flushes else ~always
-        self._counts = ~val.is_empty if flushes else always  # an N of a task is no point
+        self._counts = ~val.is_empty if flushes else always  # an N of a task is not a point
         self.is_done = named("is_done", ~self.ended & reduce(and_, [head.is_done for head in (*crds, val)]))
 
     def group_of(self, key: Signal) -> Signal:
@@ -254,8 +254,8 @@ class _Fibers:
         coordinates = _parts(entry[KEY], self._ways)
         changed = [~self._begun | (c != last) for c, last in zip(coordinates, self._last, strict=False)]
         news = [reduce(or_, changed[: way + 1]) for way in range(self._ways - 1)]
-        news.append(pyrtl.Const(1, 1))  # it is always another innermost coordinate
-        begins = news[-2] if self._ways > 1 else pyrtl.Const(0, 1)  # another innermost fiber
+        news.append(pyrtl.Const(1, 1))  # the innermost coordinate always differs
+        begins = news[-2] if self._ways > 1 else pyrtl.Const(0, 1)  # the innermost fiber differs
         stops = named("stops", ready & self._begun & ~self._stopped & begins)
         leaves = named("leaves", ready & ~stops)
         closes = named("closes", ends if self._deeper else ends & ~self._closed)
@@ -309,9 +309,9 @@ class _AccumulatorAdapter(StreamAdapter):
         super().__init__(name, interface, backend)
         streams = interface.streams
         self._crds = [s.label for s in streams if s.direction == "input" and s.label != "in_val"]
-        self._values: Counter[tuple[int, ...]] = Counter()  # of the task
+        self._values: Counter[tuple[int, ...]] = Counter()  # sums of the current task
         self._points = 0
-        self._before = 0  # sums of tasks before
+        self._before = 0  # number of sums of earlier tasks
         self._most_held = 0
 
     def observe(self, moved: Mapping[str, Any]) -> None:
@@ -346,7 +346,7 @@ class SparseAccumulatorAdapter(_AccumulatorAdapter):
     PORTS = (*VectorReduce.PORTS, OVERFLOW_PORT)
 
     def counters(self) -> dict[str, int]:
-        """Those of every accumulator, sums of several points, and the most of one."""
+        """Return the counters of every accumulator: sums of several points, and the most points of a sum."""
         counts = self._values.values()
         merged = sum(count > 1 for count in counts)
         return {"merged": merged, "most_points": max(counts, default=0)} | super().counters()

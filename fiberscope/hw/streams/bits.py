@@ -38,7 +38,7 @@ def has(word: int, place: int) -> bool:
 
 
 def chunk(word: int, width: int, place: int) -> int:
-    """So many bits of a word, the chunk at this place counted from the low end."""
+    """Return a chunk of a word: this number of bits, at this place from the low end."""
     return word >> width * place & ((1 << width) - 1)
 
 

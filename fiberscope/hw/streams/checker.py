@@ -18,7 +18,7 @@ class StreamRules:
 
     Args:
         carries: what the stream carries.
-        depth: of the stream; None if it is not known: then the last stop says it.
+        depth: the depth of the stream; None if it is not known: then the last stop says it.
         empties: whether N may be on it; by default only on references.
     """
 
@@ -95,7 +95,7 @@ class StreamChecker(Component):
 
     Args:
         name: instance name, which names the edge in messages: that of the producer and its port.
-        depth: of the streams; None if it is not known.
+        depth: the depth of the streams; None if it is not known.
         empties: whether N may be on them; by default only on references.
 
     Raises:

@@ -94,7 +94,7 @@ class CoordinateDropper(StreamBlock):
         return self.wait_input(self.in_outer if self.wants_outer else self.in_inner)
 
     def _take_outer(self) -> bool:
-        """Whether it is a stop or done."""
+        """Return whether it is a stop or done."""
         self.outer_kind, self.outer = self.in_outer.control(), self.in_outer.coordinate()
         self.in_outer.pop()
         self.seen = False
@@ -211,7 +211,7 @@ class ValueDropper(StreamBlock):
         return self.finish(now) if kind == DONE else self.busy(now + 1)
 
     def _ends_nothing(self) -> bool:
-        """Whether a stop of values is that of an empty fiber, or comes before one, without coordinates."""
+        """Return whether a stop of values ends an empty fiber, or precedes one without coordinates."""
         if self.in_outer.control() == STOP:
             return self.in_inner.coordinate() < self.in_outer.coordinate()
         return self.after_stop

@@ -35,7 +35,7 @@ class CoordinateDropperParameters(ValueParameters):
     Args:
         inner: what the inner stream is of, ``coordinates`` or ``values``.
         coordinate_bits: 4 to 55.
-        value_bits: of a value that is a whole number, 1 to 53.
+        value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
 
     Raises:

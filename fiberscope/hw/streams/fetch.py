@@ -125,7 +125,7 @@ class Fetch(StreamBlock):
         return self._wait(full)
 
     def _ready(self) -> bool:  # C: noexcept
-        """Whether the oldest token may leave."""
+        """Return whether the oldest token may leave."""
         return self.held > 0 and self._needs[self._head] <= self.come
 
     def _receive(self) -> bool:
@@ -175,7 +175,7 @@ class Fetch(StreamBlock):
         self.reused += self._next > self._last
 
     def _seen(self) -> bool:
-        """Whether the next token is seen, on both inputs if there are two."""
+        """Return whether the next token is seen, on both inputs if there are two."""
         if self.in_crd is None:
             return self.in_ref.can_pop()
         if not (self.in_ref.can_pop() and self.in_crd.can_pop()):

@@ -31,8 +31,8 @@ class SumParameters(SummingParameters):
 
     Args:
         coordinate_bits: 4 to 55.
-        value_bits: of a value that is a whole number, 1 to 53.
-        sum_bits: of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        value_bits: bits of a value that is a whole number, 1 to 53.
+        sum_bits: bits of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
         values: their type.
 
     Raises:

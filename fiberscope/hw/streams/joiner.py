@@ -65,7 +65,7 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         return (*inputs, output_stream("out_crd", CRD), *references)
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """As many as there are operands."""
+        """Return the ports, as many as there are operands."""
         return self.ports
 
     def elaborate(self) -> None:
@@ -97,11 +97,11 @@ class Joiner(StreamBlock):  # C: open; as many outputs as there are operands
         raise NotImplementedError(f"{type(self).__name__} does not define join")
 
     def ends_alone(self) -> bool:
-        """Whether what stands in the registers is the end, so that no next heads are waited for."""
+        """Return whether what stands in the registers is the end, so that no next heads are waited for."""
         raise NotImplementedError(f"{type(self).__name__} does not define ends_alone")
 
     def accepts_empty(self) -> bool:
-        """Whether N may stand among coordinates."""
+        """Return whether N may stand among coordinates."""
         return False
 
     def _missing(self) -> Channel | None:

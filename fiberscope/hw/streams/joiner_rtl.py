@@ -63,7 +63,7 @@ def carried(parameters: JoinerParameters) -> Carried:
 
 
 def intersect(parameters: JoinerParameters, between: Streams) -> None:
-    """Those are taken that another is ahead of, or all leave where they are equal; no registers."""
+    """Return the streams that advance: those behind another, or all if they are equal; no registers."""
     heads = _Heads(parameters, between)
     behind = [reduce(or_, [order < other for other in others]) for order, others in heads.orders()]
     equal = named("equal", ~reduce(or_, behind))
@@ -181,7 +181,7 @@ class IntersectAdapter(_JoinerAdapter):
         self._longest = max(self._longest, self._run)
 
     def counters(self) -> dict[str, int]:
-        """Those of the component."""
+        """Return the counters of the component."""
         matches = self.moved["out_crd[0]", DATA]
         own = {"matches": matches, "dropped": self._dropped, "longest_run": self._longest}
         skips = {name: self._skips[name] for way in self.ways for name in named_counters(f"out_skip{way}")}
@@ -202,7 +202,7 @@ class UnionAdapter(_JoinerAdapter):
             self._common += len(self.taken(moved)) == len(self.ways)
 
     def counters(self) -> dict[str, int]:
-        """Those of the component."""
+        """Return the counters of the component."""
         partial = self.moved["out_crd[0]", DATA] - self._common
         return {"common": self._common, "partial": partial} | super().counters()
 

@@ -114,7 +114,7 @@ class LineFetch(Fetch):
             self._next += 1
 
     def _has(self, line: int) -> bool:
-        """Whether a line is there; one that lingered stays then."""
+        """Return whether a line is there; one that lingered stays then."""
         if line in self.left:
             self.buffer.add(line)
         return line == self.line or line in self.buffer

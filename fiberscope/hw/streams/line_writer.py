@@ -128,7 +128,7 @@ class LineWriter(StreamBlock):
         return kind in (DATA, EMPTY)
 
     def _writes(self, kind: int) -> bool:  # C: noexcept
-        """Whether a line is full with this token, or is the last."""
+        """Return whether a line is full with this token, or is the last."""
         if kind == DONE:
             return self.packer.begun()
         if kind == STOP and not self.of_stops:

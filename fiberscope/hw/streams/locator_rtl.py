@@ -100,7 +100,7 @@ class LocatorAdapter(StreamAdapter):
         self._asked += "in_crd" in moved and moved["in_crd"].control in (DATA, EMPTY)
 
     def counters(self) -> dict[str, int]:
-        """Those of the component."""
+        """Return the counters of the component."""
         count = self.moved["out_crd[0]", DATA]
         return {"found": count, "missed": self._asked - count} | super().counters()
 

@@ -38,9 +38,9 @@ class Memory:
     """Words that are read in the cycle of their address, as those of a register file are.
 
     Args:
-        name: of the memory in the Verilog.
+        name: the name of the memory in the Verilog.
         entries: how many words.
-        bits: of a word.
+        bits: the bits of a word.
         reads: that are read in a cycle, at the most.
     """
 

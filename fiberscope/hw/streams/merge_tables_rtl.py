@@ -39,7 +39,7 @@ class TablesParameters(ValueParameters):
         partials: elements of all partial fibers of a round, 2 to 65536.
         carried: references that travel along with a list.
         coordinate_bits, reference_bits: of coordinates and references, which also hold the number of a list.
-        value_bits: of a value that is a whole number, 1 to 53.
+        value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
     """
 
@@ -69,7 +69,7 @@ class WaysParameters(TablesParameters):
     Args:
         lists, partials, carried, coordinate_bits, reference_bits, value_bits, values: of both ends.
         radix: ways, 2 to 64.
-        fibers: of the level, 1 to 65536.
+        fibers: the fibers of the level, 1 to 65536.
         elements: of all its fibers, 1 to 65536.
         waiting: tasks whose lists have come, 1 to 64.
 

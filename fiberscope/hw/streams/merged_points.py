@@ -60,7 +60,7 @@ class MergedPoints(StreamBlock):  # C: open; as many outputs as references trave
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """As many as references travel along."""
+        """Return the ports, as many as references travel along."""
         return self.ports
 
     def quiet(self) -> int:  # C: noexcept

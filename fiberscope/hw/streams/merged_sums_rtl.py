@@ -71,7 +71,7 @@ class EitherParameters(ValueParameters):
     """Parameters of the joiner of fibers of which one is empty.
 
     Args:
-        value_bits: of a value that is a whole number, 1 to 53.
+        value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
 
     Raises:

@@ -27,14 +27,14 @@ from fiberscope.sim.wiring import Link
 
 __all__ = ["FiberWayLookahead"]
 
-# A fiber of a way:
-LEFT = 0  # the element that leaves the merger next,
-FIBER_END = 1  # the place behind the last,
-FIBER_SOURCE = 2  # its list,
-FIBER_AREA = 3  # and where it is read
+# Words of a fiber of a way.
+LEFT = 0  # next element that leaves the merger
+FIBER_END = 1  # place after the last element
+FIBER_SOURCE = 2  # its list
+FIBER_AREA = 3  # area from which it is read
 FIBER = 4
-UNSAID = -1  # of a cycle, what it counts as
-# What a way lacks to be handed more, but for room.
+UNSAID = -1  # accounting state of a cycle that is not known yet
+# Reasons, other than missing space, why a way gets no elements.
 NOTHING = 0
 WITHOUT_LINE = 1
 AT_HORIZON = 2
@@ -65,18 +65,18 @@ class FiberWayLookahead(MergeLookahead):
     capacity: int
     item_mask: int
     fiber_ring: int
-    late_count: int  # ways that lack time,
-    dry_count: int  # and a line
-    active: bool  # whether the fibers of the present merge have been begun
-    unhanded: int  # of these, those whose stop has not been handed on
-    finished_at: int  # when the last of the others was
-    stepped: int  # the last cycle in which it has ticked
-    due: int  # when those behind the merger have to run again
-    quiet_until: int  # before when they tell nobody anything, if only elements come
-    held_up: bool  # whether any of them waits for space
-    has_more: bool  # whether anything has come to them since they ran
-    waiting: int  # what the ways' cycles count as when nothing moves
-    blocked: int  # ways that have no room for what is here
+    late_count: int  # number of ways that wait for time
+    dry_count: int  # number of ways that wait for a line
+    active: bool  # whether the fibers of the current merge have started
+    unhanded: int  # number of these fibers whose stop was not sent
+    finished_at: int  # cycle in which the last of the other stops was sent
+    stepped: int  # cycle of the last tick
+    due: int  # cycle in which the consumers of the merger must run again
+    quiet_until: int  # consumers have no effect before this cycle if only elements arrive
+    held_up: bool  # whether a consumer waits for space
+    has_more: bool  # whether consumers received tokens since they last ran
+    waiting: int  # accounting state of the ways in cycles without movement
+    blocked: int  # number of ways without space for an available element
 
     def __init__(
         self, ways: FiberWays, merger: HighRadixMerger, blocks: Sequence[StreamBlock], links: Sequence[Link]
@@ -86,7 +86,7 @@ class FiberWayLookahead(MergeLookahead):
         self.blocks = list(blocks)
         self.links = links
         self.processes: list[LogicalProcess] = []
-        self.world = Progress()  # of who ticks in step
+        self.world = Progress()  # shared by the components that tick in step
 
     def engage(self) -> None:
         """Take over from the components."""
@@ -95,7 +95,7 @@ class FiberWayLookahead(MergeLookahead):
         self.processes = apart(self.blocks, self.links, self.own_clock, self.world)
         self.ways.hands = False
         self.merged = self.merger.merged
-        self.merged.want(self.merged.capacity + 1)  # nobody is woken when it has room
+        self.merged.want(self.merged.capacity + 1)  # so that free space wakes no component
 
     def _engage_ways(self) -> None:  # C: def
         radix = self.radix
@@ -103,13 +103,13 @@ class FiberWayLookahead(MergeLookahead):
         self.item_mask = (1 << self.capacity.bit_length()) - 1
         self.fiber_ring = 1 << (self.capacity // 2 + radix.bit_length() + 4).bit_length()
         items = radix * (self.item_mask + 1)
-        self.handed = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # when, by number modulo
-        self.popped = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # in which cycles
+        self.handed = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by number
+        self.popped = raw_words.longs(self._keep(array("q", bytes(8 * items))))  # cycles, by number
         self.last_handed = raw_words.longs(self._keep(array("q", [-1] * radix)))
         self.blocked_from = raw_words.longs(self._keep(array("q", [MAX_TIME] * radix)))
         self.next_element = raw_words.longs(self._keep(array("q", bytes(8 * radix))))
         self.fibers = raw_words.longs(self._keep(array("q", bytes(8 * FIBER * self.fiber_ring * radix))))
-        # By way, modulo the ring: the last fiber that came, that of the way's head, and that which leaves.
+        # By way, modulo the ring: the last fiber received, the fiber of the head, and the fiber that leaves.
         self.come = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
         self.current = raw_words.shorts(self._keep(array("h", bytes(2 * radix))))
         self.leaving = raw_words.shorts(self._keep(array("h", [1] * radix)))
@@ -118,7 +118,7 @@ class FiberWayLookahead(MergeLookahead):
         self.active, self.stepped = False, -1
         self.due = self.quiet_until = 0
         self.has_more = self.held_up = False
-        # By cycle from ``settled_cycle`` on: whether anything moved, its state if not, ways blocked more.
+        # By cycle from ``settled_cycle``: whether tokens moved, else its state; and newly blocked ways.
         self.moves = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
         self.waits = raw_words.shorts(self._keep(array("h", [UNSAID] * LOOKAHEAD_CYCLES)))
         self.blocks_more = raw_words.shorts(self._keep(array("h", bytes(2 * LOOKAHEAD_CYCLES))))
@@ -138,7 +138,7 @@ class FiberWayLookahead(MergeLookahead):
         return self.idle()
 
     def _must_sweep(self, now: int) -> bool:  # C: noexcept
-        """Whether blocks behind the merger have to run, for others to learn of it in time or for room."""
+        """Return whether blocks behind the merger must run, so that others learn of it in time."""
         if self.due <= now or (self.has_more and self.merged.occupancy == self.merged.capacity):
             return True
         for place in range(len(self.processes) if self.held_up else 0):
@@ -160,7 +160,7 @@ class FiberWayLookahead(MergeLookahead):
         return ran
 
     def _pass_end(self, cycle: int) -> None:  # C: noexcept
-        """What is no element is seen behind the merger in a cycle, and may be told to others from then on."""
+        """Show a token without element behind the merger in a cycle, from which others may learn of it."""
         self.due = min(self.due, cycle)
         self.quiet_until = 0
 
@@ -295,7 +295,7 @@ class FiberWayLookahead(MergeLookahead):
             self._see(way)
 
     def _show(self, record: int, element: int, handed: int) -> None:
-        """What was handed on in a cycle is the head of a way."""
+        """Make the element that was handed on in a cycle the head of a way."""
         fiber = self._fiber(record >> NUMBER, self.current[record >> NUMBER])
         self.records[record + SEEN], self.records[record + ELEMENT] = handed + 1, element
         if element == self.fibers[fiber + FIBER_END]:
@@ -324,7 +324,7 @@ class FiberWayLookahead(MergeLookahead):
             self._hand(way)
 
     def _show_next(self, record: int, handed: int) -> None:
-        """What is behind the head that has left is the head now."""
+        """Make the element behind the head that has left the new head."""
         way = record >> NUMBER
         element = self.records[record + ELEMENT] + 1
         if element > self.fibers[self._fiber(way, self.current[way]) + FIBER_END]:

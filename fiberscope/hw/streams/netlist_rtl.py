@@ -43,7 +43,7 @@ def netlist(
         blocks: its blocks by name.
         consumers: the inputs that read an output, ``block.port`` each; an output that is not named has none.
         roots: the inputs at which a tensor begins, each of which gets a channel and a port.
-        channels: of that to each input the capacity, in tokens, and the latency, in cycles.
+        channels: the channels of that to each input the capacity, in tokens, and the latency, in cycles.
         entries, exits: inputs and outputs that are the module's own, under the names of block and port.
         wires: between ports that no channel joins.
 

@@ -112,7 +112,7 @@ class LogicalProcess:  # C: final
         self.clock.time = cycle * self.clock.period
 
     def _knows(self, cycle: int) -> bool:  # C: noexcept, inline
-        """Whether it is known what the block finds in a cycle."""
+        """Return whether it is known what the block finds in a cycle."""
         for place in range(len(self.inputs)):
             if inline.empty(self.inputs, place):
                 writer: Progress = self.writers[place]

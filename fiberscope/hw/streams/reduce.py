@@ -197,7 +197,7 @@ class FiberReduce(ScalarReduce):
         return self._take(now)
 
     def _ends_list(self) -> bool:
-        """Whether a value's stop shows that ends the list around its fiber as well."""
+        """Return whether a value's stop shows that ends the list around its fiber as well."""
         return self.in_val.control() == STOP and self.in_val.coordinate() > 0
 
     def _pass(self, now: int) -> int:

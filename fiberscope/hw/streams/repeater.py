@@ -135,7 +135,7 @@ class Repeater(StreamBlock):
         return self._stop(new, now)
 
     def _fits(self, signal: int) -> bool:  # C: noexcept
-        """Whether the signal may come with what is held: R or S with a reference, else its like."""
+        """Return whether the signal may come with what is held: R or S with a reference, else its like."""
         if self.kind in (DATA, EMPTY):
             return signal != DONE
         return signal == self.kind

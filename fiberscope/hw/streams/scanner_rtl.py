@@ -28,10 +28,10 @@ class CompressedScannerParameters(Parameters):
     """Parameters of a scanner.
 
     Args:
-        fibers: of the level, 1 to 65536.
+        fibers: the fibers of the level, 1 to 65536.
         elements: of all its fibers, 1 to 65536.
         coordinate_bits: 4 to 55; a stop's level has to fit as well.
-        reference_bits: of a position or a fiber's number, enough for both.
+        reference_bits: bits of a position or a fiber's number, enough for both.
 
     Raises:
         ValueError: for a number out of its range.

@@ -41,7 +41,7 @@ class Dealt(StreamBlock):
         self.ports: tuple[Port, ...] = ()
 
     def declared_ports(self) -> tuple[Port, ...]:
-        """Those of the block."""
+        """Return the ports of the block."""
         return self.ports
 
     def elaborate(self) -> None:

@@ -57,7 +57,7 @@ class Skips:  # C: final
         return self.stops_waiting + self.waiting.count - self.next
 
     def can_take(self) -> bool:  # C: noexcept
-        """Whether one is taken in the next cycle even if none comes."""
+        """Return whether one is taken in the next cycle even if none comes."""
         return self.queued() > 0 and not self.pending
 
     def _queue(self, kind: int, coordinate: int) -> None:

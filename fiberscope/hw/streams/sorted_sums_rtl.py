@@ -26,8 +26,8 @@ class SortedSums:
     Args:
         points: how many there is room for, at least 2.
         key: what the order is by, of the point that shows.
-        value: of that point, as wide as a sum.
-        parameters: of the block, which say how values are added up.
+        value: the value of that point, as wide as a sum.
+        parameters: the parameters of the block, which say how values are added up.
 
     Attributes are the ``first``, the ``second`` and the ``last`` entry, and whether the sum of the point that
     shows ``is_there``.

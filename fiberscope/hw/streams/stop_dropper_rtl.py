@@ -30,7 +30,7 @@ class StopDropperParameters(ValueParameters):
     Args:
         carries: ``coordinates`` or ``values``.
         coordinate_bits: 4 to 55.
-        value_bits: of a value that is a whole number, 1 to 53.
+        value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
         kept: level from which on stops stay; of 16 there are none.
 
@@ -54,7 +54,7 @@ def carried(parameters: StopDropperParameters) -> Carried:
 
 
 def design(parameters: StopDropperParameters, between: Streams) -> None:
-    """Every token but a stop of a low level passes; no registers."""
+    """Pass all tokens but stops of low levels; no registers."""
     head, room = Head.from_stream(between.inputs["in_stream"]), tokens.room_in(between)
     between.inputs["in_stream"].accept(room)
     stays = ~head.is_stop | (head.level >= parameters.kept) if parameters.kept else pyrtl.Const(1, 1)
@@ -62,7 +62,7 @@ def design(parameters: StopDropperParameters, between: Streams) -> None:
 
 
 class StopDropperAdapter(StreamAdapter):
-    """Its ports carry what an instance is made for."""
+    """Adapter of a stop dropper, whose ports depend on the parameters of an instance."""
 
     PORTS = StopDropper("", ANY).ports
 

@@ -41,7 +41,7 @@ class StreamAdapter(Adapter):
             self.moved[label, token.control] += 1
 
     def account(self, now: int, moved: Mapping[str, Any], _blocked: Channel | None) -> int:
-        """As of every block of the stream machine."""
+        """See ``StreamBlock``."""
         if self.done:
             return self.idle()
         full = self.held_up()

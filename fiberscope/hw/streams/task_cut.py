@@ -98,7 +98,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 self.ports += (output_stream(f"out_{stream}_{instance}", carries),)
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """As many as there are instances."""
+        """Return the ports, as many as there are instances."""
         return self.ports
 
     def update(self, now: int) -> int:
@@ -139,7 +139,7 @@ class Cut(StreamBlock):  # C: open; as many outputs as there are instances
                 self.under_way -= 1
 
     def _kind(self, now: int) -> int:
-        """What the heads are; elements, with a reference or with none, are alike."""
+        """Return the kind of the heads; elements with and without a reference are alike."""
         first: Channel = self.in_stream[0]
         kind = first.control()
         for channel in self.in_stream:

@@ -29,9 +29,9 @@ class TaskPointsParameters(ValueParameters):
 
     Args:
         ways: coordinates of a point, 0 to 4.
-        level: of the stop behind a task, 0 to 15.
+        level: the level of the stop behind a task, 0 to 15.
         coordinate_bits: 4 to 55.
-        value_bits: of a value that is a whole number, 1 to 53.
+        value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
 
     Raises:

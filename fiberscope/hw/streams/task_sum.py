@@ -58,7 +58,7 @@ class TaskPoints(StreamBlock):  # C: open; as many streams as points have coordi
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """As many as points have coordinates."""
+        """Return the ports, as many as a point has coordinates."""
         return self.ports
 
     def update(self, now: int) -> int:
@@ -162,7 +162,7 @@ class TaskSum(StreamBlock):  # C: open; as many outputs as there are who write
         )
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
-        """As many as instances bring."""
+        """Return the ports, as many as there are instances."""
         return self.ports
 
     def update(self, now: int) -> int:

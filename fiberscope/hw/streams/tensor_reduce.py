@@ -84,7 +84,7 @@ class TensorReduce(StreamBlock):
         return (*inputs, *coordinates, output_stream("out_val", VAL))
 
     def declared_ports(self) -> tuple[Port, ...]:
-        """As many as there are coordinates."""
+        """Return the ports, as many as there are coordinates."""
         return self.ports
 
     def elaborate(self) -> None:

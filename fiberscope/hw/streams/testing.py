@@ -90,8 +90,8 @@ def run_streams(
         block: a fresh one.
         inputs: cycles and tokens for each input port, ``port[i]`` for one of an array.
         outputs: the output ports to listen at.
-        capacity: of every channel; None: unbounded, as in the public simulator.
-        seed: of random stalls of the sinks; None for none.
+        capacity: the capacity of every channel; None: unbounded, as in the public simulator.
+        seed: the seed of random stalls of the sinks; None for none.
         order_seed, sleep: as in ``Kernel``.
         same_shape: outputs that must have the same shape.
         checked: whether the outputs must be well-formed.

@@ -38,8 +38,8 @@ class ArrayParameters(ValueParameters):
 
     Args:
         entries: its values, 1 to 65536.
-        reference_bits: of a place: enough for all.
-        value_bits: of a value that is a whole number, 1 to 53.
+        reference_bits: bits of a place: enough for all.
+        value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
 
     Raises:
@@ -62,9 +62,9 @@ class AluParameters(ValueParameters):
     """Parameters of an ALU.
 
     Args:
-        operation: of its two operands.
-        value_bits: of an operand that is a whole number, 1 to 53.
-        result_bits: of a result, 1 to 53; what does not fit is for the sender to avoid.
+        operation: the operation of its two operands.
+        value_bits: bits of an operand that is a whole number, 1 to 53.
+        result_bits: bits of a result, 1 to 53; what does not fit is for the sender to avoid.
         values: their type.
 
     Raises:
@@ -84,8 +84,8 @@ class ScalarReducerParameters(SummingParameters):
     Args:
         operation: ``sum``, ``max`` or ``min``.
         empty_fibers: ``keep``, which gives a zero for each, ``mark``, an N, or ``drop``.
-        value_bits: of a value that is a whole number, 1 to 53.
-        sum_bits: of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
+        value_bits: bits of a value that is a whole number, 1 to 53.
+        sum_bits: bits of a result, ``value_bits`` to 53; what does not fit is for the sender to avoid.
         values: their type.
 
     Raises:
@@ -125,7 +125,7 @@ def array_design(parameters: ArrayParameters, between: Streams) -> None:
 
 
 def alu_carried(parameters: AluParameters) -> Carried:
-    """Two operands."""
+    """Return the fields of two operands."""
     return {
         "in_val": Each(tokens.values(parameters.value_field), 2),
         "out_val": tokens.values(parameters.field(parameters.result_bits)),
@@ -133,7 +133,7 @@ def alu_carried(parameters: AluParameters) -> Carried:
 
 
 def alu_design(parameters: AluParameters, between: Streams) -> None:
-    """Both operands are taken together; an empty one counts as 0."""
+    """Take both operands together; an empty one counts as 0."""
     operands = _Operands(between)
     room = tokens.room_in(between)
     operands.accept(room)
@@ -164,7 +164,7 @@ class PipelineParameters(AluParameters):
     """Parameters of an ALU, with the channel behind it, in whose latency it computes.
 
     Args:
-        capacity, latency: of the channel.
+        capacity, latency: the capacity and latency of the channel.
     """
 
     capacity: int = number(19, *CAPACITY)
@@ -259,7 +259,7 @@ class ScalarReducerAdapter(StreamAdapter):
         self._zeros += sent is not None and sent.control == DATA and sent.value == 0
 
     def counters(self) -> dict[str, int]:
-        """Those of the component."""
+        """Return the counters of the component."""
         taken = self.moved["in_val", DATA] + self.moved["in_val", EMPTY]
         nonzeros = self.moved["out_val[0]", DATA] - self._zeros
         own = {"reductions": taken, "zeros": self._zeros, "nonzeros": nonzeros}

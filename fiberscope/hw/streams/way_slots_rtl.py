@@ -232,7 +232,7 @@ class _Way:
         }
 
     def or_else(self, other: _Way, chosen: Signal) -> dict[str, Signal]:
-        """This one, or the other where it is chosen."""
+        """Return this value, or the other one if it is chosen."""
         mine, others = ({"lacks": way.lacks, **way._fields} for way in (self, other))
         return {name: pyrtl.select(chosen, others[name], wire) for name, wire in mine.items()}
 

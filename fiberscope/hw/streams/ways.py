@@ -22,7 +22,7 @@ from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Input, Output, Port, Signal
 from fiberscope.sim.errors import SimulationError
 
-SLOTS = 2  # merges: one whose elements are handed on, and the next, whose lines are asked for already
+SLOTS = 2  # merges: the current merge, and the next one, whose lines are already requested
 PORTS_OF_MEMORY = ("requests", "replies")
 
 
@@ -109,27 +109,27 @@ class FiberWays(StreamBlock):
         self.table = lists
         self.arrays = [WayLines(where, SLOTS * radix, ahead) for where in arrays]
         self.memories = len(self.arrays)
-        self.fibers = Growing()  # of each list its fiber
-        self.closed = Queue()  # tasks whose lists have all come: the number of these
-        self.came = 0  # lists of the task that comes
+        self.fibers = Growing()  # fiber of each list
+        self.closed = Queue()  # number of lists of each task that is complete
+        self.came = 0  # lists received of the task that arrives
         self.all_came = False
-        self.task = -1  # serial number of the present one
-        self.first = self.next_first = 0  # its first list, and that of the next task
-        self.several = False  # whether it has more than one
-        self.area = POINTS  # that the round reads; ``POINTS``: the level
-        self.count = 0  # lists or partial fibers that the round merges
-        self.place = 0  # of them that have been given a way
-        self.left = 0  # merges of the round that have not begun
-        self.whole = 0  # partial fibers that the last round has made
-        self.slot = self.begun = 0  # whose elements are handed on, and the slots that have a merge
-        self.taking = array("q", bytes(8 * SLOTS))  # ways of each merge,
-        self.lacking = array("q", bytes(8 * SLOTS))  # those that lack something,
-        self.areas = array("q", bytes(8 * SLOTS))  # and what they read
-        self.counted = bytearray(SLOTS)  # whether it is of several lists
+        self.task = -1  # serial number of the current task
+        self.first = self.next_first = 0  # first list of the current task and of the next task
+        self.several = False  # whether the task has more than one list
+        self.area = POINTS  # area that the round reads; ``POINTS``: the level
+        self.count = 0  # number of lists or partial fibers that the round merges
+        self.place = 0  # number of them that have a way
+        self.left = 0  # merges of the round that have not started
+        self.whole = 0  # number of partial fibers that the last round wrote
+        self.slot = self.begun = 0  # slot of the current merge, and number of slots with a merge
+        self.taking = array("q", bytes(8 * SLOTS))  # ways of each merge
+        self.lacking = array("q", bytes(8 * SLOTS))  # ways of each merge that lack an element or a line
+        self.areas = array("q", bytes(8 * SLOTS))  # area that each merge reads
+        self.counted = bytearray(SLOTS)  # whether the merge has several lists
         self.next_element = array("q", bytes(8 * SLOTS * radix))
         self.last_element = array("q", bytes(8 * SLOTS * radix))
         self.source = array("q", bytes(8 * SLOTS * radix))
-        self.hands = True  # it hands elements on; if not, somebody else does
+        self.hands = True  # whether this component sends elements; else a lookahead model does
         self.lists = self.merged = self.partial = self.merges = 0
 
     @property
@@ -205,7 +205,7 @@ class FiberWays(StreamBlock):
         return self.wait_any_output(self.requests)
 
     def _has_element(self) -> bool:  # C: noexcept
-        """Whether the next element of any of the present merge's ways is here."""
+        """Return whether the next element of any of the present merge's ways is here."""
         first = self.slot * self.radix
         for way in range(first, first + self.taking[self.slot]):
             if self.next_element[way] <= self.last_element[way] and self._is_here(way):
@@ -267,7 +267,7 @@ class FiberWays(StreamBlock):
         return True
 
     def _lacks_partials(self) -> bool:
-        """Whether the round waits for what the last one makes, or for who still reads where it writes."""
+        """Return whether the round waits for the results of the last one, or for readers of its area."""
         if self.place > 0:
             return False
         read = self.areas[self.slot] if self.begun > 0 else POINTS
@@ -297,7 +297,7 @@ class FiberWays(StreamBlock):
         return (self.count + self.radix - 1) // self.radix
 
     def _target(self) -> int:
-        """Where the fibers of the round go."""
+        """Return the destination of the fibers of the round."""
         if self.count <= self.radix:
             return POINTS
         return 0 if self.area == POINTS else 1 - self.area
@@ -349,12 +349,12 @@ class FiberWays(StreamBlock):
         return asked
 
     def _is_here(self, way: int) -> bool:  # C: noexcept
-        """Whether a way's next element, or what ends it, is here."""
+        """Return whether a way's next element, or what ends it, is here."""
         element = self.next_element[way]
         return element == self.last_element[way] or self._has_come(way, element)
 
     def _has_come(self, way: int, element: int) -> bool:  # C: noexcept
-        """Whether an element of a way's is here."""
+        """Return whether an element of a way's is here."""
         if self.areas[way // self.radix] != POINTS:
             return True
         for place in range(self.memories):

@@ -71,7 +71,7 @@ class _Ways:
         self.behind: Signal = pyrtl.Register(self.index_bits, "behind_task")
 
     def design(self) -> None:
-        """All of it."""
+        """Build the logic of the ways."""
         came = TaskLists(self.parameters, self.between, self.level, self.done)
         slots = MergeSlots(self.parameters, self.between, self.level, self.store)
         self._begin(came, slots)

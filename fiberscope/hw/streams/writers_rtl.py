@@ -27,8 +27,8 @@ class ValuesWriterParameters(ValueParameters):
     """Parameters of a writer of values.
 
     Args:
-        entries: of the memory, 1 to 65536; more are for the sender to avoid.
-        value_bits: of a value that is a whole number, 1 to 53.
+        entries: the entries of the memory, 1 to 65536; more are for the sender to avoid.
+        value_bits: bits of a value that is a whole number, 1 to 53.
         values: their type.
 
     Raises:
@@ -121,21 +121,21 @@ def _fitted(wire: Signal, bits: int) -> Signal:
 
 
 class WriterAdapter(StreamAdapter):
-    """Its one output keeps what it writes."""
+    """Adapter of a writer, whose single output keeps the written values."""
 
     def counters(self) -> dict[str, int]:
-        """None of tokens that leave."""
+        """Return no counters of tokens that leave."""
         return {}
 
 
 class ValuesWriterAdapter(WriterAdapter):
-    """With what it writes as a port."""
+    """Adapter of a writer of values, with a port for what it writes."""
 
     PORTS = (*ValuesWriter.PORTS, STORE_PORT)
 
 
 class CompressedWriterAdapter(WriterAdapter):
-    """With what it writes as a port."""
+    """Adapter of a writer of values, with a port for what it writes."""
 
     PORTS = (*CompressedWriter.PORTS, STORE_PORT)
 

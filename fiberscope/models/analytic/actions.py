@@ -25,12 +25,12 @@ class Access:
 
     @classmethod
     def all_actual(cls, actual: Numbers) -> Access:
-        """All of them done."""
+        """Return actions that are all done."""
         none = np.zeros(actual.shape)
         return cls(actual, none, none)
 
     def lose(self, removed: Numbers, skipping: Numbers) -> None:
-        """Some are not done: skipped where ``skipping`` is 1, gated where it is 0."""
+        """Omit a share of the actions: skipped where ``skipping`` is 1, gated where it is 0."""
         self.actual = self.actual - removed
         self.skipped = self.skipped + removed * skipping
         self.gated = self.gated + removed * (1.0 - skipping)
@@ -73,7 +73,7 @@ class FormatAccess:
 
 
 def _snap_to_whole(numbers: Numbers) -> Numbers:
-    """Without what rounding left behind a whole number, which would become a unit of its own."""
+    """Round numbers that are almost whole, which would otherwise count as one more unit."""
     near = np.rint(numbers)
     return np.where(np.abs(numbers - near) <= 1e-9 * np.maximum(near, 1.0), near, numbers)
 
@@ -94,7 +94,7 @@ class LevelActions:
 
     @property
     def formats(self) -> tuple[FormatAccess, ...]:
-        """Those that there are: reads, fills, updates."""
+        """Return the existing formats: reads, fills, updates."""
         kinds = (self.format_reads, self.format_fills, self.format_updates)
         return tuple(kind for kind in kinds if kind is not None)
 

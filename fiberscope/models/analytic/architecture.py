@@ -12,11 +12,11 @@ class Level:
     """A level of storage.
 
     Args:
-        name: of the level, as mappings have it.
-        path: of the component, as energy tables have it (``system.PE[0..15].Spad``).
+        name: the name of the level, as mappings have it.
+        path: the path of the component, as energy tables have it (``system.PE[0..15].Spad``).
         kind: its class, which chooses the energies where no table has them.
         mesh: instances along X and Y.
-        word_bits: of a word of data.
+        word_bits: bits of a word of data.
         block: words of a row: what one access of the array moves.
         entries: words that it holds; None: as many as are needed.
         cluster: instances that share a row.
@@ -24,11 +24,11 @@ class Level:
         least_utilization: share of the entries that a mapping has to use.
         overbooking: whether tiles may be larger than the level, and what exceeds it is read from outside;
             ``overbooked`` is the largest share of tiles for which that may be so.
-        metadata_bits: of a word of metadata where a format gives none.
+        metadata_bits: bits of a word of metadata where a format gives none.
         metadata_width: bits of a row of metadata; 0: none is stored.
         metadata_depth: rows of metadata; None: as many as are needed.
         read_bandwidth, write_bandwidth: words a cycle and instance; None: any number.
-        shared_bandwidth: of both together.
+        shared_bandwidth: the shared bandwidth of both together.
         bandwidth_scales: what a word of a tensor takes of the bandwidths, where it is not 1.
         decompresses, compresses: whether what comes from the outer level, or goes there, may change format.
         reduces: whether partial sums may be added here.

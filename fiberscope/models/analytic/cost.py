@@ -88,10 +88,10 @@ class LevelCost:
         cycles: that compute and this level make the whole take at least.
         own_cycles: that its bandwidths take by themselves.
         read_words, write_words: a instance, metadata among them, by tensor.
-        format_read_words, format_write_words: of these metadata.
+        format_read_words, format_write_words: the format read words and format write words of these metadata.
         energy_pj: by tensor, a instance.
         instances: used on average, by tensor.
-        leak_pj: of all instances.
+        leak_pj: the leakage of all instances, in pJ.
     """
 
     cycles: Numbers

@@ -141,14 +141,14 @@ class Families:
     """The tiles that occupied parents are cut into, by how many nonzeros the parent has.
 
     Args:
-        shape: of the tensor.
+        shape: the shape of the tensor.
         parent, tile: the two shapes of tiles.
         pieces: the tiles with nonzeros.
     """
 
     def __init__(self, shape: Extents, parent: Extents, tile: Extents, pieces: Pieces) -> None:
         parents, family = distinct(pieces.parents)
-        self.most = int(np.bincount(family).max(initial=0))  # tiles with nonzeros in one parent
+        self.most = int(np.bincount(family).max(initial=0))  # most tiles with nonzeros in a parent
         self._occupancies = pieces.occupancies
         by_parent = np.bincount(family, pieces.occupancies, len(parents)).astype(np.int64)
         self._parent = by_parent[family]
@@ -209,12 +209,12 @@ class _Inside(Density):
         return self.density
 
     def expected(self, tile: Tile) -> Numbers:
-        """By occupancy, over all tiles of such parents."""
+        """Return the mean over all tiles of such parents, by occupancy."""
         families = self._counted.families(self.shape, tile)
         return np.asarray(families.nonzeros(self._occupancy) / np.maximum(families.tiles(self._occupancy), 1))
 
     def probability_empty(self, tile: Tile) -> Numbers:
-        """By occupancy, of all tiles of such parents."""
+        """Return the share of empty tiles of such parents, by occupancy."""
         families = self._counted.families(self.shape, tile)
         return 1.0 - families.occupied(self._occupancy) / np.maximum(families.tiles(self._occupancy), 1)
 
@@ -249,8 +249,8 @@ class Actual(CountedDensity):
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "actual data", which no release of its tool has.
 
     Args:
-        shape: of the tensor.
-        coordinates: of its nonzeros: nonzeros x ranks, in any order, each once.
+        shape: the shape of the tensor.
+        coordinates: the coordinates of its nonzeros: nonzeros x ranks, in any order, each once.
 
     Raises:
         ValueError: if a coordinate is outside of the tensor, or stands twice.
@@ -280,8 +280,8 @@ class Banded(CountedDensity):
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "banded".
 
     Args:
-        shape: of the matrix: two equal sides.
-        half_width: of the band; 0: the diagonal.
+        shape: the shape of the matrix: two equal sides.
+        half_width: the half width of the band; 0: the diagonal.
 
     Raises:
         ValueError: if the matrix is not square or the width is negative; in a question, if the tiles do not

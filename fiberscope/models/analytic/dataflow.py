@@ -49,7 +49,7 @@ class Traffic:
         dense: by level and tensor, where it is kept.
         instances: of each level, used: mappings x (levels and then compute).
         steps: iterations of the temporal loops: computes of one unit.
-        computes: of all units together.
+        computes: the computes of all units together.
     """
 
     nest: Nest

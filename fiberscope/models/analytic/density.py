@@ -81,7 +81,7 @@ class Density(ABC):
     returned has their shape. Occupancies are numbers of nonzeros.
 
     Args:
-        shape: of the tensor, or of the tile that is looked into.
+        shape: the shape of the tensor, or of the tile that is looked into.
         density: the share of nonzeros as it was given; what is stored may differ by rounding (``exact``).
 
     Raises:
@@ -163,7 +163,7 @@ def ask(question: Callable[[list[Any]], Any], extents: Sequence[Whole]) -> Numbe
 
     Args:
         question: takes the extents of one tile, or arrays of them.
-        extents: by rank.
+        extents: the extents by rank.
     """
     shape = extents[0].shape if extents else ()
     if extents and extents[0].size == 1:

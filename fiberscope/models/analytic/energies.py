@@ -72,7 +72,7 @@ class Energies:
 
         Args:
             architecture: the machine.
-            table: of the user's, None if there is none.
+            table: the table of the user's, None if there is none.
             default: the table that ships, by class of component.
             tool: whether the public tool's habits hold where the table is silent.
         """

@@ -61,7 +61,7 @@ class Evaluated:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """Which mappings can be had."""
+        """Return which mappings are valid."""
         return np.asarray(self.fault == 0)
 
     @property

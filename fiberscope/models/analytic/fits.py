@@ -102,7 +102,7 @@ def loops_in_words(
     place: tuple[int, int],
     row: int,
 ) -> str:
-    """Which loops need a rank at a level, and how many ranks there are, of one mapping."""
+    """Describe which loops need a rank at a level, and how many ranks there are, for one mapping."""
     level, tensor = place
     nest, child = traffic.nest, traffic.child(level, tensor)
     start = 0 if child is None else nest.end(child)

@@ -34,7 +34,7 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Units:
-    """By rank, innermost first: mappings x ranks."""
+    """Units of metadata by rank, innermost first: mappings x ranks."""
 
     metadata: Numbers
     payload: Numbers
@@ -59,7 +59,7 @@ class _Rank:
 
 @lru_cache(maxsize=1024)
 def _kinds(kind: Format) -> dict[str, Numbers]:
-    """By kind of rank, 1 for the ranks that are of it."""
+    """Return a mask of the ranks of each kind."""
     names = [rank.kind for rank in kind.ranks]
     return {
         name: np.array([float(kind_name == name) for kind_name in names])
@@ -135,7 +135,7 @@ def largest_units(problem: Problem, tensor: int, kind: Format, fibers: Fibers, r
 def _by_occupancy(
     problem: Problem, tensor: int, kind: Format, fibers: Fibers, row: int, occupancies: Whole
 ) -> Units:
-    """By occupancy of the tile: occupancies x ranks."""
+    """Return the units by occupancy of the tile: occupancies x ranks."""
     extents = [extent[row] for extent in problem.extents(tensor, fibers.tiles)]
     counted = problem.densities[tensor].inside([int(extent[-1]) for extent in extents], occupancies)
     none = np.stack(
@@ -209,7 +209,7 @@ class Stored:
         arriving: the share of tiles that come here: those that are not known to be empty.
         listed: words that the ranks go through: more than the tile's where the tiles within it overlap.
         units: the mean units of a tile by rank; None without a format.
-        words: of data that a tile may take.
+        words: the words of data that a tile may take.
         largest: the most units that a tile may take.
         short: where the format has too few ranks for the loops.
     """
@@ -290,7 +290,7 @@ def _stacked(units: list[Units]) -> Units:
 
 
 def _without_least(density: Uniform, dense: Dense, mean: Numbers) -> tuple[Numbers, Numbers]:
-    """As the public tool has it, which takes the least possible occupancy to be the empty tile.
+    """Return the value of the public tool, which treats the least possible occupancy as the empty tile.
 
     A tile that cannot be empty loses the least that it can hold; where that is all it can hold, nothing is
     left (a density of 1, or a tile that is the whole tensor).

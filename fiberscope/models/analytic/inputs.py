@@ -67,7 +67,7 @@ def read_case(
     """A case from files, each with some of the sections.
 
     Args:
-        paths: of YAML (or JSON, which is YAML).
+        paths: the paths of YAML (or JSON, which is YAML).
         settings: options of the model by name, as ``{"mode": "timeloop"}``.
         mapped: whether a mapping is read, if there is one.
 
@@ -85,9 +85,9 @@ def case_of(name: str, inputs: Inputs, options: Options, *, mapped: bool = True)
     """A case from sections that were read.
 
     Args:
-        name: of the case.
+        name: the name of the case.
         inputs: its sections.
-        options: of the model.
+        options: the options of the model.
         mapped: whether a mapping is read, if there is one.
 
     Raises:

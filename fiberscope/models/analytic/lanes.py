@@ -21,7 +21,7 @@ def share_of_steps(elements: int, density: float, lanes: int, mode: Mode = "exac
     """Steps of a tile over those that it takes dense.
 
     Args:
-        elements: of a tile, each a nonzero with chance ``density``.
+        elements: the elements of a tile, each a nonzero with chance ``density``.
         density: share of nonzeros.
         lanes: nonzeros of a step.
         mode: ``exact``: the mean of ceil(k / P); ``artifact``: E[k] / E[k / ceil(k / P)], which takes the

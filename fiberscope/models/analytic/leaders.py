@@ -43,12 +43,12 @@ class _Target:
     """The loop by which the follower comes to its next tile.
 
     Args:
-        slot: by mapping.
+        slot: the slot by mapping.
         exists: where there is such a loop.
         spatial: where it is one across instances.
         scalar: where no loop lies between two reads: a single element is met.
         box: what the loop covers: mappings x dimensions.
-        dimension: of the loop.
+        dimension: the dimension of the loop.
     """
 
     slot: Whole

@@ -50,7 +50,7 @@ class Mappings:
         return len(self.temporal)
 
     def only(self, rows: Whole | range) -> Mappings:
-        """Some of them."""
+        """Return a selection of the mappings."""
         return Mappings(
             self.temporal[rows],
             self.spatial[rows],
@@ -144,7 +144,7 @@ class Mapping:
     reads_first: Truth | None = None
 
     def batch(self) -> Mappings:
-        """This mapping as the only one of a batch."""
+        """Return this mapping as a batch of one."""
         return Mappings(
             self.temporal[None],
             self.spatial[None],

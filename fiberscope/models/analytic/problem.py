@@ -48,7 +48,7 @@ class Problem:
 
     @cached_property
     def touches(self) -> NDArray[np.bool_]:
-        """Which dimension moves which tensor: tensors x dimensions."""
+        """Return which dimension indexes which tensor: tensors x dimensions."""
         touches = np.zeros((len(self.tensors), len(self.dimensions)), np.bool_)
         for number, tensor in enumerate(self.tensors):
             for rank in tensor.ranks:

@@ -131,7 +131,7 @@ Accepts = list[list[tuple[int, ...] | None]]
 
 
 def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
-    """By rank and dimension: the list that lets a loop share the rank, or none where it cannot go there."""
+    """Return by rank and dimension the list in which a loop shares the rank; none if it cannot go there."""
     everything = tuple(range(dimensions))
     rows: list[list[tuple[int, ...] | None]] = []
     for rank in range(ranks):
@@ -146,7 +146,7 @@ def _accepts(kind: Format | None, ranks: int, dimensions: int) -> Accepts:
 
 @lru_cache(maxsize=1024)
 def _transitions(kind: Format | None, ranks: int, dimensions: int, inward: bool) -> tuple[Whole, Truth]:
-    """From the rank of the last loop (row; of none: the first, or the last inwards) the rank of the next.
+    """Return the rank of the next loop for each rank of the last loop (row; no rank: first, or last).
 
     Row ``r + 1`` is of rank ``r`` outwards; inwards row ``r`` is of rank ``r``.
     """

@@ -200,7 +200,7 @@ def _taken_apart(node: NodeSchema, place: Place) -> tuple[str, int]:
 
 
 def _arranged(node: NodeSchema, mesh: tuple[int, int]) -> tuple[int, int]:
-    """In version 0.3 ``meshX`` tells how the instances are laid out, and not how many there are."""
+    """Read ``meshX`` of version 0.3, which is the layout of the instances and not their number."""
     count, along = mesh[0] * mesh[1], node.attributes.mesh_x
     if along is None or along > count or count % along:
         return mesh

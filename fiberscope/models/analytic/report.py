@@ -36,7 +36,7 @@ class Levels:
     row: int = 0
 
     def all(self) -> dict[str, level_parts.StorageLevel]:
-        """Every level of storage under its name, from the outermost."""
+        """Return the levels of storage by name, from the outermost."""
         levels = self.evaluated.design.architecture.levels
         return {level.name: self._level(number) for number, level in enumerate(levels) if level.stores}
 

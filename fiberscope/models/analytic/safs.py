@@ -21,7 +21,7 @@ class RankFormat:
 
     Args:
         kind: U uncompressed, UB with a mask, B bitmask, CP coordinates and payloads, RLE, UOP offsets.
-        metadata_bits, payload_bits: of a word; None: as the level has it.
+        metadata_bits, payload_bits: the metadata bits and payload bits of a word; None: as the level has it.
         flattened: lists of dimensions; loops over those of one list share the rank.
     """
 
@@ -76,11 +76,11 @@ class Feature:
 
 @dataclass(frozen=True)
 class SparseFeatures:
-    """All that a design does about zeros.
+    """Sparse features of a design: formats, gating and skipping.
 
     Args:
-        formats: by the numbers of level and tensor.
-        features: by the number of the level.
+        formats: the formats by the numbers of level and tensor.
+        features: the features by the number of the level.
         compute_gating: a compute with a zero operand idles.
         compute_skipping: operands that are not aligned are passed over: the unit jumps to the next pair.
     """

@@ -30,7 +30,7 @@ __all__ = [
     "yaml11_number",
 ]
 
-TAG = "!"  # the key under which a node's tag stands
+TAG = "!"  # key of a node's tag
 
 
 class Section(BaseModel):

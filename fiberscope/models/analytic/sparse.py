@@ -216,7 +216,7 @@ def _leave_out(
     counted_tensor.updates.lose(_floor(counted_tensor.updates.actual * here.share), here.skipping)
     if counted_tensor.format_reads is None or counted_tensor.format_updates is None:
         return
-    if outer is not None and options.timeloop:  # the public tool takes the updates' metadata for the reads'
+    if outer is not None and options.timeloop:  # the public tool uses the metadata of updates for reads
         counted_tensor.format_reads = counted_tensor.format_updates.copy()
     child = traffic.child(level, tensor)
     count = counted_tensor.format_reads.metadata.actual.shape[1]
@@ -284,11 +284,11 @@ def computes_of(
     first = True
     for omitted in innermost.values():
         if omitted is not None:
-            share = omitted.of_all if first else omitted.share  # the second finds what the first has left
+            share = omitted.of_all if first else omitted.share  # the second sees the rest
             first = False
             removed = np.floor(left * share + 1e-9)
             left = left - removed
-            if not options.timeloop:  # a compute whose operand is gated takes its cycle; the tool forgets it
+            if not options.timeloop:  # a gated compute takes a cycle, which the public tool omits
                 gated = gated + removed * (1.0 - omitted.skipping)
     if together:
         return _join_pairs(problem, traffic, features, innermost, left, gated)

@@ -22,7 +22,7 @@ class Uniform(Density):
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "uniform".
 
     Args:
-        shape: of the tensor.
+        shape: the shape of the tensor.
         density: share of nonzeros, from 0 to 1.
         nonzeros: their number, if it is known; an array stands for as many tensors.
     """
@@ -53,7 +53,7 @@ class Uniform(Density):
         return np.asarray(np.maximum(0, elements_of(tile) + self.nonzeros - self.elements))
 
     def maximum(self, tile: Tile) -> Counts:
-        """All nonzeros, if there is room for them."""
+        """Return the number of all nonzeros, or the size of the tile if that is less."""
         return np.asarray(np.minimum(elements_of(tile), self.nonzeros))
 
     def maximum_nonempty(self, parent: Tile, tile: Tile) -> Counts:
@@ -152,7 +152,7 @@ class FixedStructured(Density):
     Source: Sparseloop (MICRO 2022), Section 5.3.2, "fixed-structured".
 
     Args:
-        shape: of the tensor.
+        shape: the shape of the tensor.
         density: share of nonzeros of every tile, from 0 to 1; an array stands for as many tensors.
     """
 

@@ -21,9 +21,9 @@ class Rows:
     """Layout of entries: in rows, each as wide as a line of the store that holds them, cut into requests.
 
     Args:
-        entries: of a row; none lies in two.
-        rows: of a request.
-        line_bytes: of a request.
+        entries: the entries of a row; none lies in two.
+        rows: the rows of a request.
+        line_bytes: bytes of a request.
     """
 
     entries: int
@@ -66,7 +66,7 @@ def stored_array(tensor: StoredTensor, place: int, *, whole: bool, rows: Rows) -
 
     Args:
         tensor: as the blocks read it.
-        place: of the rank among its levels.
+        place: the place of the rank among its levels.
         whole: whether the format has an entry for every coordinate (U), not only for those that are present.
         rows: how entries lie.
     """

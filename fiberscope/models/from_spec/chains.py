@@ -18,8 +18,8 @@ class Chain:
     """Path of the coordinates, the payloads or the elements of a rank from memory.
 
     Args:
-        format: of the rank.
-        bits: of an entry.
+        format: the format of the rank.
+        bits: the bits of an entry.
         width: bits of a line of the store next to memory.
         shared: the store that all instances share, if one is on the way.
         cached: whether that is a cache, which takes what is written.
@@ -40,7 +40,7 @@ class Chain:
     buffer: tuple[str, int] | None = None
 
     def at_instances(self, task: str) -> Chain:
-        """As an instance has it: what comes from a buffer above stays with it until the next task ends.
+        """Return the chain of an instance: data from a buffer above stays with it until the next task ends.
 
         Args:
             task: the loop whose coordinates are tasks.
@@ -50,7 +50,7 @@ class Chain:
         return replace(self, kept=True, evict_on=task, lingers=True)
 
     def in_front(self) -> Chain:
-        """As the blocks in front of the cut have it: a buffer above the instances is beside them."""
+        """Return the chain of the blocks before the cut: a buffer above the instances is beside them."""
         return replace(self, kept=True, shared="") if self.shared and not self.cached else self
 
 

@@ -30,7 +30,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
     """A mapped machine before any stage is in it.
 
     Args:
-        parameters: of the machine.
+        parameters: the parameters of the machine.
         specification: complete.
         stages: in the order in which they run.
         name: with which the names of its components begin.
@@ -72,7 +72,7 @@ class MappedComposition(Composition[MappedParameters]):  # type: ignore[type-var
         *arguments: Arguments.args,
         **options: Arguments.kwargs,
     ) -> AnyComponent:
-        """As ``add``, a part that none stands in for, in a clock."""
+        """See ``add``, a part that none stands in for, in a clock."""
         return self.kernel.add(part(f"{self.NAME}.{name}", *arguments, **options), clock)
 
     def part(self, name: str, unit: str) -> str:

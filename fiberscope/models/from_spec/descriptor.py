@@ -187,7 +187,7 @@ def _unit(outline: Specification, name: str) -> FiberTree:
 
 
 def _configuration(drafted: Draft, outline: Specification) -> type[Configuration]:
-    """Those of the machine that the specification refers to, symbols, and what is chosen for all."""
+    """Return the settings of the machine that the specification refers to, symbols, and common choices."""
     symbols: dict[str, Any] = dict.fromkeys(drafted.entries, (float | None, None))
     if drafted.machine is not None:
         base = drafted.machine[0].configuration

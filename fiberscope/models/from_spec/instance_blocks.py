@@ -39,10 +39,10 @@ class InstanceBlocks:
 
     Args:
         machine: that they are of.
-        name: of the instance.
-        number: of it.
+        name: the name of the instance.
+        number: the number of it.
         nodes: that they stand for.
-        memory: of the stage.
+        memory: the memory of the stage.
         context: what they are made from.
         clock: that they are in; the first if not given.
     """
@@ -79,7 +79,7 @@ class InstanceBlocks:
         return f"{self.name}{self.memory.graph.names[node.name]}"
 
     def _wait_for_coordinates(self, node: Node) -> None:
-        """Behind a scanner what it sends waits until it has come from memory."""
+        """Delay what a scanner sends until its coordinates have arrived from memory."""
         fetch = self.memory.coordinate_fetch(self.name, node, self.called(node))
         if fetch is not None:
             for port in ("ref", "crd"):

@@ -46,7 +46,7 @@ from fiberscope.workloads.expressions.expression import Access, Expression
 
 __all__ = ["StageGraph", "base_name", "lower_stage"]
 
-SWAPPED = 2  # ranks that a merger exchanges
+SWAPPED = 2  # number of ranks that a merger exchanges
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Crossing:
 
     Args:
         kind: ``crd`` or ``ref``.
-        loop: of coordinates that of which they are, else empty.
+        loop: the loop of coordinates; empty for other streams.
         kept: whether the output has these coordinates.
         groups: whether these, of a piece of one of its ranks, tell which of its elements come together.
         segments: of references where the fibers that they name begin, if an empty one leaves nothing to do.
@@ -79,7 +79,7 @@ class StageGraph:
         crossings: what goes through it, in order.
         leaf: names of the nodes behind it.
         sums: the node that adds up what tasks give to the same points, if they do.
-        loops: of the output, that each instance writes, in the order of its levels.
+        loops: the loops of the output, that each instance writes, in the order of its levels.
         plan: the loops of the Einsum that writes.
         tensors: what the graph reads, by name.
         orders: of each of these, and of the output, the ranks as its tree has them.

@@ -40,7 +40,7 @@ class MappedMachine(MappedComposition):
     """The machine of a specification, its operands loaded.
 
     Args:
-        parameters: of it.
+        parameters: the parameters of it.
         specification: complete.
         stages: with their graphs, in the order in which they run.
         operands: trees of the inputs, by name.
@@ -98,12 +98,12 @@ class MappedMachine(MappedComposition):
 
     @property
     def tensors(self) -> Mapping[str, Sequence[int]]:
-        """Those that are moved; of more than there are numbers, the last is all others."""
+        """Return the names of the tensors that are moved; beyond the last number, all others share a name."""
         return {name: (number,) for name, number in self.stores.tensors.items()}
 
     @property
     def memory_parameters(self) -> MemoryParameters:
-        """Those of the machine that the file refers to, or channels for the file's bandwidth."""
+        """Return the memory parameters of the referred machine, or channels for the file's bandwidth."""
         parameters = self.parameters.memory
         if isinstance(parameters, MemoryParameters):
             return parameters

@@ -32,7 +32,7 @@ Array: TypeAlias = tuple[str, tuple[str, ...], int | str, str]  # tensor, its ra
 
 @dataclass
 class _Port:
-    """Who asks memory at one place: the blocks of an instance, those that take replies first."""
+    """Port of memory and its users: the blocks of an instance, those with replies first."""
 
     readers: list[User] = field(default_factory=list)
     writers: list[User] = field(default_factory=list)

@@ -38,11 +38,11 @@ class BuiltStage:
     """A stage in a machine's kernel.
 
     Args:
-        stores: of the machine that it is of.
+        stores: the stores of the machine that it is of.
         stage: what runs.
         graph: as blocks.
-        chains: of what it moves.
-        prefix: of the names of its components.
+        chains: the chains of the data that it moves.
+        prefix: the prefix of the names of its components.
         before: the stage that must have ended.
     """
 

@@ -31,12 +31,12 @@ class StageMemory:
     """Memory accesses of the blocks of a stage.
 
     Args:
-        memory: of the machine.
+        memory: the memory of the machine.
         stage: what runs.
         graph: as blocks.
-        chains: of the stage.
+        chains: the chains of the stage.
         nests: loop nests of the graph's streams.
-        clock: of what fetches; that of the machine if not given.
+        clock: the clock of the fetching component; that of the machine if not given.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class StageMemory:
 
         Args:
             leaf: the instance, which begins names of its blocks.
-            node, port: of the block.
+            node, port: the node and port of the block.
             name: that the block's begins with.
         """
         stream = self.graph.graph.feeding(node, port)
@@ -204,8 +204,8 @@ class StageMemory:
 
         Args:
             leaf: the instance, which begins names of its blocks.
-            number: of it.
-            node: of the writer.
+            number: the number of it.
+            node: the node of the writer.
             name: that its block's begins with.
         """
         output = self.graph.einsum.output

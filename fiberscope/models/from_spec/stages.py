@@ -30,8 +30,8 @@ class Stage:
     Args:
         einsums: in their order.
         outer: the loops in front of the cut, the outermost first; those of all its Einsums.
-        level: of the architecture that the tasks are dealt to.
-        instances: of it.
+        level: the level of the architecture that the tasks are dealt to.
+        instances: the instances of it.
         merger: what brings the first one's output into the order of the second; None of one Einsum alone.
         rounds: how many of the outer loops tell when a buffer above lets the output go; 0 if none does.
         eager: whether it comes back with all that has a task's coordinates, or point by point.

@@ -29,7 +29,7 @@ class TaskBlocks(Blocks):
     skips: frozenset[str] = frozenset()  # the loops whose intersector skips ahead
 
     def joined(self, iteration: Iteration, variable: str, before: Wire | None) -> Joined:
-        """As of ``Blocks``; of an intersection the dense operands are looked up for what the others have."""
+        """See ``Blocks``; of an intersection the dense operands are looked up for what the others have."""
         if not isinstance(iteration, Join) or iteration.kind != "intersect":
             return super().joined(iteration, variable, before)
         operands = [part.operand for part in iteration.parts if isinstance(part, Scan)]

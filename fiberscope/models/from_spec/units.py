@@ -96,9 +96,9 @@ class VerilogPart:
     """A part in Verilog, which runs beside what it takes the place of.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         where: it is named.
-        part: of the machine that it stands in for.
+        part: the part of the machine that it stands in for.
         specification: the file that names it.
     """
 

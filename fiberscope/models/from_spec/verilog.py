@@ -27,7 +27,7 @@ class InstanceVerilog:
         verilog: the module.
         offers: what comes to its ports from other components.
         expected: what its blocks take of each stream, and what leaves at its ports.
-        cycles: of the run.
+        cycles: the cycles of the run.
     """
 
     verilog: GraphVerilog
@@ -43,9 +43,9 @@ def instance_verilog(
 
     Args:
         machine: not run, its memory ideal.
-        level: of the architecture.
+        level: the level of the architecture.
         module: the name of the module.
-        value_bits: of every value, a whole number in two's complement.
+        value_bits: bits of every value, a whole number in two's complement.
         points: that an accumulator holds.
 
     Raises:

@@ -25,8 +25,8 @@ def evaluate(
 
     Args:
         expression: any.
-        tensors: by name; of points the columns stand in the order of dimensions.
-        sizes: of each variable.
+        tensors: the tensors by name; of points the columns stand in the order of dimensions.
+        sizes: the sizes of each variable.
 
     Raises:
         InputError: it needs too many points.

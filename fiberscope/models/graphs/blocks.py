@@ -32,7 +32,7 @@ class Context:
     Args:
         graph: that they are of.
         tensors: by name, as they are stored.
-        quirks: of the public simulator, a mask.
+        quirks: the quirks of the public simulator, a mask.
     """
 
     graph: Graph

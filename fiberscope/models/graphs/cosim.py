@@ -46,7 +46,7 @@ class CosimulationResult:
     """A graph whose module took every token in the cycle in which its event model does.
 
     Args:
-        verilog: of the graph.
+        verilog: the verilog of the graph.
         cycles: that the event model took.
         tokens: that moved, the roots' aside.
         files: that were written.
@@ -74,11 +74,11 @@ def cosimulate(
     """Export a graph, lint it, and run it in an HDL simulator with its tensors' memories.
 
     Args:
-        name: of the files.
-        graph: of blocks that have twins.
+        name: the name of the files.
+        graph: the graph of blocks that have twins.
         tensors: as the command line has them; a bench in a process of its own loads them again.
-        settings: of the run.
-        value_bits: of every value.
+        settings: the settings of the run.
+        value_bits: bits of every value.
         points: that an accumulator holds.
         simulator: ``icarus``, ``verilator``, or ``auto`` for the first that is installed.
         folder: for all that is written.

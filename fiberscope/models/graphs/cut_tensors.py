@@ -40,9 +40,9 @@ def join_tensor(
 
     Args:
         tensor: cut.
-        variables: of the whole one, a dimension each.
-        sizes: of each of them.
-        splits: of the graph.
+        variables: the variables of the whole one, a dimension each.
+        sizes: the sizes of each of them.
+        splits: the splits of the graph.
     """
     if not splits.keys() & set(variables):
         return tensor

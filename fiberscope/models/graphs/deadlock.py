@@ -91,7 +91,7 @@ def _fork(machine: GraphMachine, stream: Stream, other: Stream) -> str | None:
 
 
 def _sources(machine: GraphMachine, stream: Stream) -> list[str]:
-    """All blocks before a stream, the nearest first."""
+    """Return the blocks before a stream, the nearest first."""
     sources, pending = [], [stream.source]
     while pending:
         name = pending.pop(0)

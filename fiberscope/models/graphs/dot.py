@@ -39,7 +39,7 @@ class Place:
     column: int
 
     def __str__(self) -> str:
-        """As compilers say it."""
+        """Return the place as compilers print it."""
         return f"{self.file}:{self.line}:{self.column}"
 
 
@@ -90,7 +90,7 @@ class _Reader:
         self._next = 0
 
     def graph(self) -> Digraph:
-        """All statements of the text."""
+        """Parse all statements of the text."""
         graph = Digraph()
         self._accept("strict")
         self._expect("digraph")

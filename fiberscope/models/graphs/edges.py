@@ -16,7 +16,7 @@ class Edge:
 
     Args:
         source, target: names of nodes.
-        kind: of the stream.
+        kind: the kind of the stream.
         said_first, said_last: the comments where it leaves its source and where it reaches its target, which
             differ if there are broadcasts between them.
         attributes: its others.

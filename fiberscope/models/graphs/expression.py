@@ -26,7 +26,7 @@ class Assignment:
     expression: Expression
 
     def __str__(self) -> str:
-        """As one writes it."""
+        """Return the text as a user writes it."""
         return f"{self.result} = {self.expression}"
 
 

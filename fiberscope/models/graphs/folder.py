@@ -30,7 +30,7 @@ def read_folder(path: Path, format: Format) -> tuple[StoredTensor, bool]:
     """The tensor in a folder, and whether it says its shape itself.
 
     Args:
-        path: of the folder.
+        path: the path of the folder.
         format: how many levels, and which dimension each stores; which are compressed the files say.
 
     Raises:

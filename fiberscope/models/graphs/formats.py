@@ -34,7 +34,7 @@ class Format:
     order: tuple[int, ...]
 
     def __str__(self) -> str:
-        """As in a graph's ``comment``: ``ss01``, ``none`` of a scalar."""
+        """Return the text of a graph's ``comment``: ``ss01``, or ``none`` for a scalar."""
         return self.letters + "".join(map(str, self.order)) or "none"
 
     @property

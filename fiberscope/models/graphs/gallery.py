@@ -42,7 +42,7 @@ class GalleryEntry:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """As the table of the page has it."""
+        """Return the row of the page's table."""
         block, part = self.busiest
         order = ",".join(self.compiled.order)
         link = f"[`{self.kernel.text}`](#{self.kernel.file})"

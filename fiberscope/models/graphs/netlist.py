@@ -71,7 +71,7 @@ class Node:
 
     @property
     def phase(self) -> int:
-        """In which of the runs after one another it takes part."""
+        """Return the number of the run in which the node takes part."""
         return int(self["phase"])
 
     @property
@@ -84,15 +84,15 @@ class Node:
         return " ".join(filter(None, (self.type, tensor, variables)))
 
     def __str__(self) -> str:
-        """For messages: its label and its name."""
+        """Return the label and the name, for messages."""
         return f"{self.label} (node {self.name})"
 
     def input(self, port: str) -> Port | None:
-        """Its input of this name, if it has one."""
+        """Return the input of this name, or None."""
         return self.primitive.input(port)
 
     def output(self, port: str) -> Port | None:
-        """Its output of this name, if it has one."""
+        """Return the output of this name, or None."""
         return self.primitive.output(port)
 
 
@@ -117,7 +117,7 @@ class Graph:
     """Blocks and the streams between them.
 
     Args:
-        formats: of the result, then of the operands, by tensor; as text or as ``Format``.
+        formats: the formats of the result, then of the operands, by tensor; as text or as ``Format``.
         counted: the phases whose cycles count, all if empty.
         splits: of a variable that stands in chunks as two (``splits.py``) the coordinates of a chunk.
     """
@@ -227,7 +227,7 @@ class Graph:
 
     @property
     def writers(self) -> list[Node]:
-        """All writers."""
+        """Return all writers."""
         return [node for node in self.nodes.values() if node.primitive.writes]
 
 

@@ -57,7 +57,7 @@ class Operand:
         return self.stored.shape if self.whole is None else self.whole.shape
 
     def entries(self) -> SparseTensor:
-        """All that it has, by dimension."""
+        """Return the coordinates of all entries by dimension, and their values."""
         return self.stored.entries() if self.whole is None else self.whole
 
     @property

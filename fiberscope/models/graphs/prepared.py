@@ -19,10 +19,10 @@ class PreparedGraph:
     """A checked graph with its operands.
 
     Args:
-        name: of the graph.
+        name: the name of the graph.
         graph: checked.
-        operands: by name.
-        sizes: of the index variables.
+        operands: the operands by name.
+        sizes: the sizes of the index variables.
         meant: what the graph computes; nothing where that cannot be told, for the reason in ``unread``.
     """
 
@@ -50,5 +50,5 @@ class PreparedGraph:
         return "; ".join(map(str, self.meant)) or "a graph of which no expression can be read"
 
     def timed(self, timing: str) -> PreparedGraph:
-        """With the blocks that this timing has."""
+        """Return the graph with the blocks of this timing."""
         return replace(self, graph=chained_unions(self.graph)) if timing == "sam" else self

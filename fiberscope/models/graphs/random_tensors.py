@@ -12,11 +12,11 @@ SCALAR = "3"
 
 
 def drawn(graph: Graph, size: int = 8, *, whole: bool = True) -> dict[str, str]:
-    """For each operand a tensor of this size in each dimension, half of it zeros, as commands name it.
+    """Return the text of a random tensor for each operand: this size in each dimension, half zeros.
 
     Args:
         graph: that reads them.
-        size: of each dimension.
+        size: the size of each dimension.
         whole: whether values are whole numbers, or real ones.
     """
     operands = {}

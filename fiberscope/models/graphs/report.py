@@ -32,12 +32,12 @@ class GraphRun:
     """A finished run of a graph.
 
     Args:
-        machines: of its phases, as far as they run.
+        machines: the machines of its phases, as far as they run.
         ended: how the last one ended.
         comparisons: of what was written with the reference, by tensor.
         results: what was written, by tensor; None where it has no place for each value.
-        watch: of the last machine.
-        timing: of the host.
+        watch: the watch of the last machine.
+        timing: the timing of the host.
         source: what it was made by.
     """
 
@@ -100,7 +100,7 @@ def _operations(run: GraphRun) -> dict[str, int]:
 
 
 def _components(run: GraphRun) -> dict[str, parts.Component]:
-    """All blocks; of several phases those of each under its number."""
+    """Return all blocks; with several phases, each phase under its number."""
     components = {}
     for machine in run.machines:
         for name, component in components_of(machine.kernel).items():

@@ -40,7 +40,7 @@ class WriterContents:
         format: a letter a level.
         shape: sizes of its dimensions.
         levels: as they were written; those that were not are dense.
-        values: of the values writer; None if there is none.
+        values: the values of the values writer; None if there is none.
     """
 
     format: Format
@@ -60,7 +60,7 @@ class WriterContents:
         return None
 
     def coordinates(self) -> Integers:
-        """Those of the last level, in order."""
+        """Return the coordinates of the last level, in order."""
         return self.levels[-1].coordinates
 
 

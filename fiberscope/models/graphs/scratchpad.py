@@ -22,9 +22,9 @@ class ScratchpadLoop:
     """Puts the blocks into a graph that read and write the scratchpad: one for each array.
 
     Args:
-        kernel: of the graph.
-        parameters: of the scratchpad.
-        hertz: of the graph's clock, which is the scratchpad's.
+        kernel: the kernel of the graph.
+        parameters: the parameters of the scratchpad.
+        hertz: the hertz of the graph's clock, which is the scratchpad's.
         capacity: tokens that a channel of the graph holds.
     """
 

@@ -42,7 +42,7 @@ class StoredTensor:
         return self.levels[self.format.level_of(dimension)]
 
     def entries(self) -> SparseTensor:
-        """All that it stores, zeros too, by dimension."""
+        """Return the coordinates of all stored entries by dimension, with zeros, and their values."""
         columns, positions = elements_of(self.levels)
         by_dimension = [columns[self.format.level_of(d)] for d in range(len(self.shape))]
         if not by_dimension:

@@ -45,7 +45,7 @@ def stream_counts(report: Report) -> Iterator[StreamCount]:
 
 
 def streams_table(report: Report) -> Table:
-    """All of them as a table."""
+    """Return a table of all streams."""
     table = Table("Streams", ("stream", "data", "stops", "empties", "dones", "idle cycles"))
     for stream in stream_counts(report):
         counts = (stream.data, stream.stops, stream.empties, stream.dones, max(0, stream.idle))

@@ -57,7 +57,7 @@ __all__ = [
 
 VALUE_BITS = 32
 POINTS = 64
-WRITTEN = 1 << 16  # the most words that a writer's memory has
+WRITTEN = 1 << 16  # largest number of words of a writer's memory
 
 Loads = Mapping[str, list[Token]]
 
@@ -70,7 +70,7 @@ class Sizes:
         payload: bits of all coordinates and references.
         value: bits of all values, if they are whole numbers.
         points: that an accumulator holds.
-        type: of all values.
+        type: the type of all values.
     """
 
     payload: int
@@ -122,9 +122,9 @@ class GraphVerilog:
     """A graph as a module.
 
     Args:
-        composition: of its twins.
+        composition: the composition of its twins.
         loads: tokens for each of the ports that fill memories, by the port's name.
-        names: of the module's parts, channels and forks aside.
+        names: the names of the module's parts, channels and forks aside.
         roots: the inputs at which tensors begin.
         entries, exits: the inputs and outputs of its blocks that are ports of the module.
     """
@@ -209,8 +209,8 @@ class Hardware:
     Args:
         module: its name.
         blocks: by what the module calls them.
-        nodes: of the graph, for which some of these stand.
-        links: of the machine.
+        nodes: the nodes of the graph, for which some of these stand.
+        links: the links of the machine.
         sizes: what twins are made for.
     """
 
@@ -229,7 +229,7 @@ class Hardware:
         names = {id(block): name for name, block in self.blocks.items()}
         parts = {name: self._part(name, block) for name, block in self.blocks.items()}
         readers: dict[str, list[str]] = {}
-        begun: dict[bool, list[str]] = {True: [], False: []}  # by whether that is with a tensor
+        begun: dict[bool, list[str]] = {True: [], False: []}  # keyed by whether a tensor begins
         exits, channels = [], dict[str, tuple[int, int]]()
         for link in self.links:
             source, target = names.get(id(link.producer.component)), names.get(id(link.consumer.component))
@@ -337,7 +337,7 @@ def plain(block: Component, machine: str = GraphMachine.NAME) -> str:
 
 
 def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
-    """As many as all coordinates and positions take."""
+    """Return the bits that all coordinates and positions need."""
     most = 1 << LEVEL_BITS - 1
     for block in blocks.values():
         if isinstance(block, CompressedScanner):
@@ -347,7 +347,7 @@ def payload_bits(nodes: Iterable[Node], blocks: Mapping[str, Component]) -> int:
         elif isinstance(block, ArrayLoad):
             most = max(most, block.size)
         elif isinstance(block, FiberWays):
-            lists = 4 * block.table.most_lists  # numbers of lists are references, too
+            lists = 4 * block.table.most_lists  # numbers of lists use references too
             most = max(most, len(block.segments), len(block.coordinates), lists, *block.coordinates)
     return max([most, *_dense_references(nodes, blocks)]).bit_length()
 

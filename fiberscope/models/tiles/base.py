@@ -59,8 +59,8 @@ def base_shape(
 
     Args:
         kernel: T is that of its operand with most ranks.
-        extents: of every index.
-        capacity: of the buffer of an operand, in the metric's unit.
+        extents: the extents of every index.
+        capacity: the capacity of the buffer of an operand, in the metric's unit.
         metric: by which a dense tile has to fit.
         base: the largest T whose dense tile fits; or by its values alone; or the largest such power of two;
             or T itself.
@@ -80,12 +80,12 @@ def base_shape(
 
 
 def cut(kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape) -> dict[str, Tiled]:
-    """Each operand in tiles, whose words are those of its ranks in the order in which the kernel writes them.
+    """Cut each operand into tiles; words count its ranks in the order in which the kernel writes them.
 
     Args:
         kernel: names the operands.
         tensors: by name, with their ranks as the kernel writes them.
-        shape: of tiles, by index.
+        shape: the shape of tiles, by index.
     """
     return {name: cut_one(kernel, name, tensors[name], shape) for name in kernel.inputs}
 
@@ -98,7 +98,7 @@ def cut_one(kernel: Kernel, name: str, tensor: SparseTensor, shape: Shape) -> Ti
 def pack_all(
     kernel: Kernel, tensors: Mapping[str, SparseTensor], shape: Shape, base: Shape
 ) -> dict[str, Packed]:
-    """Each operand in tiles that are sets of whole base tiles; arguments as ``cut``."""
+    """Pack each operand into tiles that are sets of whole base tiles; arguments as ``cut``."""
     return {name: pack_one(kernel, name, tensors[name], shape, base) for name in kernel.inputs}
 
 
@@ -142,9 +142,9 @@ class Prediction:
     """The traffic that a shape is expected to cause, in the metric of the statistics.
 
     Args:
-        inputs: by operand.
+        inputs: the inputs by operand.
         repeats: by operand, how often each of its tiles is expected to pass, before others let it be skipped.
-        output: of partial results.
+        output: the output of partial results.
         visits: writes of a partial result.
         nonzeros: expected of each such write.
     """
@@ -171,9 +171,9 @@ class Candidate:
     """A shape that was considered.
 
     Args:
-        shape: of tiles, by index.
-        prediction: of its traffic.
-        iterations: of the outer loops, empty ones counted.
+        shape: the shape of tiles, by index.
+        prediction: the prediction of its traffic.
+        iterations: the iterations of the outer loops, empty ones counted.
         rf: the reorder factor, None on a grid.
         fullest: what its fullest tile takes, where the search found that out.
         fits: whether that fits, None where it was not found out.
@@ -192,8 +192,8 @@ class Scheme:
     """Tiles of one shape.
 
     Args:
-        name: of the method.
-        shape: of tiles, by index.
+        name: the name of the method.
+        shape: the shape of tiles, by index.
         fullest: what the fullest tile of any input takes of a buffer.
         verified: whether retiling showed that every tile fits.
         rf: the reorder factor that was chosen.

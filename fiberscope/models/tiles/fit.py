@@ -22,9 +22,9 @@ class Fitter:
 
     Args:
         kernel: names the operands.
-        tensors: by name.
-        capacity: of the buffer of each operand, in the metric's unit.
-        metric: of sizes.
+        tensors: the tensors by name.
+        capacity: the capacity of the buffer of each operand, in the metric's unit.
+        metric: the metric of sizes.
         packed: the shape of base tiles that others are packed of, in words; they are cut anew without it.
     """
 

@@ -33,9 +33,9 @@ class Kernel:
 
     Args:
         result: name of the tensor that is computed.
-        indices: of every tensor by name, the result's among them, as written.
+        indices: the indices of every tensor by name, the result's among them, as written.
         expression: what the result is; the tensors in it have their indices written large.
-        order: of the loops, the outermost first: every index once.
+        order: the order of the loops, the outermost first: every index once.
     """
 
     result: str
@@ -49,7 +49,7 @@ class Kernel:
 
         Args:
             text: ``C[i,j] = A[i,k] * B[k,j]``; ``*``, ``+``, ``-`` and parentheses over tensors.
-            order: of the loops: ``ikj``, ``i,k,j`` or a sequence of indices.
+            order: the order of the loops: ``ikj``, ``i,k,j`` or a sequence of indices.
 
         Raises:
             InputError: the text cannot be read, or says what is no such kernel, or the order is not one of
@@ -82,7 +82,7 @@ class Kernel:
         return tuple(index for index in self.order if index in self.indices[tensor])
 
     def storage(self, tensor: str) -> tuple[int, ...]:
-        """For each rank as stored, which of the tensor's ranks as written it is."""
+        """Return the tensor's rank for each stored rank."""
         return tuple(self.indices[tensor].index(index) for index in self.stored(tensor))
 
     def depth(self, tensor: str) -> int:
@@ -114,7 +114,7 @@ class Kernel:
         return {index: extents[index][0] for index in self.order}
 
     def __str__(self) -> str:
-        """As one writes it, with the order."""
+        """Return the text as a user writes it, with the order."""
         left = f"{self.result}[{','.join(self.indices[self.result])}]"
         return f"{left} = {self._written(self.expression)}, {' '.join(self.order)}"
 

@@ -61,7 +61,7 @@ def _count(points: Points) -> int:
 
 
 def join(left: Points, right: Points) -> Points:
-    """All pairs of points that agree where they have the same indices."""
+    """Return all pairs of points that agree in their common indices."""
     ours, theirs, many = _meeting(left, right)
     order = np.argsort(theirs, kind="stable")
     counts = np.bincount(theirs, minlength=many)
@@ -133,9 +133,9 @@ class MeasuredTraffic:
     """Measured traffic of a tiled kernel.
 
     Args:
-        inputs: by operand.
+        inputs: the inputs by operand.
         output: partial tiles, each written once a visit.
-        iterations: of the outer loops, in which all operands have a tile.
+        iterations: the iterations of the outer loops, in which all operands have a tile.
     """
 
     inputs: Mapping[str, Fetched]
@@ -170,7 +170,7 @@ def measure(
         shape: sides of a tile by index.
         output: ``streamed``: a partial result is written at each iteration; ``stationary``, which is ``auto``
             too: it stays while loops inside of its own run.
-        overflow: of inputs that may exceed their buffers, what happens then; none by default.
+        overflow: the overflow of inputs that may exceed their buffers, what happens then; none by default.
         base: of inputs whose tiles are packed, the shape of the tiles in them; all are cut anew by default.
 
     Raises:

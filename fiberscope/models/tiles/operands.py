@@ -21,7 +21,7 @@ def load_operands(
 
     Args:
         kernel: names the inputs.
-        names: of files, matrices or tensors, or generators.
+        names: the names of files, matrices or tensors, or generators.
         transpose_b: the second input is the first one transposed.
         exact: refuse a surrogate.
 

@@ -44,7 +44,7 @@ def optimise(
     Args:
         kernel: what is computed, and the order of its loops.
         tensors: its operands by name, with their ranks as written.
-        capacity: of the buffer of each operand, in the metric's unit.
+        capacity: the capacity of the buffer of each operand, in the metric's unit.
         options: readings, model, and kind of search.
         statistics: statistics of the operands' base tiling, by operand; collected if None.
         judge: measures a shape whose tiles are cut anew; if given, a scheme that moves more than the base
@@ -173,7 +173,7 @@ class _Search:
         return replace(scheme, shape=self.base, fullest=fullest, rf=1.0, tf=1.0, fallback=reason)
 
     def _on_grid(self) -> Scheme:
-        """Every shape of powers of two times the edge, down to 1 and up to the extents, that fits."""
+        """Yield every fitting shape of powers of two times the edge, from 1 to the extents."""
         if self.options.model != "counted":
             raise InputError("a search on a grid needs the model counted, which knows what fits exactly")
         sizes = [self._sizes(extent) for extent in self.extents.values()]

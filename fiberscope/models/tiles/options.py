@@ -21,7 +21,7 @@ class Options(BaseModel):
             pairs that the edge of a tile parts.
         tilecorrs: TileCorrs of whole slices of tiles, of single tiles, or slices without that bias.
         estimate: outputs by the mean density (``flat``), or by that of each place in a tile.
-        union: of a sum, the sum of the shares, at most 1, or that of independent summands.
+        union: the share of a sum: the sum of the shares, at most 1, or that of independent summands.
         loads: whether a tile is loaded when each of the others may still have something (``each``), or when
             they have something at a common coordinate.
         merge: whether partial results that were written are read again to be added up.
@@ -34,7 +34,7 @@ class Options(BaseModel):
         tiles: whether the tensors are cut anew or base tiles are packed, of which shapes are then multiples.
         base: how the base tile follows from the capacity, or its edge.
         least: the edge below which no summed index is cut: that of a machine's microtile.
-        metric: of the size of tiles.
+        metric: the metric of the size of tiles.
         search: over RF, or over a grid of shapes (with ``model: counted``).
         sample: the share of tiles that Corrs are collected from.
         leaves: the share of the first operand's tiles whose products ``joint`` multiplies.

@@ -29,9 +29,9 @@ def expected_size(shape: Sequence[int], nonzeros: float, metric: str) -> float:
     """Return the size of a tile with so many nonzeros, spread evenly.
 
     Args:
-        shape: of the tile, in storage order.
+        shape: the shape of the tile, in storage order.
         nonzeros: expected.
-        metric: of its size.
+        metric: the metric of its size.
     """
     places = math.prod(shape)
     fibers = 0.0
@@ -72,7 +72,7 @@ class _Estimate:
         return min(1.0, product * extent / self._overlap(part))
 
     def _by_place(self, part: Expression) -> Numbers:
-        """At each place of a base tile of the result; larger tiles repeat it, smaller ones are part of it."""
+        """Return a value by place of a base tile of the result; other tiles repeat or divide it."""
         if _adds(part):
             return _union([self._by_place(operand) for operand in part.operands], self._options.union)
         results = self._kernel.stored(self._kernel.result)

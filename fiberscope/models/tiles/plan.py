@@ -29,7 +29,7 @@ STREAMS = 8  # Tailors' buffer streams through one part in so many, where a tile
 
 @dataclass(frozen=True)
 class Methods:
-    """Which methods are compared, and how.
+    """Methods that are compared, and their options.
 
     Args:
         compare: besides D2T2 and Conservative.
@@ -64,11 +64,11 @@ class Plan:
 
     Args:
         kernel: with the order of its loops.
-        tensors: by name.
-        capacity: of each operand's buffer.
-        options: of the prediction and the search.
+        tensors: the tensors by name.
+        capacity: the capacity of each operand's buffer.
+        options: the options of the prediction and the search.
         statistics: by operand, of the base tiling.
-        schemes: by method.
+        schemes: the schemes by method.
         dynamic: what DRT does, if it was asked for.
     """
 
@@ -132,7 +132,7 @@ def plan(
         kernel: a product, with the order of its loops.
         tensors: by name, ranks as the kernel writes them.
         capacity: of each operand's buffer, in the unit of the options' metric.
-        options: of the prediction and the search.
+        options: the options of the prediction and the search.
         methods: to compare with.
         tensor_statistics: statistics of an earlier run, by operand; None collects them.
 

@@ -26,7 +26,7 @@ def predict(kernel: Kernel, statistics: Known, shape: Shape, options: Options = 
     Args:
         kernel: what is computed, and the order of its loops.
         statistics: the statistics of each operand, by name.
-        shape: of tiles, at most the extents.
+        shape: the shape of tiles, at most the extents.
         options: the readings; ``model`` is not looked at: this is the printed one.
     """
     blocks = {index: extent / shape[index] for index, extent in extents_of(kernel, statistics).items()}

@@ -54,7 +54,7 @@ def partial_sum(terms: Numbers, number: float) -> float:
 
 
 def _unparted(terms: Numbers) -> Numbers:
-    """With each distance weighted by how many pairs the edge parts: of n places, n - s are s apart."""
+    """Weight each distance by the number of pairs within the edge: of n places, n - s are s apart."""
     number = len(terms)
     return terms * number / (number - np.arange(number))
 

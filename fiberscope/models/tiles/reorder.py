@@ -29,7 +29,7 @@ def reorderings(
     Args:
         kernel: says which indices are summed over.
         edge: T of the base tiling.
-        extents: of the indices; shapes are cut to them.
+        extents: the extents of the indices; shapes are cut to them.
         below_one: whether 1/2 and 1/4 are tried.
     """
     factor = 1.0

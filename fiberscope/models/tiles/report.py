@@ -24,7 +24,7 @@ SCHEMA = "fiberscope-tile-1"
 
 
 def document(plan: Plan, *, measured: bool) -> dict[str, Any]:
-    """All that is known of a plan, as plain data.
+    """Return a plan as plain data.
 
     Args:
         plan: for tiles.

@@ -42,11 +42,11 @@ __all__ = [
     "to_json",
 ]
 
-LEAST_SAMPLED = 32  # tiles, however small the share
+LEAST_SAMPLED = 32  # least number of sampled tiles, for any share
 
-Correlations: TypeAlias = Mapping[str, Numbers]  # by reading: for each distance, that at 0 being 1
+Correlations: TypeAlias = Mapping[str, Numbers]  # by reading: correlation at each distance; 1 at distance 0
 VERSION = 1
-CORRS, TILE_CORRS = {"pooled", "per_tile"}, {"pooled", "slice"}  # the readings of each
+CORRS, TILE_CORRS = {"pooled", "per_tile"}, {"pooled", "slice"}  # possible readings of each statistic
 _Count: TypeAlias = Annotated[int, Field(ge=0, le=2**62, strict=True)]
 _Number: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -90,11 +90,11 @@ class Statistics:
     """Statistics of one tensor; ranks are in the order of the loops.
 
     Args:
-        indices: of its ranks.
-        extents: of the tensor.
+        indices: the indices of its ranks.
+        extents: the extents of the tensor.
         tile: the extents of a base tile.
-        metric: of the sizes.
-        nonzeros: of the tensor.
+        metric: the metric of the sizes.
+        nonzeros: the nonzeros of the tensor.
         tiles: how many hold something.
         size_tile: the mean size of these, 0 without any.
         max_tile: what the fullest takes of a buffer.
@@ -148,7 +148,7 @@ class Statistics:
 
     @property
     def occupied(self) -> Numbers:
-        """For each place of a tile, the share of nonempty tiles that have a nonzero there."""
+        """Return for each place of a tile the share of nonempty tiles with a nonzero there."""
         shares: Numbers = self.beginnings[-1].reshape(self.tile) / max(1, self.tiles)
         return shares
 
@@ -166,11 +166,11 @@ def collect(
 
     Args:
         tiled: with its ranks in the order of the loops.
-        indices: of its ranks.
+        indices: the indices of its ranks.
         contracted: those that the kernel sums over, for which Corrs are collected.
         sample: the share of tiles that Corrs are collected from, at least 32 tiles.
         seed: by which they are drawn.
-        metric: of sizes.
+        metric: the metric of sizes.
         written: the same tiles with the ranks as the kernel writes them, which are what is moved; ``tiled``
             if left out.
     """
@@ -204,7 +204,7 @@ def collect_all(
     Args:
         kernel: names the operands and says which indices it sums over.
         tensors: with their ranks as the kernel writes them.
-        shape: of base tiles.
+        shape: the shape of base tiles.
         options: the metric, and what Corrs are sampled by.
     """
     return {name: _collected(kernel, name, tensors[name], shape, options) for name in kernel.inputs}
@@ -286,7 +286,7 @@ def _tile_corrs(tiled: Tiled, rank: int) -> Correlations:
 
 
 def _normalised(counts: Numbers) -> Numbers:
-    """As shares of what is 0 apart; of nothing, each is like itself and no other."""
+    """Divide by the correlation at distance 0; without data, only distance 0 correlates."""
     shares: Numbers = counts / counts[0] if counts[0] else np.eye(1, len(counts))[0]
     return shares
 

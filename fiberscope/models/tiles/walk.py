@@ -30,7 +30,7 @@ class Overflow:
     Source: Tailors (Xue et al., MICRO 2023), for the idea; that it is of these words is our reading.
 
     Args:
-        capacity: of the buffer, in words.
+        capacity: the capacity of the buffer, in words.
         stays: of those, how many stay.
     """
 
@@ -64,9 +64,9 @@ def walk(
     indices run, and no longer.
 
     Args:
-        order: of the outer loops.
-        operands: by name: the indices of the ranks, and the tiles.
-        overflow: of operands whose tiles may exceed their buffer, what happens then.
+        order: the order of the outer loops.
+        operands: the operands by name: the indices of the ranks, and the tiles.
+        overflow: the overflow of operands whose tiles may exceed their buffer, what happens then.
     """
     trees = [_Tree(sorted(indices, key=order.index), indices, tiled) for indices, tiled in operands.values()]
     walker = _Walk(order, trees, overflow)

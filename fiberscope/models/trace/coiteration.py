@@ -46,7 +46,7 @@ class Coiteration(Loop):
         return 0
 
     def _can_go_on(self) -> bool:  # C: noexcept
-        """Whether the condition could hold somewhere in what is left."""
+        """Return whether the condition could hold somewhere in what is left."""
         for place in range(len(self.cursors)):
             cursor: Cursor = self.cursors[place]
             self.here[place] = cursor.at != ENDED

@@ -134,7 +134,7 @@ class Cursor:  # C: final
             self.high = self.find(self.state.ends[self.window], self.low, self.last)
 
     def in_piece(self, begin: int, end: int) -> bool:  # C: cdef, noexcept
-        """Whether the fiber is gone through whole, or has elements from one coordinate up to another."""
+        """Return whether the fiber is read whole, or has elements from one coordinate up to another."""
         if self.whole:
             return True
         place = self.find(begin, self.first, self.last)
@@ -220,7 +220,7 @@ class Cursor:  # C: final
             self._settle()
 
     def is_plain(self) -> bool:  # C: cdef, noexcept
-        """Whether its coordinates are the loop's, and nobody is told of them."""
+        """Return whether its coordinates are the loop's, and nobody is told of them."""
         return not (self.records or self.whole or self.scale != 1 or self.constant or len(self.bound))
 
     def seek(self, coordinate: int, place: int) -> int:  # C: cdef, noexcept
@@ -251,7 +251,7 @@ class Cursor:  # C: final
         return 0
 
     def _place(self) -> int:  # C: noexcept
-        """Where the head's element lies in its fiber."""
+        """Return the place of the head's element in its fiber."""
         if self.whole:
             return self.at
         return self.coordinates[self.head] if self.placed else self.head - self.first

@@ -25,7 +25,7 @@ class ActionTotal:
         tensor: that was moved; empty for what is no memory.
         action: by its name in the table.
         count: how many there were.
-        energy: of one; None if the table has none.
+        energy: the energy of one action; None if the table has none.
     """
 
     einsum: str
@@ -110,7 +110,7 @@ def energy(
     Args:
         specification: that ran; of ``extensor-energy`` the machine is ``extensor``.
         metrics: what was counted, as ``Model.metrics`` says it.
-        runs: of the Einsums.
+        runs: the runs of the Einsums.
         table: energies of actions.
     """
     spent: list[ActionTotal] = []

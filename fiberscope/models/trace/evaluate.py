@@ -101,7 +101,7 @@ class Prepared:
 
     Args:
         einsum: with its bindings.
-        trees: of the inputs by tensor, cut and ordered as the loops go through them.
+        trees: the trees of the inputs by tensor, cut and ordered as the loops go through them.
         output: ranks of the output as it is built.
         levels: by loop, and by ``root``, what a recorder's ``evict_level`` is.
         serials: by level, how many bodies have begun: the nest's own array, which goes on counting.
@@ -129,12 +129,12 @@ class EinsumRun:
 
     Args:
         prepared: what ran.
-        bodies: of each loop.
+        bodies: the bodies of each loop.
         operations: computed, by name: ``mul``, ``add``, ``sub``, functions by their own. Accumulating the
             output is of ``add``.
         intersections: by loop, where two tensors or more are intersected.
         result: the output as it was built, and ``store_output`` as it is kept.
-        verification: of the output.
+        verification: the verification of the output.
     """
 
     prepared: Prepared
@@ -151,7 +151,7 @@ class CascadeRun:
     """A cascade's run.
 
     Args:
-        runs: of the Einsums in their order, of every round.
+        runs: the runs of the Einsums in their order, of every round.
         tensors: all of them at the end, by name, in the order of their ranks.
         rounds: how often the cascade ran.
         interrupted: whether it was ended before it had run to its end; ``runs`` are those that had ended.

@@ -43,7 +43,7 @@ def read_configuration(
     """A configuration of the architecture.
 
     Args:
-        name: of it.
+        name: the name of it.
         levels: the root, alone.
         document: for the places of complaints.
         operations: that a compute unit can do.

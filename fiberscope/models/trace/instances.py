@@ -54,7 +54,7 @@ class Multicast(Instances):
             self._share(serial // self.number, self.line_of(fiber, position), buffet.lines_read - before)
 
     def _share(self, now: int, line: int, lines: int) -> None:
-        """What an instance reads, in this round."""
+        """Read the share of an instance in this round."""
         if now != self.round:
             self.round = now
             self.table.clear()

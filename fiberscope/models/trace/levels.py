@@ -41,7 +41,7 @@ class InputLevel:
     """A rank of an input in the nest.
 
     Args:
-        name: of the rank in the tree.
+        name: the name of the rank in the tree.
         depth: of the loop that goes through it or that looks it up in its body; -1: before all loops.
         loops: whether the loop goes through it.
         follows: whether it is cut where another tensor is, while the loops run.
@@ -88,8 +88,8 @@ class Feed:
     """The ranks below a root, of which the cursors hold the block that the loops are in.
 
     Args:
-        blocks: of the tree.
-        cursors: of the ranks below the root.
+        blocks: the blocks of the tree.
+        cursors: the cursors of the ranks below the root.
     """
 
     def __init__(self, blocks: Iterator[FiberTree], cursors: Sequence[Cursor]) -> None:
@@ -184,7 +184,7 @@ class OutputLevel:
     """A rank of the output as the nest builds it.
 
     Args:
-        rank: of the tree.
+        rank: the rank of the tree.
         depth: the loop that knows its coordinate; -1: no loop does.
         index: that coordinate.
         loops: whether the loop goes over this very rank.

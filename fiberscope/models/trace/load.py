@@ -89,7 +89,7 @@ class Draft:
 
     Args:
         machine: that the file refers to: its descriptor and its configuration.
-        parameters: of that, by dotted key, in base units.
+        parameters: the parameters of that, by dotted key, in base units.
         entries: where each symbol has its value, if it has one.
         settings: that it was made with.
     """

@@ -73,7 +73,7 @@ def unmoved_tensors(specification: Specification, reason: Callable[[MemoryEntry]
 
     Args:
         specification: complete.
-        reason: of an entry, why it does not move; an empty text if it does.
+        reason: the reason of an entry, why it does not move; an empty text if it does.
 
     Returns:
         Reasons by name: ``A`` for a whole tensor, ``A.M`` for a rank, ``A.M.coord`` for its coordinates; with

@@ -118,7 +118,7 @@ class Model:
     what it was told.
 
     Args:
-        specification: of the cascade.
+        specification: the specification of the cascade.
         effects: what is counted beside what the public tool counts.
     """
 

@@ -37,7 +37,7 @@ class CascadeOperand:
     """An operand of a cascade.
 
     Args:
-        name: of the tensor.
+        name: the name of the tensor.
         workload: its entries.
         factor: which factor of a product of matrices it is. The rows of the left factor, and the columns of
             the right factor, are the rank that the product has too. The rows of any other operand are the
@@ -70,7 +70,7 @@ def load_operands(
     """The operands by name.
 
     Args:
-        factors: of a product, A and B; B is A again if it is not given.
+        factors: the factors of a product, A and B; B is A again if it is not given.
         by_name: any tensors, as ``factors`` whatever ``open_tensor`` opens.
         exact: refuse a surrogate.
         progress: called with bytes had and bytes in all.
@@ -95,7 +95,7 @@ def load_operands(
 
 
 def _factors(factors: Sequence[object]) -> dict[str, object]:
-    """By name; one that draws both stands for both."""
+    """Return the factors by name; a factor that generates both operands stands for both."""
     if len(factors) == 1 and isinstance(factors[0], str) and is_gemm(factors[0]):
         factors = draw(factors[0])
     return dict(zip("AB", factors, strict=False))

@@ -48,21 +48,21 @@ class OutputRank:  # C: final
         self.starts = np.zeros(FIRST_ROOM, np.int64)
         self.lengths = np.zeros(FIRST_ROOM, np.int64)
         self.rooms = np.zeros(FIRST_ROOM, np.int64)
-        self.seen = np.full(FIRST_ROOM, -1, np.int64)  # by fiber: the iteration that moved it in last
+        self.seen = np.full(FIRST_ROOM, -1, np.int64)  # by fiber: last iteration that moved it in
         self.fibers = 1
-        self.spare = 0  # a fiber that is not used; 0: none
-        self.elements = 0  # of the arrays below, with the gaps between fibers
+        self.spare = 0  # an unused fiber; 0 means none
+        self.elements = 0  # used elements of the arrays below, with the gaps between fibers
         self.coordinates = np.empty(FIRST_ROOM, np.int64)
         self.children = np.empty(0 if below is None else FIRST_ROOM, np.int64)
         self.values = np.empty(FIRST_ROOM if below is None else 0)
         self.side_coordinates = np.empty(FIRST_ROOM, np.int64)
         self.side_children = np.empty(FIRST_ROOM, np.int64)
         self.side_values = np.empty(FIRST_ROOM)
-        self.inserted = 0  # elements in the side buffer
+        self.inserted = 0  # number of elements in the side buffer
         self.fiber = 0
         self.search = 0
         self.decided = self.inserting = False
-        self.next_insert = 0  # what lies before it was read for the elements inserted so far
+        self.next_insert = 0  # elements before this place were read for the inserted elements
         self.passed = -1  # the largest coordinate read
         self.coordinate = 0
         self.position = 0

@@ -39,7 +39,7 @@ class RankUse:
     """A rank of a tensor as an Einsum indexes it.
 
     Args:
-        name: of the rank in the tree: that of the equation where the index is a plain one.
+        name: the name of the rank in the tree: that of the equation where the index is a plain one.
         declared: its name in the declaration.
         index: its coordinate.
         plain: whether it is that of one of the Einsum's ranks, which no rank before it is.
@@ -69,7 +69,7 @@ class LoopPlan:
 
     Args:
         einsum: an equation with its mapping.
-        shapes: of its ranks by name.
+        shapes: the shapes of its ranks by name.
     """
 
     def __init__(self, einsum: Einsum, shapes: Mapping[str, int]) -> None:
@@ -167,7 +167,7 @@ class LoopPlan:
         return 0
 
     def piece_sizes(self, split: Split) -> list[int]:
-        """For each directive of a split the coordinates of its pieces; 0 where elements are counted."""
+        """Return the coordinates of the pieces of each directive of a split; 0 if elements are counted."""
         shape = self.shape(split.rank)
         sizes = []
         for directive in split.directives:

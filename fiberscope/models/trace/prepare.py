@@ -47,7 +47,7 @@ class Operand:
 
     @property
     def formatted_tree(self) -> Reordered:
-        """In the order of the loops, with the names that formats and bindings have for its ranks."""
+        """Return the tree in the order of the loops, with the names of ranks in formats and bindings."""
         if not self.formatted:
             return self.ordered
         names = tuple(self.formatted.get(name, name) for name in self.ordered.names)
@@ -242,8 +242,8 @@ class _Pieces:
     """Pieces with halos: w is in that of q to q + size if ``coefficient * q + (low to high)`` can be w.
 
     Args:
-        name: of the rank of the pieces.
-        shape: of the rank of q.
+        name: the name of the rank of the pieces.
+        shape: the shape of the rank of q.
         size: coordinates of a piece.
         coefficient, low, high: see above.
         outer: name and size of the pieces that these lie in.

@@ -169,7 +169,7 @@ def compile_expression(
 
     Args:
         operators: what ``*``, ``+`` and ``-`` compute, by name.
-        functions: of the specification, by name.
+        functions: the functions of the specification, by name.
         symbols: its numbers.
     """
     program = Program(tensors=sum(1 for _ in accesses(expression)))
@@ -189,7 +189,7 @@ def condition(expression: Expression, cursor: Presence, everywhere: Callable[[],
     """Return where a loop has to run its body, as ``Coiteration`` takes it; None: at every coordinate.
 
     Args:
-        expression: of the Einsum.
+        expression: the expression of the Einsum.
         cursor: the number of the cursor of a tensor that has the loop's rank; None of one that does not, and
             sets no condition.
         everywhere: makes a cursor that is at every coordinate, and returns its number.

@@ -46,7 +46,7 @@ class LineTable:  # C: final
         return self.count - 1
 
     def _slot(self, line: int) -> int:  # C: noexcept
-        """Where the line's number stands, or will."""
+        """Return the slot of the line's number, used or free."""
         product = line * MULTIPLIER  # C: unsigned long
         slot = (product & HASHED) >> self.shift  # C: long
         while self.numbers[slot] != FREE and self.lines[self.numbers[slot]] != line:
@@ -199,7 +199,7 @@ class Buffet(Recorder):
         self._read(write)
 
     def _keeps(self) -> bool:  # C: noexcept
-        """Whether there is room, which is then taken."""
+        """Return whether there is room, which is then taken."""
         room = self.room
         if room is None:
             return True

@@ -64,7 +64,7 @@ class Computation:
         specification: whose declarations, symbols and functions count.
         einsum: one of its equations.
         tensors: inputs by name, with the ranks of their declarations.
-        shapes: of the Einsum's ranks.
+        shapes: the shapes of the Einsum's ranks.
     """
 
     specification: Specification
@@ -109,7 +109,7 @@ class Arithmetic:
     Args:
         specification: whose functions count.
         operators: what its operators compute, by names of functions.
-        scalars: by name.
+        scalars: the scalars by name.
         empty: the value of what is not computed.
         tensor: the values of a tensor, and where it has elements.
     """

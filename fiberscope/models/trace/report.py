@@ -46,9 +46,9 @@ class ModelledRun:
 
     Args:
         specification, operands, options: what ran.
-        outcome: of the loop nests.
+        outcome: the outcome of the loop nests.
         metrics: counts by Einsum and component, blocks, and seconds.
-        energy: of what was counted.
+        energy: the energy of the counted actions.
         chosen: what the machine chose for these operands.
         solved: the problem, where the operands are of one.
         cached: traffic behind the machine's cache, where that was asked for.

@@ -179,7 +179,7 @@ def check(what: str) -> None:
 
 
 def blocks_in_words(specification: Specification) -> str:
-    """Which Einsums run together, a block a line, and why each block begins where it does."""
+    """Describe which Einsums run together, a block a line, and why each block begins where it does."""
     bound = [einsum for einsum in specification.einsums if einsum.bindings.config]
     if not bound:
         return "no Einsum is bound to an architecture"

@@ -40,7 +40,7 @@ def merge_steps(
 
 
 def _distinct(lists: Integers, coordinates: Integers) -> tuple[Integers, Integers]:
-    """Of elements by list and coordinate those that differ, in order."""
+    """Return the distinct elements by list and coordinate, in order."""
     width = coordinates.max(initial=0) + 1
     keys = np.unique(lists * width + coordinates)
     return keys // width, keys % width

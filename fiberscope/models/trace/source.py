@@ -31,7 +31,7 @@ class Source:
     """The text of a specification, as nodes.
 
     Args:
-        name: of the specification, as it was asked for.
+        name: the name of the specification, as it was asked for.
         file: what messages call the file.
         path: where it is.
         node: its sections, the chosen variant laid over them.
@@ -93,7 +93,7 @@ class Source:
 
 
 def _scalars(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
-    """All single values below a node, keys left out."""
+    """Yield the scalar values below a node, without keys."""
     if isinstance(node, yaml.ScalarNode):
         yield node
     elif isinstance(node, yaml.MappingNode):

@@ -33,7 +33,7 @@ class Stamps:
     Args:
         einsum: its name.
         places: of each body, counted from 0 in the order of the ranks in space.
-        times: of each body: steps, counted from 0.
+        times: the times of each body: steps, counted from 0.
         cut: whether there were more bodies than are kept.
     """
 

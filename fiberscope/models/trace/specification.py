@@ -39,7 +39,7 @@ __all__ = [
     "UniformShape",
 ]
 
-# What operators compute unless they are redefined, and what they are counted as whatever they compute
+# Default function of each operator, and the action that it is always counted as
 OPERATORS: Mapping[str, str] = {"*": "mul", "+": "add", "-": "sub"}
 
 
@@ -93,7 +93,7 @@ class Tensor:
         rank_order: from the root of its tree, as it is stored.
         uncompressed: ranks of which an iterator visits the whole shape.
         empty: the value that is not stored: 0, or the neutral one of a redefined ``+``.
-        formats: by name.
+        formats: the formats by name.
     """
 
     name: str
@@ -162,7 +162,7 @@ class SpaceTimeRank:
 
 @dataclass(frozen=True)
 class Spacetime:
-    """Which loops run side by side and which one after the other; with ``slip``, out of step."""
+    """Loops in space and loops in time; with ``slip``, the loops in space run out of step."""
 
     space: tuple[SpaceTimeRank, ...]
     time: tuple[SpaceTimeRank, ...]
@@ -244,18 +244,18 @@ class Component:
 
     Args:
         path: names from the root to itself, without counts.
-        instances: of the level that holds it, levels above not counted.
-        all_instances: of all levels above multiplied.
+        instances: the instances of the level that holds it, levels above not counted.
+        all_instances: the all instances of all levels above multiplied.
         bandwidth: bits a second; None is unlimited.
         width: bits of a line; ``depth``: lines, None is unlimited.
-        ways: of a set of a cache, None is one set, and ``replacement``, by which policy: for
+        ways: the ways of a set of a cache, None is one set, and ``replacement``, by which policy: for
             ``semantics: machine``.
-        operations: of a compute unit.
+        operations: the operations of a compute unit.
         intersection: how an intersector works.
         inputs, outputs: lists of a merger, None is unlimited; ``radix``: lists it merges at once, alike.
         order: ``fifo`` or ``opt``, of a merger; ``reduces``: whether what it merged is scaled and added up
             before it is merged again.
-        num_ranks: of a sequencer.
+        num_ranks: the num ranks of a sequencer.
     """
 
     name: str
@@ -301,9 +301,9 @@ class Einsum:
     """One equation of the cascade with its mapping and bindings.
 
     Args:
-        name: of its output; a later one of the same output is ``Z@2``.
+        name: the name of its output; a later one of the same output is ``Z@2``.
         equation: or the alias; an alias has neither loops nor bindings.
-        ranks: of its iteration space: those of the output, then those that are reduced.
+        ranks: the ranks of its iteration space: those of the output, then those that are reduced.
         loop_order: every loop, from the outside in, partitions and flattenings by their names.
         partitioning: in the order in which they are done.
         operators: what ``*``, ``+`` and ``-`` compute, by names of built-in or own functions.
@@ -358,13 +358,13 @@ class Specification:
     """A cascade with its mapping, formats, architecture and bindings.
 
     Args:
-        name: of the file or the accelerator.
+        name: the name of the file or the accelerator.
         tensors: all of the cascade, by name, in the order of declaration.
         einsums: in their order.
         symbols: numbers that settings can change, by name.
-        functions: of its own.
-        shapes: of ranks whose size is declared; that of others is known from the inputs.
-        configurations: of the architecture.
+        functions: the functions of its own.
+        shapes: the shapes of ranks whose size is declared; that of others is known from the inputs.
+        configurations: the configurations of the architecture.
         iteration: None where the cascade runs once.
         parameters: of the machine that it refers to, by dotted key.
     """

@@ -27,8 +27,8 @@ from fiberscope.workloads.fibertree import FiberTree
 
 __all__ = ["Bound", "Buffer", "Space", "Storage", "Traffic", "lines_below", "lines_of", "recorder_target"]
 
-WAYS = 16  # of a cache whose specification does not say
-WHOLE = 1 << 62  # elements to a line: a fiber has one
+WAYS = 16  # ways of a cache without that attribute
+WHOLE = 1 << 62  # elements per line if a fiber is a single line
 
 
 def lines_of(tree: FiberTree, rank: str, elements_per_line: int) -> Integers:
@@ -61,7 +61,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Space:
-    """Which instance works: the loop in space by its level in the nest's serials."""
+    """Instance that works: the loop in space by its level in the nest's serials."""
 
     serials: Integers
     level: int
@@ -72,12 +72,12 @@ class Bound:
     """One binding of a buffer.
 
     Args:
-        binding: of the specification.
-        bits: of an element.
+        binding: the binding of the specification.
+        bits: the bits of an element.
         recorders: who counts it, one an instance.
         recorder: who is told of it: the only recorder, or one that hands on to the instances.
         headers: who counts headers of fibers; None where they are not counted.
-        header_bits: of a fiber.
+        header_bits: bits of a fiber.
         served: who counts what is served to compute; None where that is not counted.
         placed: whether an element lies at its coordinate.
     """
@@ -125,7 +125,7 @@ class Bound:
 
 
 def recorder_target(recorders: Sequence[Recorder], space: Space | None, multicast: bool) -> Recorder:
-    """Who is told of a binding that each instance counts for itself."""
+    """Return the recorder that gets a binding's accesses, which each instance counts by itself."""
     if space is None or len(recorders) == 1:
         return recorders[0]
     kind = Multicast if multicast and isinstance(recorders[0], Buffet) else Instances
@@ -137,9 +137,9 @@ class Buffer:
     """A buffer in one Einsum.
 
     Args:
-        component: of the architecture.
-        copies: of a cache, the accesses to each of its instances.
-        rooms: of a buffet, that of each of its instances; empty where capacity is not counted.
+        component: the component of the architecture.
+        copies: the copies of a cache, the accesses to each of its instances.
+        rooms: the rooms of a buffet, that of each of its instances; empty where capacity is not counted.
         replaces: whether a cache has sets and ways, and does not know the future.
         sources: by tensor, the components above it on the paths of what it binds.
         bound: what it binds, in the order of the file.
@@ -202,7 +202,7 @@ class Storage:
     Args:
         prepared: the Einsum, about to run.
         configuration: that it runs on.
-        tensors: of the specification, by name.
+        tensors: the tensors of the specification, by name.
         effects: what is counted beside what the public tool counts.
     """
 
@@ -309,7 +309,7 @@ class Storage:
         return self._buffet(binding, elements, buffer.rooms[copy] if buffer.rooms else None)
 
     def _headers(self, binding: StorageBinding) -> Buffet | None:
-        """Who counts headers: with the coordinates, or with the payloads where there are no coordinates."""
+        """Return the buffet that counts headers: with the coordinates, or with payloads if there are none."""
         stored = self._rank_format(binding)
         carries = binding.kind != "payload" or not stored.cbits
         if not self.effects.headers or not stored.fhbits or not carries:

@@ -231,7 +231,7 @@ def verify(work: Computation, output: FiberTree, rounding: Rounding = EXACT) -> 
     Args:
         work: what was computed.
         output: with the ranks of its declaration.
-        rounding: of the values' type, which says what overflows.
+        rounding: the rounding of the values' type, which says what overflows.
     """
     einsum = work.einsum
     if math.prod(work.shapes[rank] for rank in einsum.ranks) <= MOST_POINTS:

@@ -58,8 +58,8 @@ class CostFile:
     Args:
         document: as the file has it, every expression ``[place, word, ...]``, every netlist
             ``[place, block, {parameter: text or expression}]``.
-        energies: of the table that ships, in pJ by ``class.action``, in 45 nm.
-        areas: of the table that ships, in um2 by name, in 45 nm.
+        energies: the energies of the table that ships, in pJ by ``class.action``, in 45 nm.
+        areas: the areas of the table that ships, in um2 by name, in 45 nm.
     """
 
     document: Mapping[str, Any]
@@ -160,18 +160,18 @@ class _Compiler:
         }
 
     def expressions(self, path: tuple[str, ...], said: Mapping[str, str]) -> dict[str, list[str]]:
-        """Each with its place."""
+        """Compile expressions, each with its place."""
         return {name: self.expression((*path, name), text) for name, text in said.items()}
 
     def expression(self, path: tuple[str | int, ...], text: str) -> list[str]:
-        """Its place and its words."""
+        """Compile an expression: its place and its words."""
         return [
             self.document.place(path),
             *references.compile_expression(text, lambda message: self.document.error(path, message)),
         ]
 
     def netlist(self, path: tuple[str | int, ...], call: str) -> list[Any]:
-        """Its place, the block, and the parameters: expressions where there is a reference, else text."""
+        """Compile a netlist: its place, the block, and the parameters as expressions or text."""
         arguments = {
             name: self.expression(path, text) if "${" in text else text.strip()
             for name, text in _ARGUMENT.findall(call)

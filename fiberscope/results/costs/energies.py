@@ -37,7 +37,7 @@ class ActionEnergy:
     """Energy of one action.
 
     Args:
-        picojoules: of one.
+        picojoules: the energy of one action, in pJ.
         bits: that one access of a memory moves; None: a line of the component.
         source: where the number is from.
     """
@@ -61,8 +61,8 @@ class EnergyTable:
         Where an action has several entries, for arguments, the largest counts: everything changes.
 
         Args:
-            tables: of the file.
-            name: of the file.
+            tables: the tables of the file.
+            name: the name of the file.
             bare: whether a component's name counts as it stands behind the last dot.
         """
         components: dict[str, dict[str, ActionEnergy]] = {}

@@ -35,11 +35,11 @@ class Netlist:
 
     Args:
         call: block and parameters, as ``call_of`` writes them.
-        um2: of its cells, in the library's technology.
+        um2: the area of its cells, in the library's technology.
         cells, flip_flops: how many, flip-flops as bits of registers.
-        memory_bits: of memories, which are not among the cells.
+        memory_bits: bits of memories, which are not among the cells.
         path_ns: the longest path of logic, without wires and what the flip-flops take.
-        digest: of its Verilog and the library, sha256.
+        digest: the digest of its Verilog and the library, sha256.
         yosys: the version that mapped it.
     """
 

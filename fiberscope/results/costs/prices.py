@@ -23,7 +23,7 @@ class Part:
 
     Args:
         actions: the energy of one by its counter, in pJ.
-        operations: of the report that it does, with whose energies its own is counted.
+        operations: the operations of the report that it does, with whose energies its own is counted.
         um2: its area; None if none of it is known.
         without: netlists that were not measured, whose area is not in it.
     """
@@ -36,11 +36,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Prices:
-    """All of them.
+    """Prices of all parts, memory and operations of a machine.
 
     Args:
-        memory: of a bit that is ``read`` or ``write``, in pJ.
-        operations: of one by its name, in pJ.
+        memory: the memory of a bit that is ``read`` or ``write``, in pJ.
+        operations: the energy of an operation by its name, in pJ.
         parts: by families, or patterns of such.
         without: what is no component, and no cost is known of.
     """
@@ -83,7 +83,7 @@ def price_part(book: CostFile, name: str, attributes: Mapping[str, object]) -> P
 
     Args:
         book, name: the file and the part.
-        attributes: by name.
+        attributes: the attributes by name.
     """
     said = book.document["parts"].get(name)
     if said is None or not set(_names_in({**said, "operations": []})) <= {*attributes, *book.areas}:

@@ -20,9 +20,9 @@ class RunActivity:
     """Activity of a run that is priced.
 
     Args:
-        families: of components, each the counters of its members.
+        families: the families of components, each the counters of its members.
         bits: moved with memory by tensor, read and written.
-        operations: by name.
+        operations: the operations by name.
     """
 
     families: Mapping[str, Sequence[Mapping[str, int]]]

@@ -31,7 +31,7 @@ class Box:
 
 @dataclass
 class Bundle:
-    """All channels between two boxes: what they are, in words, by direction."""
+    """Channels between two boxes, described by direction."""
 
     upper: str
     lower: str

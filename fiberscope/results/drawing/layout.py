@@ -203,7 +203,7 @@ class _Gaps:
         return len(self._turns[gap]) - 1
 
     def settle(self) -> None:
-        """There are no more lines."""
+        """Assign tracks: there are no more lines."""
         self._tracks = [_tracks(turns) for turns in self._turns]
 
     def tops(self) -> list[float]:

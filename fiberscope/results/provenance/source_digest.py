@@ -83,11 +83,11 @@ class Roots(NamedTuple):
     path: str | None = None
 
     def sources(self) -> Sources:
-        """As the files are now, for a process that is yet to be started."""
+        """Return the sources of the present files, for a process that is not started yet."""
         return sources(self.modules, self.files, now=True)
 
     def loaded(self) -> Sources:
-        """As this process has them."""
+        """Return the sources that this process has loaded."""
         modules = tuple(sys.modules.get(name) for name in sorted(self.modules))
         return _of_process(self, modules, tuple(map(modification_time, self.files)))
 

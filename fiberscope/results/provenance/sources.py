@@ -87,7 +87,7 @@ class _Walk:
         self._followed: set[tuple[Import, str]] = set()
 
     def sources(self) -> Sources:
-        """All that it came by."""
+        """Return the files of all modules that were visited."""
         modules = {self._name(path): file.digest for path, file in self._files.items()}
         return Sources(modules, tuple(self._files))
 

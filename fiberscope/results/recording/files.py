@@ -90,8 +90,8 @@ class KeptStates(StateFiles):
     """Keeps what components of some families did, in place of writing it; in more intervals than a file has.
 
     Args:
-        families: of the components.
-        kept: of each run that has ended.
+        families: the families of the components.
+        kept: the kept of each run that has ended.
     """
 
     families: Collection[str] = ()

@@ -31,7 +31,7 @@ class MemoryTrace:
 
     Args:
         path: the file that is being made, and is not there yet; compressed if ``compressed``.
-        compressed: by gzip.
+        compressed: the compressed by gzip.
     """
 
     def __init__(self, path: Path, compressed: bool) -> None:

@@ -70,7 +70,7 @@ class _Trace:
         self._notes = _numbers((WAITS_FOR, WITHIN, CYCLES))
 
     def packets(self) -> Iterator[bytes]:
-        """All of them."""
+        """Yield all packets of the trace."""
         yield self._vocabulary()
         for path, component in self._states.components.items():
             yield from self._scopes(path)

@@ -71,7 +71,7 @@ class Seat:
 
 
 def seats_of(kernel: Kernel) -> list[Seat]:
-    """Every component of a built kernel, in the order in which they were added."""
+    """Return the components of a built kernel, in the order of their addition."""
     return [_seat(component, kernel.wiring) for component in kernel.components]
 
 
@@ -114,7 +114,7 @@ class StateWatch:
     Args:
         kernel: built.
         window: cycles of the first clock, ``[start, end)``; all by default.
-        families: of the components that are looked at; all by default.
+        families: the families of the components that are looked at; all by default.
         intervals: as many at the most.
         largest: bytes of the document at the most; longer intervals make it smaller.
         chains: also sample the chains of waits that lead to memory or through a network.
@@ -157,7 +157,7 @@ class StateWatch:
         return min(self._start + interval * (len(rows) + 1), self._end)
 
     def look(self, cycle: int) -> None:
-        """All up to this cycle has been run."""
+        """Record the states; the run has come to this cycle."""
         row = self._columns.read(cycle * self._kernel.clocks[0].period)
         if self._chains is not None:
             self._chains.look(cycle)
@@ -198,7 +198,7 @@ class StateWatch:
 
 
 class _Columns:
-    """Which column of an account is which state, and behind these which queue."""
+    """Columns of an account: one for each state, then one for each queue."""
 
     def __init__(self, seats: Sequence[Seat]) -> None:
         self._seats = seats
@@ -271,7 +271,7 @@ def _digits(numbers: Counts) -> int:
 
 
 def _paired(cycles: Counts) -> Counts:
-    """Every two rows as one, the last by itself where their number is odd."""
+    """Add rows in pairs; the last row stays alone if their number is odd."""
     return np.add.reduceat(cycles, range(0, len(cycles), 2), axis=0)
 
 

@@ -36,7 +36,7 @@ class Waveform:
 
 
 def files_of(path: Path) -> dict[str, Path]:
-    """All files that are written for a waveform, by what they are called in a message."""
+    """Return the files of a waveform, by their names in messages."""
     from fiberscope.sim.save_file import SAVE_FILE_ENDING, TABLE_ENDING  # noqa: PLC0415  (as below)
 
     beside = {"its save file": SAVE_FILE_ENDING, "its table of states": TABLE_ENDING}

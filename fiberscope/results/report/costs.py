@@ -49,7 +49,7 @@ def cost_fields(
     """The fields of a report that say what a run cost; none of a machine without prices.
 
     Args:
-        prices: of the machine.
+        prices: the prices of the machine.
         did: what it did.
         seconds: that this took.
         areas: in um2 by component and what none is known of, if they do not follow from the prices.
@@ -70,7 +70,7 @@ def area_fields(um2: Mapping[str, float], without: Iterable[str]) -> dict[str, A
 def energy_fields(
     spent: Mapping[str, Mapping[str, float]], without: Iterable[str], seconds: float
 ) -> dict[str, Any]:
-    """Those of its energy, in pJ by component and action."""
+    """Return the fields of the energy of a run, in pJ by component and action."""
     total = sum(sum(actions.values()) for actions in spent.values())
     by_component = {name: dict(actions) for name, actions in spent.items()}
     energy = parts.Energy(total_pj=total, by_component=by_component, without=tuple(without))
@@ -78,7 +78,7 @@ def energy_fields(
 
 
 def add_energies(energies: Iterable[parts.Energy], seconds: float) -> dict[str, Any]:
-    """Those of runs one after another, added up."""
+    """Add the energies of consecutive runs."""
     spent: dict[str, Counter[str]] = {}
     without: dict[str, None] = {}
     for energy in energies:

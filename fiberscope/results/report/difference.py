@@ -49,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """All that differs; ``changes`` with the largest effect first, equal ones in the order of the report.
+    """Differences of two runs; ``changes`` by effect, equal ones in the order of the report.
 
     ``provenance`` is what else than settings differs: sources, operands, environment. ``cycles`` says
     whether cycles differ significantly, if a run is sampled.
@@ -61,7 +61,7 @@ class Difference:
     cycles: Significance | None = None
 
     def to_json(self) -> str:
-        """As indented JSON with a final newline."""
+        """Return indented JSON with a final newline."""
         document = {name: value for name, value in asdict(self).items() if value is not None}
         return json.dumps({"schema": SCHEMA, **document}, indent=2) + "\n"
 

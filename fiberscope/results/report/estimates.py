@@ -16,9 +16,9 @@ class Significance:
     """The difference of the cycles of two runs of which at least one is sampled.
 
     Args:
-        cycles: of the second run less those of the first.
-        half_width: of the interval of the difference, in cycles.
-        confidence: of the interval.
+        cycles: the cycles of the second run less those of the first.
+        half_width: the half width of the interval of the difference, in cycles.
+        confidence: the confidence of the interval.
         windows: of which both runs simulated the same rows; 0 if the intervals of the runs were compared.
         significant: whether the interval excludes 0.
     """

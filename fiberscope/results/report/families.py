@@ -96,7 +96,7 @@ def bottleneck(
 
     Args:
         accelerator: whose run it is.
-        components: of the run, by name.
+        components: the components of the run, by name.
         memory_used: the part of the peak bandwidth that was used, None where that is not known.
         explanation: the accelerator's own sentence on its losses.
     """

@@ -69,7 +69,7 @@ def verification(
     Args:
         reference: what that was.
         comparisons: of each, with its tolerance.
-        tolerance: of none.
+        tolerance: the tolerance of a report without comparisons.
     """
     tolerance = max((comparison.tolerance for comparison in comparisons), default=tolerance)
     if not comparisons:

@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 SCHEMA: Final = "fiberscope-report-1"
-CIRCUMSTANCES: Final = ("source", "environment", "host")  # what two runs that are equal may differ in
+CIRCUMSTANCES: Final = ("source", "environment", "host")  # fields in which two equal runs may differ
 Ending = Literal["done", "cycle limit", "interrupted", "deadlock"]
 Fidelity = Literal["analytical", "trace", "event", "rtl"]
 
@@ -85,7 +85,7 @@ class Workload(Operand):
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """All of them."""
+        """Return all operands."""
         return (self, *((self.b,) if self.b else ()), *self.more)
 
     @property
@@ -133,12 +133,12 @@ class TensorTraffic(ReportPart):
 
     @property
     def moved_bytes(self) -> int:
-        """Those read and those written together."""
+        """Return the sum of bytes read and written."""
         return self.read_bytes + self.write_bytes
 
     @property
     def useful_bytes(self) -> int | None:
-        """Those of them that are useful; None where the machine does not tell."""
+        """Return the useful bytes; None if the machine does not record them."""
         if self.useful_read_bytes is None or self.useful_write_bytes is None:
             return None
         return self.useful_read_bytes + self.useful_write_bytes
@@ -299,7 +299,7 @@ class Conversion(ReportPart):
 
     @property
     def moved_bytes(self) -> int:
-        """Those read and those written together."""
+        """Return the sum of bytes read and written."""
         return self.read_bytes + self.write_bytes
 
 

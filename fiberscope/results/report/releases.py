@@ -70,7 +70,7 @@ def describe_unreadable(text: bytes | str, schema: str, error: Exception) -> str
     Args:
         text: the document.
         schema: that it should have.
-        error: of the attempt to read it.
+        error: the error of the attempt to read it.
     """
     version = _version(text, schema)
     if version in ("", __version__) or not isinstance(error, ValidationError):

@@ -54,7 +54,7 @@ class Document(BaseModel):
 
         Args:
             content: JSON.
-            name: of the file or row, for messages.
+            name: the name of the file or row, for messages.
 
         Raises:
             InputError: it is no such document.

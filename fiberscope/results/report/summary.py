@@ -33,7 +33,7 @@ WIDTH = 100  # columns where there is no terminal to ask
 LABEL_WIDTH = 24
 HTML = '<pre style="font-family: monospace; line-height: 1.2">{code}</pre>'
 
-# State, what it is called, its colour, and its mark where the terminal can draw it and where it cannot.
+# State, its name, its colour, and its mark in a Unicode and in an ASCII terminal.
 STATES = (
     ("busy", "busy", "green", "█", "#"),
     ("input_stall", "waiting for input", "yellow", "▒", "<"),
@@ -74,7 +74,7 @@ def summary(report: Record, *, width: int, ascii_only: bool = False) -> Renderab
     """The summary of a report, laid out for so many columns.
 
     Args:
-        report: of a run, complete or not.
+        report: the report of a run, complete or not.
         width: columns, at least 60.
         ascii_only: draw bars with ASCII characters.
     """

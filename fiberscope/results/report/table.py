@@ -87,7 +87,7 @@ class Table:
         return Table(title, [self.columns[place] for place in places], self.labels, [*rows], self.together)
 
     def rich(self) -> RichTable:
-        """For the terminal."""
+        """Return the table for the terminal."""
         from rich.text import Text
 
         table = ruled_table(
@@ -100,7 +100,7 @@ class Table:
         return table
 
     def html(self) -> str:
-        """As a table of HTML, for a notebook."""
+        """Return an HTML table, for a notebook."""
         from html import escape
 
         head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
@@ -115,7 +115,7 @@ class Table:
         return not self.labels <= place < len(self.columns) - self.notes
 
     def markdown(self) -> str:
-        """As Markdown, with the title as a line above."""
+        """Return Markdown, with the title as a line above."""
         rules = ["---" if self._is_left(place) else "---:" for place in range(len(self.columns))]
         lines = [_line(row) for row in (self.columns, rules, *self.rows)]
         return "\n".join([f"{self.title}:", "", *lines, ""])

@@ -27,13 +27,13 @@ Seen = TypeVar("Seen")
 
 
 class Observer(Protocol):
-    """Who looks at a machine now and then while it runs."""
+    """Interface of an object that looks at a running machine from time to time."""
 
     def next_look(self) -> int:
         """The cycle of the first clock in which to look next."""
 
     def look(self, cycle: int) -> None:
-        """All up to this cycle, for which it asked, has been run."""
+        """Look at the machine; the run has come to the requested cycle."""
 
 
 def run(
@@ -86,7 +86,7 @@ class Watch:
         return interval * (len(samples) + 1)
 
     def look(self, cycle: int) -> None:
-        """All up to this cycle has been run."""
+        """Record samples; the run has come to this cycle."""
         self._samples, self._interval = halve_samples(self._samples, self._interval, MOST_INTERVALS)
         self._samples.append(self._sample())
         self._look_at_channels(cycle)

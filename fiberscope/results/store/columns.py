@@ -91,7 +91,7 @@ class Row(NamedTuple):
     """A row that is not in a table yet.
 
     Args:
-        values: by column; what is None or not there is null.
+        values: the values by column; what is None or not there is null.
         parameters: the columns of those that were given, with their dotted keys.
     """
 
@@ -116,7 +116,7 @@ def encode_row(row: Mapping[str, object], parameters: Mapping[str, object]) -> b
     """A file of one row: JSON in gzip, many times quicker than Parquet, which is for many rows.
 
     Args:
-        row: by column; what is None or not there is null.
+        row: the row by column; what is None or not there is null.
         parameters: those that were given, by dotted key, as they were used.
     """
     parameter_columns = {
@@ -159,7 +159,7 @@ def tabulate_rows(rows: Iterable[Row]) -> pa.Table:
 
 
 def parameters(schema: pa.Schema) -> list[str]:
-    """Those of the columns that are parameters."""
+    """Return the columns that are parameters."""
     return [field.name for field in schema if KEY in (field.metadata or {})]
 
 

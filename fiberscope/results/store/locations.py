@@ -69,7 +69,7 @@ class StoreLocation:
         return FileLock(str(self.arrived / "lock"))
 
     def files(self, folder: Address, pattern: str) -> list[Address]:
-        """Those in a folder whose names are like a pattern, in order."""
+        """Return the files of a folder whose names match a pattern, in order."""
         return sorted(folder.glob(pattern))
 
     def write(self, file: Address, content: bytes) -> None:
@@ -188,7 +188,7 @@ class _Remote(StoreLocation):
             self.filesystem.rm([_key(file) for file in files])
 
     def remove_abandoned(self) -> None:
-        """There is nothing: an object comes into being whole."""
+        """Do nothing: an object is written whole or not at all."""
 
 
 def _key(file: Address) -> str:

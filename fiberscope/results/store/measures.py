@@ -19,7 +19,7 @@ def measures(report: Report, stages: Iterable[str]) -> dict[str, Any]:
     """Columns of a row, those that ``columns.FIXED`` has and those that the run adds.
 
     Args:
-        report: of the run.
+        report: the report of the run.
         stages: the family of components that does the work, of each stage; none where nothing is timed.
     """
     kinds = families(report.components)

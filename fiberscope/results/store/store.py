@@ -192,12 +192,12 @@ class Store:
         return rows
 
     def _fresh(self, rows: Iterable[Row], parts: Sequence[Address]) -> pa.Table:
-        """Those of the rows that are not in parts to stay."""
+        """Return the rows that are not in parts yet."""
         done = set().union(*map(self._done, parts))
         return tabulate_rows(row for row in rows if row.values["digest"] not in done)
 
     def _whole(self, new: Sequence[Address]) -> pa.Table:
-        """All rows, with those that have arrived and could not be gathered."""
+        """Return all rows, with those that have arrived and are not gathered."""
         arrived = self._rows(new)
         parts = self._parts()  # later: what is gathered meanwhile is in one of them
         rows = self._fresh(arrived, parts)

@@ -24,7 +24,7 @@ class Product:
     right: str
 
     def __str__(self) -> str:
-        """As in ``Y = A X``."""
+        """Return the product as text, ``Y = A X``."""
         return f"{self.name} = {self.left} {self.right}"
 
 
@@ -64,7 +64,7 @@ class Chain:
             written.add(product.name)
 
     def __str__(self) -> str:
-        """As in ``Y = A X; Z = Y W``."""
+        """Return the chain as text, ``Y = A X; Z = Y W``."""
         return "; ".join(map(str, self.products))
 
     @cached_property
@@ -79,7 +79,7 @@ class Chain:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those of all its matrices, operands first."""
+        """Return the names of all matrices, operands first."""
         return (*self.operands, *(product.name for product in self.products))
 
     def uses(self, name: str, after: int) -> bool:

@@ -47,7 +47,7 @@ def total_report(
     Args:
         run: the chain with the reports of its finished products.
         operands: matrices by name.
-        comparison: of the result with scipy; None if the chain did not reach its end.
+        comparison: the comparison of the result with scipy; None if the chain did not reach its end.
         seconds: time of the host for the whole chain.
         provenance: the sources that were used.
     """

@@ -48,7 +48,7 @@ class Stop:
     """Cycle in which a machine has stopped, and the cause.
 
     Args:
-        cycle: of the first clock; everything before it has ticked, and nothing at it.
+        cycle: the cycle of the first clock; everything before it has ticked, and nothing at it.
         reason: ``cycle``, ``until``, ``break``, ``slice`` (the time for one request is over),
             ``interrupted``, ``done`` or ``deadlock``.
         text: the condition that holds, or what the deadlock is.
@@ -214,7 +214,7 @@ class Host:
             target: a cycle of the first clock; None is the end.
             until: a condition.
             breaks: conditions.
-            seconds: of the host after which to come back, as a ``slice``.
+            seconds: the seconds of the host after which to come back, as a ``slice``.
 
         Raises:
             SimulationError: what is said is no condition.

@@ -41,7 +41,7 @@ class Session:
 
     Args:
         run: what is to be run, as ``fiberscope.run.request`` has it.
-        options: of its ``run``, as ``cycle_limit`` and ``parts``.
+        options: the options of its ``run``, as ``cycle_limit`` and ``parts``.
         snapshots: how many copies are kept at the most, beside the one of the start.
         snapshot_memory: bytes that these hold at the most; by default half of the host's memory.
 
@@ -291,7 +291,7 @@ class Session:
 
 
 def _at_least_one(cycles: int) -> int:
-    """So many cycles.
+    """Check a number of cycles, which is at least one.
 
     Raises:
         InputError: less than 1.

@@ -40,7 +40,7 @@ class ComponentView:
 
     Args:
         name, kind, clock: its instance name, class and clock domain.
-        cycle: of its own clock; ``since`` too.
+        cycle: the cycle of its own clock; ``since`` too.
         state: what the cycle counts as, as in ``wait:ways[2]``.
         since: the cycle since which it does.
         peers: the components that it waits for.

@@ -21,8 +21,8 @@ class RowSums(Component):
     Args:
         name: instance name.
         product: where rows of Z are kept, by coordinate.
-        rows: of Z that are made here, in their order.
-        element_bytes: of an element.
+        rows: the rows of Z that are made here, in their order.
+        element_bytes: bytes of an element.
     """
 
     PORTS = (Input("products", STREAM), Output("z_jobs", JOB), Input("z_done", DONE))

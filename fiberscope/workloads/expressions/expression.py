@@ -79,12 +79,12 @@ class Access:
         return cls(tensor, tuple(Index(((variable, 1),)) for variable in variables), places)
 
     def __str__(self) -> str:
-        """As one writes it; the tensor stands at plain variables."""
+        """Return the text as a user writes it; the tensor has plain variables."""
         return f"{self.tensor}({','.join(self.variables)})" if self.indices else self.tensor
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Those of a tensor at plain variables, one a dimension."""
+        """Return the variables of an access at plain variables, one for each dimension."""
         return tuple([index.terms[0][0] for index in self.indices])
 
     @property
@@ -100,7 +100,7 @@ class Number:
     value: float | Fraction
 
     def __str__(self) -> str:
-        """As one writes it."""
+        """Return the text as a user writes it."""
         return f"{float(self.value):g}"
 
 
@@ -139,7 +139,7 @@ class Call:
     operands: tuple[Expression, ...]
 
     def __str__(self) -> str:
-        """As one writes it."""
+        """Return the text as a user writes it."""
         sign = self.meaning.sign
         parts = [f"({operand})" if isinstance(operand, Call) else str(operand) for operand in self.operands]
         return f" {sign} ".join(parts) if sign else f"{self.function}({', '.join(parts)})"
@@ -162,7 +162,7 @@ class Sum:
     operand: Expression
 
     def __str__(self) -> str:
-        """As one writes it."""
+        """Return the text as a user writes it."""
         return f"sum[{','.join(self.variables)}] ({self.operand})"
 
 
@@ -174,7 +174,7 @@ class Split:
     factor: int
 
     def __str__(self) -> str:
-        """As one writes it."""
+        """Return the text as a user writes it."""
         return f"split({self.operand}, {self.factor})"
 
 
@@ -214,7 +214,7 @@ def accesses(expression: Expression) -> Iterator[Access]:
 
 
 def scalars(expression: Expression) -> Iterator[Scalar]:
-    """Its names of numbers, from left to right."""
+    """Return the names of numbers, from left to right."""
     return (part for part in parts_of(expression) if isinstance(part, Scalar))
 
 

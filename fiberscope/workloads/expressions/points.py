@@ -34,7 +34,7 @@ class Points:
 
     @classmethod
     def together(cls, parts: Sequence[Points]) -> Points:
-        """All points of parts with the same variables."""
+        """Join the points of parts with the same variables."""
         if len(parts) == 1:
             return parts[0]
         columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
@@ -48,7 +48,7 @@ class Points:
         return len(self.values)
 
     def at(self, places: Integers) -> Points:
-        """Those at these places."""
+        """Return the points at these places."""
         columns = {variable: column[places] for variable, column in self.columns.items()}
         return self._with(columns, lambda numbers: numbers[places])
 
@@ -79,8 +79,8 @@ class Points:
 
         Args:
             other: to join with.
-            shapes: of the variables.
-            function: of two arrays; without a sign where neither of its arguments has one.
+            shapes: the shapes of the variables.
+            function: the function of two arrays; without a sign where neither of its arguments has one.
             check: refuses too many points, before they are made.
         """
         common = [variable for variable in self.columns if variable in other.columns]

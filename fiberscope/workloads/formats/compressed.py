@@ -108,7 +108,7 @@ class Bsr(Matrices):
 
     @property
     def name(self) -> str:
-        """With the edge of its blocks."""
+        """Return the name with the edge of the blocks."""
         return f"bsr{self.block}"
 
     @property
@@ -149,7 +149,7 @@ class Bsr(Matrices):
         ]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Each nonzero goes to its place in its block."""
+        """Return the items; each nonzero is at its place in its block."""
         blocks, numbers = self._blocks(tensor)
         rows, columns = self.grid(tensor.shape)
         block_rows, block_columns = coordinates_at((rows, columns), blocks)
@@ -198,6 +198,6 @@ def _pointers(numbers: Integers, size: int) -> Integers:
 
 
 def _numbers(pointers: Items) -> Integers:
-    """For each entry the number whose entries it is among."""
+    """Return the number that owns each entry."""
     lengths = pointers[1:].astype(np.int64) - pointers[:-1].astype(np.int64)
     return np.repeat(np.arange(len(pointers) - 1), lengths)

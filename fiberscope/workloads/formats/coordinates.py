@@ -30,11 +30,11 @@ class Coo(Format):
         return [*ids, Span("values", nonzeros, bits)]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """They are as the tensor has them."""
+        """Return the items in the order of the tensor."""
         return {**dict(zip(_ids(tensor.shape), tensor.coordinates, strict=True)), "values": words}
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """They are as the tensor has them."""
+        """Return the items in the order of the tensor."""
         return tuple(encoded[name].astype(np.int64) for name in _ids(encoded.shape)), encoded["values"]
 
 
@@ -56,7 +56,7 @@ class Csf(Format):
     code = 8
 
     def layout(self, shape: Sequence[int], counts: Counts, bits: int) -> Layout:
-        """By level from the root, pointers (``pos``) before coordinates (``crd``); then the values."""
+        """Return the arrays by level from the root, ``pos`` before ``crd``; then the values."""
         nodes = [counts[name] for name in _nodes(shape)]
         spans = [Span("crd_1", nodes[0], index_bits(shape[0]))]
         for level in range(1, len(shape)):
@@ -95,7 +95,7 @@ class Csf(Format):
         return items
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """From the last level up, each node's coordinate goes to all nonzeros under it."""
+        """Spread each node's coordinate to all nonzeros under it, from the last level up."""
         under = np.arange(encoded.nonzeros)  # of each nonzero its node, level by level
         columns: list[Integers] = []
         for level in range(len(encoded.shape), 0, -1):
@@ -112,7 +112,7 @@ def _nodes(shape: Sequence[int]) -> list[str]:
 
 
 def _opens(tensor: SparseTensor) -> list[np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """For each level, whether a nonzero is the first of a node."""
+    """Return by level whether a nonzero is the first of a node."""
     opened = np.zeros(tensor.nonzeros, dtype=np.bool_)
     opened[:1] = True
     positions = []

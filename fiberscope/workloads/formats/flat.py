@@ -33,7 +33,7 @@ class Flat(Format):
 
 @dataclass(frozen=True)
 class Dense(Flat):
-    """All values. A tensor with its ranks in another order is encoded by transposing it first."""
+    """Format that stores all values. To encode other orders of ranks, transpose the tensor first."""
 
     name = "dense"
     code = 1
@@ -89,7 +89,7 @@ class Rlc(Flat):
     behind each continuation are those of Eyeriss (Chen et al., ISSCC 2016).
 
     Args:
-        run_bits: of a run, 1 to 16.
+        run_bits: bits of a run, 1 to 16.
         continuation_has_value: whether the greatest run is followed by a value as any other is, which is zero
             where a longer run goes on; if not, it stands for as many zeros and no value.
     """
@@ -105,7 +105,7 @@ class Rlc(Flat):
 
     @property
     def name(self) -> str:
-        """With what is not as it is by default: ``rlc``, ``rlc5``, ``rlc5-value``."""
+        """Return the name with parameters that are not the default: ``rlc``, ``rlc5``, ``rlc5-value``."""
         if self == Rlc():
             return "rlc"
         return f"rlc{self.run_bits}{'-value' if self.continuation_has_value else ''}"
@@ -146,7 +146,7 @@ class Rlc(Flat):
         return [Span("runs", entries, self.run_bits), Span("values", values, bits)]
 
     def items(self, tensor: SparseTensor, words: Items) -> Mapping[str, Integers | Items]:
-        """Each nonzero behind its continuations."""
+        """Return the items; each nonzero follows its continuations."""
         gaps = self._gaps(tensor)
         continuations = gaps // self.step
         places = np.arange(len(gaps)) + np.cumsum(continuations)
@@ -163,7 +163,7 @@ class Rlc(Flat):
         return np.diff(tensor.positions(), prepend=-1) - 1
 
     def points(self, encoded: Encoded) -> tuple[Coordinates, Items]:
-        """Each value lies its run and one place behind the value before."""
+        """Return the points: each value lies its run and one place after the value before."""
         runs, values = encoded["runs"].astype(np.int64), encoded["values"]
         steps = runs + 1
         if self.continuation_has_value:
@@ -180,7 +180,7 @@ class Rlc(Flat):
         return [int(sum(span.bits for span in layout))]
 
     def pack(self, encoded: Encoded) -> list[Words]:
-        """Each run, the least significant bits of its entry, with its value if it has one."""
+        """Pack each run with its value, if it has one; the run has the least significant bits."""
         lone = -1 if self.continuation_has_value else self.greatest_run
         return [pack_entries(encoded["runs"], encoded["values"], self.run_bits, encoded.bits, lone)]
 

@@ -41,7 +41,7 @@ class Span(NamedTuple):
 
     @property
     def bits(self) -> float:
-        """All of it."""
+        """Return the bits of all arrays."""
         return self.length * self.width
 
 
@@ -64,7 +64,7 @@ class Field:
 
     @property
     def bits(self) -> int:
-        """All of it."""
+        """Return the bits of all arrays."""
         return len(self.items) * self.width
 
 
@@ -86,7 +86,7 @@ class Format(ABC):
 
     @property
     def parameter(self) -> int:
-        """Its width of runs or edge of blocks, in a header."""
+        """Return the width of runs or the edge of blocks, for a header."""
         return 0
 
     def check(self, shape: Sequence[int]) -> None:  # noqa: B027 - most hold any shape
@@ -211,8 +211,8 @@ class Encoded:
 
     Args:
         format: which.
-        shape: of the tensor.
-        bits: of a value.
+        shape: the shape of the tensor.
+        bits: the bits of a value.
         counts: what the layout depends on; ``nonzeros`` first.
         fields: its arrays, in stored order.
     """
@@ -241,12 +241,12 @@ class Encoded:
 
     @property
     def layout(self) -> Layout:
-        """Its arrays without their items."""
+        """Return the arrays without their items."""
         return [Span(field.name, len(field.items), field.width) for field in self.fields]
 
     @property
     def size_bits(self) -> int:
-        """Its exact size; the header is left out."""
+        """Return the exact size in bits without the header."""
         return sum(self.format.packed_bits(self.layout))
 
     @property
@@ -255,7 +255,7 @@ class Encoded:
         return self.format.line_bytes(self.layout)
 
     def packed(self) -> bytes:
-        """Its arrays as they lie in memory; the header is left out."""
+        """Return the arrays as stored in memory, without the header."""
         return b"".join(words.tobytes() for words in self.format.pack(self))
 
     def decode(self) -> SparseTensor:

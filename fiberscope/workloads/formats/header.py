@@ -68,7 +68,7 @@ def from_bytes(content: bytes, where: str) -> Encoded:
     """Decode the result of ``to_bytes``.
 
     Args:
-        content: of a file.
+        content: the content of a file.
         where: named in errors.
 
     Raises:

@@ -32,7 +32,7 @@ def csf_words(nonzeros: Amount, fibers: Amount, ranks: int) -> Amount:
     """Words of a nonempty tile.
 
     Args:
-        nonzeros: of the tile; a number, or an array over tiles.
+        nonzeros: the nonzeros of the tile; a number, or an array over tiles.
         fibers: those below the root, over all ranks: n_1 + ... + n_(m-1).
         ranks: m; without any it is one value.
     """
@@ -47,7 +47,7 @@ class Metric:
 
     Args:
         name: by which it is asked for.
-        unit: of both measures.
+        unit: the unit of both measures.
         moved: what crosses the memory's port when the tile is fetched.
         held: what has to fit the buffer; that of a dense tile decides the base tile.
     """

@@ -25,8 +25,8 @@ class Packed:
 
     Args:
         ids: for each rank the outer coordinate of each.
-        words: of its base tiles, and of the tree whose leaves they are.
-        nonzeros: of each.
+        words: the words of its base tiles, and of the tree whose leaves they are.
+        nonzeros: the nonzeros of each.
     """
 
     ids: tuple[Integers, ...]

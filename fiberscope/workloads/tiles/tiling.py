@@ -29,8 +29,8 @@ class Tiled:
     """The nonempty tiles of a tensor, in the order of their places; ranks are in storage order throughout.
 
     Args:
-        extents: of the tensor.
-        shape: of a tile, at most the extents; the last tiles of a rank may be ragged.
+        extents: the extents of the tensor.
+        shape: the shape of a tile, at most the extents; the last tiles of a rank may be ragged.
         order: which rank of the tensor as it was given each rank is.
         places: of every entry, increasing: place of its tile x places of a tile + its place in the tile, the
             last rank counting fastest.
@@ -74,7 +74,7 @@ class Tiled:
 
     @cached_property
     def ids(self) -> tuple[Integers, ...]:
-        """For each rank the outer coordinate of each nonempty tile."""
+        """Return the outer coordinate of each nonempty tile, by rank."""
         return coordinates_at(self.grid, self.tiles)
 
     @cached_property
@@ -84,7 +84,7 @@ class Tiled:
 
     @cached_property
     def fibers(self) -> tuple[Integers, ...]:
-        """For each rank below the first, how many fibers it has in each nonempty tile: rows, of a matrix."""
+        """Return by rank below the first the fibers of each nonempty tile: rows, in a matrix."""
         return tuple(self._distinct_beginnings(rank) for rank in range(1, self.ranks))
 
     @property
@@ -101,7 +101,7 @@ class Tiled:
         return metric.held(self.nonzeros, self._fibers_below, self.ranks)
 
     def inner(self) -> tuple[Integers, ...]:
-        """For each rank the coordinate within its tile of every entry, in the order of ``places``."""
+        """Return by rank the coordinate of every entry within its tile, in the order of ``places``."""
         return coordinates_at(self.shape, self.places % self.volume)
 
     def outer(self) -> Integers:
@@ -142,7 +142,7 @@ def tile(tensor: SparseTensor | CsrArray, shape: Sequence[int], order: Sequence[
 
     Args:
         tensor: its entries are distinct; explicit zeros count as nonzeros.
-        shape: of a tile, for each rank of the tensor as given; more than an extent is cut to it.
+        shape: the shape of a tile, for each rank of the tensor as given; more than an extent is cut to it.
         order: the ranks in the order in which tiles and what is in them are stored, the first outermost; as
             given if left out.
 

@@ -22,7 +22,7 @@ from fiberscope.sim.protocol import ANY
 if TYPE_CHECKING:
     from fiberscope.hw.rtl.kit.backend import Backend
 
-PENDING = "pending"  # status of a module that may act while nothing at its ports changes
+PENDING = "pending"  # status output: the module may act although no input changes
 
 
 class Adapter(Component):
@@ -84,8 +84,8 @@ class Adapter(Component):
     TOGETHER: ClassVar[tuple[str, ...]] = ()
     ANY_OF: ClassVar[tuple[str, ...]] = ()
     COUNTED_BY: ClassVar[Mapping[str, tuple[str, ...]]] = {}
-    OBSERVED: ClassVar[tuple[str, ...] | None] = None  # None for all
-    EVENTS: ClassVar[tuple[str, ...]] = ()  # counters, each count of which is one piece of its work
+    OBSERVED: ClassVar[tuple[str, ...] | None] = None  # names of the observed streams; None means all
+    EVENTS: ClassVar[tuple[str, ...]] = ()  # counters that count pieces of the component's work
 
     def __init__(self, name: str, interface: Interface, backend: Backend, *, drain: int = 0) -> None:
         super().__init__(name)
@@ -95,9 +95,9 @@ class Adapter(Component):
         self._words = backend.words
         self.ends: list[End] = []
         self._by_label: dict[str, End] = {}
-        self._observed: set[str] = set()  # labels of the streams whose tokens the stand-in sees
-        self._observes = False  # in every cycle, whether or not one moves there
-        self._watched = self._observed  # those whose tokens it or the shadow sees
+        self._observed: set[str] = set()  # labels of the streams whose tokens the adapter sees
+        self._observes = False  # whether it sees them in every cycle, with or without a token
+        self._watched = self._observed  # labels of the streams that the adapter or the shadow sees
         self.shadow: Callable[[], Component] | None = None  # C: public
         self.checks_handshake = False  # C: public
         self._shadow: Shadow | None = None
@@ -105,11 +105,11 @@ class Adapter(Component):
         self.status: Counter[str] = Counter()  # C: public; what the module does not have reads as 0
         self._status = {name: self._words.place("output", name) for name in interface.status}
         self._outputs = self._words.outputs  # C: unsigned long[::1]
-        self._entered: Counter[int] = Counter()  # how many times, by accounting state
-        self._before = -1  # the state of the tick before
-        self._next = 0  # the cycle to run next
-        self._last_change = -1  # the last cycle in which a token moved, or an input was not as before
-        self.moving = 0  # streams at which tokens move in this cycle, but for quiet ones
+        self._entered: Counter[int] = Counter()  # number of entries into each accounting state
+        self._before = -1  # state of the previous tick
+        self._next = 0  # next cycle to run
+        self._last_change = -1  # last cycle in which a token moved or an input changed
+        self.moving = 0  # number of streams with a token in this cycle, without quiet streams
 
     def declared_ports(self) -> tuple[Port, ...]:  # C: def
         """Those that it declares, and the module's own where their number is not fixed."""
@@ -130,7 +130,7 @@ class Adapter(Component):
             linked = [channel for channel in channels if channel is not None]
             if linked:
                 self._attach(stream, linked)
-            elif stream.label in self.TOGETHER:  # those that are sent with it need not wait for it
+            elif stream.label in self.TOGETHER:  # streams that are sent together do not wait for one another
                 self._words.inputs[self._words.place("input", stream.wire("ready"))] = 1
         connected = sum(map(len, self.connected.values()))
         served = len({port for end in self.ends for port in end.stream.ports})
@@ -193,7 +193,7 @@ class Adapter(Component):
         if now < self._last_change + self.drain:
             self.wake_at(now + 1)
         self._next = now + 1
-        if self._shadow is not None:  # who watches more than the stand-in does
+        if self._shadow is not None:  # the shadow may watch more streams than the adapter
             moved = {label: token for label, token in moved.items() if label in self._observed}
         if moved or self._observes:
             self.observe(moved)
@@ -347,14 +347,14 @@ class Adapter(Component):
         return None
 
     def under_way(self) -> bool:  # C: def
-        """Whether something is inside that has yet to leave, in a cycle in which the module may act."""
+        """Return whether the module still holds something, in a cycle in which it may act."""
         if self.THROUGH:
             first, last = map(self.end, self.THROUGH)
             return first.rows > last.rows
         return self.status[PENDING] > 0
 
     def complete(self) -> bool:  # C: def
-        """Whether all is there of which the tokens that are sent together come: every input shows one."""
+        """Return whether every input shows a token, which tokens that are sent together need."""
         return all(end.is_open for end in self.ends if end.is_input)
 
     @staticmethod

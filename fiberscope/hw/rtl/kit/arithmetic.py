@@ -47,7 +47,7 @@ class _Form(NamedTuple):
 
     @property
     def bits(self) -> int:
-        """All of them, with the sign."""
+        """Return all bits, with the sign."""
         return 1 + self.exponent + self.fraction
 
 
@@ -57,8 +57,8 @@ _FORMS = {
     "bfloat16": _Form(8, 7, "bfloat"),
 }
 VALUES = (INTEGER, *_FORMS)
-PARTS = 4  # of a factor, by each of which is multiplied
-CUTS = 3  # of a sum or product: before what was made alike or by parts is added, the rounding, what is beyond
+PARTS = 4  # parts of a factor; each part is multiplied separately
+CUTS = 3  # pipeline cuts of a sum or product: before the addition, the rounding, and the overflow
 
 
 def value_type() -> str:
@@ -172,7 +172,7 @@ class _Float:
     def __init__(self, form: _Form, word: Signal) -> None:
         self.form = form
         self.sign, self.exponent = word[-1], word[form.fraction : -1]
-        self.is_zero = self.exponent == 0  # or subnormal
+        self.is_zero = self.exponent == 0  # zero or subnormal
         self.significand = unless(self.is_zero, pyrtl.concat(pyrtl.Const(1, 1), word[: form.fraction]))
         self.is_infinite = word[:-1] == _infinite(form)
         self.is_nan = word[:-1] > _infinite(form)

@@ -94,5 +94,5 @@ class ForeignBlock(RtlBlock):
         return ""
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
-        """It is."""
+        """Return the block itself, which is Verilog from outside."""
         return (self,)

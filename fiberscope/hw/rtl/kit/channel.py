@@ -185,7 +185,7 @@ def buffered(
     Args:
         parameters: capacity and latency.
         sources: a stream a lane.
-        contents: of each what is passed on.
+        contents: the contents of each what is passed on.
         sink: what it is passed on to.
         late: whether that comes in the last cycle of the latency, not the first; of one lane alone.
 

@@ -52,7 +52,7 @@ class Codec:  # C: final
         self._bias = (1 << (width - self._fraction - 2)) - 1 if self._fraction else 0  # C: long
 
     def fits(self, number: int) -> bool:
-        """Whether the field carries the number as it is."""
+        """Return whether the field carries the number as it is."""
         if self._fraction:
             return self._narrowed(number) >= 0
         if self._whole:

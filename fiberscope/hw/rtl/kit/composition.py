@@ -27,7 +27,7 @@ class Part:
 
     @cached_property
     def interface(self) -> Interface:
-        """Its ports."""
+        """Return the ports of the module."""
         interface = self.block.interface(self.parameters)
         return interface if self.status else replace(interface, status=())
 
@@ -95,7 +95,7 @@ class Composition:
 
     Args:
         module: its name.
-        parts: by instance name.
+        parts: the parts by instance name.
         links: the channels between them.
         exports: the part's port that each port of the module is: ``"ways[3]": "leaf_1.ways[0]"``.
         status: the part's status that each status output of the module is, beside ``pending``:

@@ -23,7 +23,7 @@ def write_files(block: RtlBlock, parameters: Parameters, folder: Path, version: 
         block: what is written, with its status outputs.
         parameters: those of the block.
         folder: where; made if need be.
-        version: of what writes it.
+        version: the version of Fiberscope.
     """
     folder.mkdir(parents=True, exist_ok=True)
     sources = [part.source for part in block.foreign(parameters)]
@@ -40,7 +40,7 @@ def core_file(module: str, summary: str, sources: Sequence[str], version: str) -
 
     Args:
         module: the top of the source.
-        summary: of the block, in one line.
+        summary: the summary of the block, in one line.
         sources: the Verilog files, beside the core file.
         version: of what wrote it, as in ``1.2.3``.
     """

@@ -108,11 +108,11 @@ class Lane:  # C: final
         self.channel.push(control, coordinate, reference, self._values[0])
 
     def is_empty(self) -> bool:  # C: cdef, noexcept
-        """Whether the mask says that the lane has nothing."""
+        """Return whether the mask says that the lane has nothing."""
         return self._mask != NO_MASK and self._words[self._mask] == 0
 
     def is_stop(self) -> bool:  # C: cdef, noexcept
-        """Whether the token in the words is none of an element; one without control always is."""
+        """Return whether the token in the words is none of an element; one without control always is."""
         for cell in self._stopped_by:  # C: Cell
             return self._words[cell.word] != 0
         return False
@@ -215,11 +215,11 @@ class End:  # C: final
         return self.waits_at() is None
 
     def moves(self) -> bool:  # C: noexcept
-        """Whether a token moves at the end of this cycle."""
+        """Return whether a token moves at the end of this cycle."""
         return self.is_open and self._outputs[self._answered] != 0
 
     def is_blocked(self) -> bool:  # C: cdef, noexcept
-        """Whether the module offers a token for which there is no space."""
+        """Return whether the module offers a token for which there is no space."""
         return not self.is_input and not self.is_open and self._outputs[self._answered] != 0
 
     def move(self) -> None:  # C: cdef
@@ -237,7 +237,7 @@ class End:  # C: final
                 lane.push()
 
     def is_begun(self) -> bool:  # C: noexcept
-        """Whether an input shows a token in any lane."""
+        """Return whether an input shows a token in any lane."""
         for lane in self.lanes:  # noqa: SIM110  (compiled)  # C: Lane
             if lane.channel.can_pop():
                 return True

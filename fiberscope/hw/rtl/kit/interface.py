@@ -16,8 +16,8 @@ from fiberscope.sim.errors import SimulationError
 
 Direction = Literal["input", "output"]
 CLOCKING = ("clk", "rst")  # inputs of every module
-FIELDS = ("control", "coordinate", "reference", "value")  # of a token, and what each is in a module
-MASK = "mask"  # of a bundle that has one: the lanes that carry something
+FIELDS = ("control", "coordinate", "reference", "value")  # fields of a token
+MASK = "mask"  # field of a bundle: the lanes that carry a token
 KINDS = {"control": "unsigned", "coordinate": "unsigned", "reference": "signed", "value": "float"}
 
 _LABEL = re.compile(r"(?P<name>\w+)(\[(?P<index>\d+)\])?(\.(?P<lane>\d+))?")
@@ -32,7 +32,7 @@ class Token(NamedTuple):
     value: float
 
 
-Transfer: TypeAlias = Token | tuple[Token, ...]  # what moves at a stream; of a bundle a token for each lane
+Transfer: TypeAlias = Token | tuple[Token, ...]  # token of a stream, or a token for each lane of a bundle
 
 
 def tokens_of(transfer: Transfer) -> tuple[Token, ...]:
@@ -78,7 +78,7 @@ class Field:
 
     @cached_property
     def codec(self) -> Codec:
-        """Its bits as numbers."""
+        """Return the conversion between bits and numbers."""
         return Codec(self.width, self.kind)
 
 
@@ -96,7 +96,7 @@ class Payload:
     width: int
 
 
-Content: TypeAlias = dict[str, int | Field | Payload]  # of a stream: its fields by name
+Content: TypeAlias = dict[str, int | Field | Payload]  # fields of a stream by name
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Stream:
     direction: Direction
     content: Mapping[str, int | Field | Payload] = dataclasses.field(
         hash=False
-    )  # equal streams have equal ones
+    )  # equal streams have equal widths
 
     def __post_init__(self) -> None:
         """Refuse a stream that no channel could serve."""
@@ -135,7 +135,7 @@ class Stream:
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """Those of its fields that a token has."""
+        """Return the fields of the stream that a token has."""
         return {
             name: field if isinstance(field, Field) else Field(name, field, KINDS[name])
             for name, field in self.content.items()
@@ -173,7 +173,7 @@ class Stream:
 
     @property
     def lane(self) -> int:
-        """Which of a cycle's tokens at the port it has: 0 for the first."""
+        """Return the lane of a token at the port: 0 for the first token of a cycle."""
         return int(self._match()["lane"] or 0)
 
     def _match(self) -> re.Match[str]:
@@ -187,7 +187,7 @@ class Stream:
         return f"{self.prefix}_{part}"
 
     def wires(self) -> Iterator[Wire]:
-        """Its wires, in the order of the module's ports."""
+        """Return the wires, in the order of the module's ports."""
         back: Direction = "output" if self.direction == "input" else "input"
         yield Wire(self.wire("valid"), self.direction, 1)
         for field, width in self.widths.items():
@@ -302,7 +302,7 @@ class Bundle(Stream):
         return [f"{self.label}[{lane}]" for lane in range(self.lanes)]
 
     def wires(self) -> Iterator[Wire]:
-        """Its wires, in the order of the module's ports."""
+        """Return the wires, in the order of the module's ports."""
         for wire in super().wires():
             lanes = 1 if wire.name in (self.wire("valid"), self.wire("ready")) else self.lanes
             yield replace(wire, width=lanes * wire.width)
@@ -363,7 +363,7 @@ class Interface:
         return dict(self.status) if isinstance(self.status, Mapping) else dict.fromkeys(self.status, 1)
 
     def wires(self) -> list[Wire]:
-        """All ports of the module."""
+        """Return all ports of the module."""
         clocking = [Wire(name, "input", 1) for name in CLOCKING]
         status = [Wire(name, "output", width) for name, width in self.status_widths.items()]
         return clocking + [wire for stream in self.streams for wire in stream.wires()] + status

@@ -58,7 +58,7 @@ class Seat(Component):
         self.counted: Callable[[], dict[str, int]] = dict
 
     def declared_ports(self) -> tuple[Port, ...]:
-        """Those of the component."""
+        """Return the ports of the component."""
         return self.block.adapter.PORTS
 
     def channels(self, port: str) -> list[Any]:
@@ -67,12 +67,12 @@ class Seat(Component):
 
     @property
     def parameters(self) -> Parameters:
-        """Those of its twin, once all is joined."""
+        """Return the parameters of the twin, after all parts are connected."""
         suits = self.block.matching(*self.arguments, **self.options)
         return replace(suits, **self.block.connected(self))
 
     def counters(self) -> dict[str, int]:
-        """As the module tells them."""
+        """Return the counters that the module shows."""
         return self.counted()
 
 
@@ -140,14 +140,14 @@ class PartsKernel(Kernel):
         return line.consumer, line.input
 
     def build(self) -> None:
-        """Nothing is to run here."""
+        """Do nothing: this kernel never runs."""
 
 
 class Parts(Assembly):
     """A machine's parts as one component with the ports of its module, to run beside that.
 
     Args:
-        name: of the module among the machine's components.
+        name: the name of the module among the machine's components.
         noted: the parts and their channels.
     """
 
@@ -171,7 +171,7 @@ class SeatKernel(PartsKernel):
     """A kernel in which a module stands in for all seats.
 
     Args:
-        name: of the component that stands in for them.
+        name: the name of the component that stands in for them.
         make: makes that, from how the module is composed and all seats by their names in it.
         sleep: as of any kernel.
     """

@@ -26,7 +26,7 @@ class MemoryPort:
     Args:
         tag_bits: width of a tag, above ``PORT_SHIFT``; the bits from there up are the asker's port.
         address_bits: width of a byte address, which is not negative.
-        line_bits: of the line that goes with a write, and with a reply to a read; 0 where none does.
+        line_bits: bits of the line that goes with a write, and with a reply to a read; 0 where none does.
     """
 
     tag_bits: int = 48

@@ -54,7 +54,7 @@ class Model:
     """A component between channels, cycle by cycle: the ``outputs`` of one, then ``clock`` with its inputs.
 
     Args:
-        streams: of the block with a channel at every port.
+        streams: the streams of the block with a channel at every port.
         component: makes the component.
     """
 

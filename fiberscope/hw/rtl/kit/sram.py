@@ -62,10 +62,10 @@ class Sram:
     entry that is written in the cycle of its address, the old contents are read.
 
     Args:
-        name: of the macro; its wires begin so.
+        name: the name of the macro; its wires begin so.
         entries: how many, at least 1.
-        bits: of a lane.
-        lanes: of an entry, each with an enable to write of its own.
+        bits: the bits of a lane.
+        lanes: the lanes of an entry, each with an enable to write of its own.
     """
 
     def __init__(self, name: str, entries: int, bits: int, lanes: int = 1) -> None:

@@ -60,7 +60,7 @@ class Summed:
     """A counter of what the tokens at a stream say.
 
     Args:
-        label: of the stream.
+        label: the label of the stream.
         measure: what a token adds.
     """
 
@@ -128,12 +128,12 @@ def tokens(label: str) -> CounterSource:
 
 
 def elements(label: str) -> CounterSource:
-    """Those of them that were no stops."""
+    """Return a counter source: the tokens of a stream that were no stops."""
     return lambda adapter: adapter.end(label).elements
 
 
 def stops(label: str) -> CounterSource:
-    """Those of them that were stops."""
+    """Return a counter source: the tokens of a stream that were stops."""
     return lambda adapter: adapter.end(label).stops
 
 

@@ -135,7 +135,7 @@ class ComposedBlock(RtlBlock):
         return hierarchical(composition if status else composition.without_status(), module)
 
     def foreign(self, parameters: Parameters) -> tuple[ForeignBlock, ...]:
-        """Those of the parts, each once."""
+        """Return the foreign modules of the parts, each once."""
         parts = self.compose(parameters).parts.values()
         return tuple(dict.fromkeys(block for part in parts for block in part.block.foreign(part.parameters)))
 

@@ -109,7 +109,7 @@ class Area:
         return sum(self.gates.values())
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the entry for JSON."""
         return {**asdict(self), "gate_count": self.gate_count}
 
 
@@ -119,7 +119,7 @@ class Cells:
 
     Args:
         area: of all cells, in the library's unit, square micrometres as a rule.
-        flip_flop_area: of the flip-flops among them.
+        flip_flop_area: the flip flop area of the flip-flops among them.
         cells: how many there are.
         flip_flops: bits of registers.
         memory_bits: bits of memories, which are not among the cells.
@@ -140,7 +140,7 @@ class Cells:
         return 1000 / self.path_ns if self.path_ns else float("inf")
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the entry for JSON."""
         return asdict(self)
 
 

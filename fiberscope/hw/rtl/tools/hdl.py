@@ -41,7 +41,7 @@ def choose(name: str, others: Sequence[str] = ()) -> str:
     """Return the simulator that a name stands for: for ``auto`` the first that is installed.
 
     Args:
-        name: of ``SIMULATORS``, of ``others``, or ``auto``.
+        name: the name of ``SIMULATORS``, of ``others``, or ``auto``.
         others: what takes the place of an HDL simulator where none is installed.
 
     Raises:

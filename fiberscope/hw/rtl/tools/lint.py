@@ -17,7 +17,7 @@ class Waiver:
     """A complaint that is none.
 
     Args:
-        rule: of Verilator.
+        rule: the rule of Verilator.
         match: what Verilator says, with ``*`` for anything.
         reason: why that is as it should be.
     """

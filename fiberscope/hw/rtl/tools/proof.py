@@ -93,7 +93,7 @@ def _claimed(block: RtlBlock, parameters: Parameters, claims: Claims) -> Twin:
 
 
 def _begins(twin: Twin) -> str:
-    """Every register that a reset clears is so in the first cycle."""
+    """Assume that the reset registers are clear in the first cycle."""
     registers = twin.block.wirevector_subset(pyrtl.Register) - twin.block.wirevector_subset(DataRegister)
     return " ".join(f"-set-init {name} 0" for name in sorted(register.name for register in registers))
 

@@ -71,7 +71,7 @@ class Simulator(ABC):
 
     @abstractmethod
     def _ports(self, sources: Sequence[Path], module: str, folder: Path) -> list[Wire]:
-        """As ``ports``, everything that it needs being there."""
+        """See ``ports``, everything that it needs being there."""
 
 
 def check_sources(sources: Sequence[Path]) -> None:

@@ -20,7 +20,7 @@ class Figure:
     Args:
         technology_nm: feature size, in nm.
         size_bytes: of all its words.
-        bits: of a word, that an access reads or writes.
+        bits: the bits of a word, that an access reads or writes.
         read_pj: energy of a read, in pJ.
         area_um2: in square micrometres.
         access_ns: from the clock to the data, in ns.

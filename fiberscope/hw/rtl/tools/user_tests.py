@@ -93,7 +93,7 @@ class Accompanied:
             cycle += 1
 
     def _wires(self, dut: Any) -> dict[str, int]:  # noqa: ANN401
-        """All ports of the module, just before the edge; each bit that is unknown counts as 0."""
+        """Return all ports of the module just before the edge; unknown bits count as 0."""
         return {wire.name: _bits(getattr(dut, wire.name)) for wire in self._interface.wires()}
 
 

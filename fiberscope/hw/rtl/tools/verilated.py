@@ -28,11 +28,11 @@ from fiberscope.hw.rtl.tools.verilator import Verilator, root
 from fiberscope.sim.errors import SimulationError
 from fiberscope.sim.partial_files import Partial
 
-OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own end the process
+OWN_ENDS = ("-DVL_USER_FATAL", "-DVL_USER_STOP", "-DVL_USER_FINISH")  # Verilator's own exit the process
 OFF = ("-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 FLAGS = ("-std=c++20", "-fPIC", *OFF, *OWN_ENDS)
-SLOW = "__Slow"  # in the names of Verilator's files that run once, at the beginning
-RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # of Verilator, seldom called in a cycle
+SLOW = "__Slow"  # marks Verilator's files that run once, at the start
+RUNTIME = ("verilated.cpp", "verilated_threads.cpp")  # Verilator's runtime, seldom called in a cycle
 
 _WRAPPER = r"""
 #include <cstdint>
@@ -161,7 +161,7 @@ class VerilatedModule:
         check_ports(interface, Verilator().ports(sources, interface.module, folder))
         self.interface = interface
         self.watched = watched
-        self.inner: dict[str, Wire] = {}  # by the name of each in C++
+        self.inner: dict[str, Wire] = {}  # wires by their names in C++
         path = _compile(sources, self, folder.resolve() / f"verilated_{interface.module}")
         self.library = ctypes.CDLL(str(path))
         self.library.module_new.restype = ctypes.c_void_p
@@ -254,7 +254,7 @@ def _compile(sources: Sequence[Path], module: VerilatedModule, folder: Path) -> 
     with ThreadPoolExecutor() as pool:
         runtime = pool.submit(_runtime, folder.parent)
         objects = [*pool.map(_assembled, *zip(*steps, strict=True)), runtime.result()]
-    library.unlink(missing_ok=True)  # one that is loaded keeps its file
+    library.unlink(missing_ok=True)  # a loaded library keeps its file
     compiled(["g++", "-shared", *map(str, objects), "-o", str(library), "-lpthread"], name, os.environ)
     key.write_text(content, encoding="utf-8")
     return library

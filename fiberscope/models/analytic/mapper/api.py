@@ -80,7 +80,7 @@ def find(
         search: one of ``SEARCHES``.
         metrics: ``edp``, ``delay`` or ``energy``: the first counts, the next among equals.
         limits: what ends the search.
-        seed: of what is drawn at random.
+        seed: the seed of random numbers.
         workers: processes; they do not change the result. ``optuna`` takes one.
         settings: options of the model, as of ``analyze``.
         progress: called now and then with the results of the search so far.

@@ -27,7 +27,7 @@ class Constraints:
     """Bounds of what mappings may be.
 
     Args:
-        least, most: of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
+        least, most: the least and most of the loops' bounds: 2 (temporal, spatial) x levels x dimensions.
         inner: of each level the dimensions that are innermost among its temporal loops, inner to outer.
         keep: 1 for kept, 0 for bypassed, -1 for free: levels x tensors.
         on_y: of each level whether spatial loops are along the mesh's Y, by dimension; None where free.
@@ -41,7 +41,7 @@ class Constraints:
 
     @classmethod
     def none(cls, architecture: Architecture, problem: Problem) -> Constraints:
-        """Those of the machine alone: the outermost level keeps everything."""
+        """Return the constraints of the machine alone: the outermost level keeps everything."""
         levels, dimensions = len(architecture.levels), len(problem.dimensions)
         keep = np.full((levels, len(problem.tensors)), _FREE)
         keep[0] = _KEPT

@@ -45,7 +45,7 @@ class Outcome:
         rejected: how many cannot be had, by reason.
         values: of each, by the first metric; infinite if it cannot be had.
         best: the best of them, None if none can be had; among equals the first.
-        costs: of the best, by the metrics.
+        costs: the costs of the best, by the metrics.
     """
 
     evaluated: int
@@ -123,7 +123,7 @@ class SearchState:
 
     Args:
         best: the best mapping; None while there is none.
-        costs: of it, by the metrics.
+        costs: the costs of it, by the metrics.
         evaluated, valid: mappings looked at, and those that can be had.
         rejected: the others, by reason.
         improvements: mappings looked at when a better one was found, and what that costs by the first metric.

@@ -22,7 +22,7 @@ Truth = NDArray[np.bool_]
 
 
 def factorisations(number: int, least: Sequence[int], most: Sequence[int]) -> Whole:
-    """All ways to write a number as a product of so many factors within bounds: ways x factors."""
+    """Return all factorisations of a number into so many factors within bounds: ways x factors."""
     ways: list[tuple[tuple[int, ...], int]] = [((), number)]
     for low, high in zip(least, most, strict=True):
         ways = [

@@ -31,12 +31,12 @@ BATCH = 64  # mappings between two looks at what was found
 
 
 def exhaustive(space: Space, _seed: int) -> Iterator[Mappings]:
-    """Every mapping once."""
+    """Yield every mapping once."""
     return _in_order(space, None)
 
 
 def linear_pruned(space: Space, _seed: int) -> Iterator[Mappings]:
-    """Every cut of the dimensions, with the first orders of its loops."""
+    """Yield every cut of the dimensions, with the first orders of its loops."""
     return _in_order(space, ORDERS)
 
 

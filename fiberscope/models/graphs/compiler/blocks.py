@@ -46,8 +46,8 @@ class Blocks:
         """The scanners and joiners of an iteration expression; those of all coordinates have no operand.
 
         Args:
-            iteration: of the variable.
-            variable: of the loop.
+            iteration: the iteration of the variable.
+            variable: the variable of the loop.
             before: the coordinates of the loop around it; None of the outermost.
         """
         if isinstance(iteration, Scan):
@@ -132,7 +132,7 @@ class Blocks:
         """The sum of each fiber of values.
 
         Args:
-            values: of any depth.
+            values: the values of any depth.
             around: the coordinates around the fibers, which tell an empty one from none, if there are any.
             empty: what an empty one gives: ``keep``, 0; ``mark``, N.
         """

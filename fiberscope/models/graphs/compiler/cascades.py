@@ -31,7 +31,7 @@ class CascadeGraph:
 
     Args:
         graph: a phase for each Einsum, more where a dense result is sorted first.
-        orders: of the loops of each Einsum, by its name.
+        orders: the orders of the loops of each Einsum, by its name.
         left_out: what of the specification the graph has not, a sentence each.
     """
 

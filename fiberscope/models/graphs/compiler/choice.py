@@ -40,7 +40,7 @@ class Candidate:
 
     Args:
         order: outermost first.
-        formats: of the tensors, as this order goes through them.
+        formats: the formats of the tensors, as this order goes through them.
         graph: that it gives.
         expected: what that is estimated to cost.
     """
@@ -63,11 +63,11 @@ def candidates(
     restored: Collection[str] = (),
     splits: Splits = NOT_SPLIT,
 ) -> list[Candidate]:
-    """All orders that can be taken, the one that is expected to take the fewest cycles first.
+    """Return all legal orders, sorted by expected cycles.
 
     Args:
         assignment: with or without its sums.
-        formats: of its tensors.
+        formats: the formats of its tensors.
         tensors: the operands, by name.
         restored: operands that may be stored with their levels in another order, as the loops ask.
         splits: of a variable in chunks the coordinates of one; tensors that have it are stored as loops ask.

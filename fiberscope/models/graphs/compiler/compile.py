@@ -29,7 +29,7 @@ class CompiledExpression:
     Args:
         order: of all loops, outermost first.
         notations: a loop nest for each statement: one, or several that run one after the other.
-        graph: of them.
+        graph: the graph of them.
     """
 
     order: tuple[str, ...]
@@ -45,11 +45,11 @@ class CompiledExpression:
         return dict(in_all)
 
     def _repr_svg_(self) -> str:
-        """Its picture, where a notebook shows it."""
+        """Return the picture for a notebook."""
         return svg_text(self.graph, "graph")
 
     def document(self) -> dict[str, object]:
-        """As plain data; ``blocks`` are those of the graph by type."""
+        """Return plain data; ``blocks`` counts the graph's blocks by type."""
         return {
             "statements": [str(notation.assignment) for notation in self.notations],
             "formats": {name: str(stored) for name, stored in self.graph.formats.items()},

@@ -52,7 +52,7 @@ def notation_of(
 
     Args:
         assignment: with or without its sums.
-        formats: by tensor; one that is not there is dense.
+        formats: the formats by tensor; one that is not there is dense.
         order: as of ``notation_of_text``.
         reorder: loops that take each other's places in the order, to follow one another as they do here.
         splits: of a variable that becomes two the coordinates of a chunk; without an order these two loops
@@ -73,7 +73,7 @@ def cascade_of(
     reorder: Sequence[str] = (),
     splits: Splits = NOT_SPLIT,
 ) -> tuple[tuple[str, ...], list[Notation]]:
-    """All loops, and the loop nests of the statements that an assignment is factored into, in their order.
+    """Return all loops, and the loop nests of the statements of a factored assignment, in order.
 
     The arguments are those of ``notation_of``; a sum may lie around what it is a term beside.
 
@@ -113,7 +113,7 @@ def _loops(
 
 
 def _orders(placed: Assignment, stored: Stored, *, factor: bool) -> Orders:
-    """Those that can be taken; sums that are terms lie inside those around them, if not made statements."""
+    """Return the legal orders; sums that are terms lie inside the sums around them, unless factored."""
     result = TensorPath(placed.result, stored[placed.result.tensor])
     operands = [TensorPath(access, stored[access.tensor]) for access in accesses(placed.expression)]
     return Orders(result, operands, placed.result if factor else placed.expression)

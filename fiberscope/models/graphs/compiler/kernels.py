@@ -20,7 +20,7 @@ class Kernel:
 
     @property
     def file(self) -> str:
-        """Its name as files have it."""
+        """Return the name of the expression's files."""
         return self.name.lower()
 
 

@@ -53,8 +53,8 @@ def lower(statements: Sequence[Assignment], formats: Mapping[str, Format], order
 
     Args:
         statements: with their sums in place; what one writes, later ones may read.
-        formats: of all tensors.
-        order: of the loops, all variables.
+        formats: the formats of all tensors.
+        order: the order of the loops, all variables.
 
     Raises:
         InputError: a statement has no graph with this order, or none at all.
@@ -191,9 +191,9 @@ def go_through(
 
     Args:
         blocks: to which they are added.
-        term: of the loop.
+        term: the term of the loop.
         iteration: what it goes through.
-        variable: of it.
+        variable: the variable of it.
         before: the coordinates of the loop around it; None of the outermost.
     """
     coordinates, references = blocks.joined(iteration, variable, before)

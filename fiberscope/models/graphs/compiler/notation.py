@@ -21,7 +21,7 @@ class TensorPath:
     """An access and how the loops go through its tensor; a tensor that is read twice has two.
 
     Args:
-        access: of the tensor, by dimension.
+        access: the access of the tensor, by dimension.
         format: how it is stored.
         scope: the loops that its values take part in, outermost first: those of its variables are scanned,
             for each of the others its references are repeated.
@@ -33,12 +33,12 @@ class TensorPath:
 
     @property
     def tensor(self) -> str:
-        """Its name."""
+        """Return the name of the tensor."""
         return self.access.tensor
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Its variables as they are stored, outermost level first."""
+        """Return the variables in the order of storage, outermost level first."""
         return tuple(self.access.variables[dimension] for dimension in self.format.order)
 
     @property
@@ -74,11 +74,11 @@ class Notation:
 
     @property
     def formats(self) -> dict[str, Format]:
-        """By tensor, the result first."""
+        """Return the formats by tensor, the result first."""
         return {path.tensor: path.format for path in (self.result, *self.operands)}
 
     def __str__(self) -> str:
-        """As a nest of loops; a sum that is one term among others is a temporary's."""
+        """Return the nest of loops as text; a sum among other terms becomes a temporary."""
         taken = {path.tensor for path in (self.result, *self.operands)} | set(self.order)
         names = (name for number in count(1) if (name := f"t{number}") not in taken)
         formats = ", ".join(f"{name}={stored}" for name, stored in self.formats.items())
@@ -126,7 +126,7 @@ def paths_of(
 
 
 def _scoped(expression: Expression, scope: list[str]) -> Iterator[tuple[Access, list[str]]]:
-    """Each access with the variables of the bodies of the sums around it."""
+    """Yield each access with the variables of the sums around it."""
     if isinstance(expression, Access):
         yield expression, scope
     elif isinstance(expression, Sum):

@@ -60,7 +60,7 @@ class Orders:
         raise InputError(self._cyclic())
 
     def legal(self) -> Iterator[tuple[str, ...]]:
-        """All orders that can be taken."""
+        """Return all legal orders."""
         return _completed((), _before(self.variables, [*self._stored, *self._sums]))
 
     def check(self, order: Sequence[str]) -> None:
@@ -121,7 +121,7 @@ def _along(path: TensorPath) -> Iterator[_Step]:
 
 
 def _around_sums(expression: Expression, outside: Sequence[str]) -> Iterator[_Step]:
-    """From all loops around a sum to its own."""
+    """Return the constraints that all loops around a sum precede its own loops."""
     if isinstance(expression, Sum):
         yield from (_Step(outer, inner) for inner in expression.variables for outer in outside)
         yield from _around_sums(expression.operand, [*outside, *expression.variables])

@@ -120,7 +120,7 @@ def cut_assignment(assignment: Assignment, splits: Splits) -> Assignment:
 
     Args:
         assignment: in whole ones.
-        splits: of a variable the coordinates of a chunk.
+        splits: the splits of a variable the coordinates of a chunk.
     """
     result = _cut(assignment.result, splits)
     assert isinstance(result, Access)
@@ -151,8 +151,8 @@ def cut_formats(
 
     Args:
         assignment: as it was, in whole variables.
-        formats: of its tensors, and perhaps of more.
-        splits: of a variable the coordinates of a chunk.
+        formats: the formats of its tensors, and perhaps of more.
+        splits: the splits of a variable the coordinates of a chunk.
         loops: all of them, in parts.
     """
     every = {access.tensor: access for access in (assignment.result, *accesses(assignment.expression))}

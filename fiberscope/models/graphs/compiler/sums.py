@@ -49,7 +49,7 @@ def with_sums(assignment: Assignment) -> Expression:
 
 
 def _placed(expression: Expression, variable: str) -> Expression:
-    """With the sum over one variable written, which an addition has in each of its operands."""
+    """Write out the sum over one variable; an addition has a sum in each of its operands."""
     if variable not in variables_of(expression):
         return expression
     if isinstance(expression, Sum):
@@ -77,7 +77,7 @@ def _around(variables: tuple[str, ...], expression: Expression) -> Sum:
 
 
 def _factors(expression: Expression) -> list[Expression]:
-    """Those of a product; a divisor is one that is never taken apart."""
+    """Return the factors of a product; a divisor is never taken apart."""
     if isinstance(expression, Call) and expression.meaning.multiplies:
         return [factor for operand in expression.operands for factor in _factors(operand)]
     if isinstance(expression, Call) and expression.meaning.divides:
@@ -117,8 +117,8 @@ def factor_sums(
 
     Args:
         statement: with its sums in place.
-        formats: of its tensors.
-        order: of the loops.
+        formats: the formats of its tensors.
+        order: the order of the loops.
     """
     cascade = _Cascade(formats, order)
     cascade.add(statement)
@@ -153,7 +153,7 @@ class _Cascade:
         self.statements.append(Assignment(statement.result, Sum(kept, body) if kept else body))
 
     def _without_sums(self, expression: Expression) -> Expression:
-        """With a temporary for each sum."""
+        """Replace each sum by a temporary."""
         if isinstance(expression, Sum):
             return self._temporary(expression)
         if isinstance(expression, Call):

@@ -46,7 +46,7 @@ class Operand:
     """A tensor at one place of the expression.
 
     Args:
-        access: of the tensor.
+        access: the access of the tensor.
         format: how it is stored.
         references: to where the loops have got to in it; None at its root.
         certain: whether these are never N.
@@ -115,7 +115,7 @@ Term: TypeAlias = Operand | Function | Summed
 
 
 def operands_in(term: Term) -> Iterator[Operand]:
-    """All operands from left to right."""
+    """Yield all operands from left to right."""
     if isinstance(term, Operand):
         yield term
     else:

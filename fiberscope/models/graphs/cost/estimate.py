@@ -25,7 +25,7 @@ class Estimate:
     """Estimate of a graph's run.
 
     Args:
-        streams: by node and output.
+        streams: the streams by node and output.
         work: by node the tokens that it takes or makes, whichever are more: about its cycles.
         cycles: of all phases; a block ends at the soonest a cycle behind those that feed it, its work done,
             and an accumulator that sends at the end has all of that before it. Nothing stalls.

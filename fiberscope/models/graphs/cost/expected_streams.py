@@ -60,7 +60,7 @@ class ExpectedStream:
 
     @property
     def points(self) -> ExpectedStream:
-        """All its points, those of N too."""
+        """Return the number of points, with those of N."""
         return self.whole or self
 
     @property
@@ -78,7 +78,7 @@ class ExpectedStream:
 
     @property
     def tokens(self) -> float:
-        """All tokens but done."""
+        """Return the number of tokens without done."""
         return self.count + self.missing + self.stops
 
 
@@ -203,7 +203,7 @@ def references_in_union(references: ExpectedStream, points: ExpectedStream) -> E
 
 
 def _add_references(points: ExpectedStream, count: float, spread: Spread) -> ExpectedStream:
-    """So many references beside the coordinates of these points, and N for the others."""
+    """Add this number of references to the coordinates of these points, and N to the others."""
     missing = points.count - count
     return ExpectedStream(count, spread, points.parent, points.filled, points.filled_spread, missing, points)
 

@@ -12,7 +12,7 @@ __all__ = ["scan_all", "scan_fibers"]
 
 
 def scan_all(walk: CostWalk, node: Node, references: ExpectedStream) -> ExpectedStream:
-    """All coordinates for each of these references."""
+    """Return the stream of all coordinates for each of these references."""
     size = walk.statistics[node["tensor"]].level(int(node["mode"])).size
     spread = {name: where * size for name, where in references.spread.items()}
     spread[node["index"]] = np.full(size, references.count)

@@ -40,7 +40,7 @@ class BitLevel:
 
     @property
     def coordinates(self) -> Integers:
-        """Those of all fibers, one fiber behind the other."""
+        """Return the coordinates of all fibers, one fiber after the other."""
         import numpy as np
 
         _fibers, places = np.nonzero(self.words)
@@ -62,7 +62,7 @@ class BitLevel:
         return int(self.counts.sum())
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """As of any ``Level``."""
+        """See ``Level``."""
         return CompressedLevel(from_zero(self.counts), self.coordinates).expanded(parents)
 
 

@@ -44,7 +44,7 @@ class CompressedLevel:
         return len(self.coordinates)
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """As of any ``Level``."""
+        """See ``Level``."""
         import numpy as np
 
         counts = self.counts[parents]

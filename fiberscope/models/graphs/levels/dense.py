@@ -30,7 +30,7 @@ class DenseLevel:
 
     @property
     def coordinates(self) -> Integers:
-        """Those of all fibers, one fiber behind the other."""
+        """Return the coordinates of all fibers, one fiber after the other."""
         import numpy as np
 
         return np.tile(np.arange(self.size), self.fibers)
@@ -48,7 +48,7 @@ class DenseLevel:
         return self.size * self.fibers
 
     def expanded(self, parents: Integers) -> tuple[Integers, Integers, Integers]:
-        """As of any ``Level``."""
+        """See ``Level``."""
         import numpy as np
 
         owners = np.repeat(np.arange(len(parents)), self.size)
@@ -70,7 +70,7 @@ class _Dense(ScannedFormat):
         return DenseLevel(size, fibers), parents * size + column
 
     def scanner(self, name: str, node: Node, context: BlockContext) -> StreamBlock:
-        """It needs no more of a tensor than its size."""
+        """Build the scanner, which needs only the size of the tensor."""
         from fiberscope.hw.streams.dense import DenseScanner
 
         return DenseScanner(name, context.tensors[node["tensor"]].shape[int(node["mode"])], context.quirks)

@@ -23,7 +23,7 @@ class Level(Protocol):
 
     @property
     def coordinates(self) -> Integers:
-        """Those of all fibers, one fiber behind the other."""
+        """Return the coordinates of all fibers, one fiber after the other."""
 
     @property
     def counts(self) -> Integers:
@@ -53,7 +53,7 @@ class LevelFormat(ABC):
 
         Args:
             size: coordinates of the level.
-            fibers: of it, with or without an entry.
+            fibers: the fibers of it, with or without an entry.
             parents: of each entry the fiber that it is in.
             column: of each its coordinate.
 

@@ -31,7 +31,7 @@ class _Accumulator(Primitive):
     named = False
 
     def outputs_of(self, node: Node) -> list[str]:
-        """Those of coordinates, outermost first."""
+        """Return the outputs of coordinates, outermost first."""
         return [f"crd[{place}]" for place in range(len(accumulated_variables(node)))]
 
     def nest(self, node: Node, fed: dict[str, Nest], faults: Faults) -> dict[str, Nest]:
@@ -97,7 +97,7 @@ class _Pairs(_Accumulator):
         return super().nest(node, fed, faults) | {"crd_outer": accumulated_variables(node)[:-1]}
 
     def input_of(self, finder: EdgePorts, node: Node, edge: Edge) -> str:
-        """None of a variable that it sums over."""
+        """Return no input for a variable that is summed over."""
         if edge.kind == VAL:
             return VAL
         said = re.split(r"[-_]", edge.said_last)  # the variable may stand before the tensor: in_j-C

@@ -142,7 +142,7 @@ class _PointToFiber(Primitive):
 
 
 def _port_of(node: Node, kind: str, comment: str, variable: str) -> str:
-    """By the variable, else by how the comment begins."""
+    """Return the port of an edge, by its variable, else by the begin of its comment."""
     if kind == VAL:
         return "inner"
     for port in ("outer", "inner"):

@@ -23,7 +23,7 @@ class _Lanes(Primitive):
 
 
 class _Scatter(_Lanes):
-    """Each way computes the same, of its own coordinates."""
+    """Block that deals coordinates to copies of a loop, which compute the same."""
 
     passes = "in"
 

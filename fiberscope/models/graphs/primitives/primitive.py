@@ -51,8 +51,8 @@ __all__ = [
 CRD, REF, VAL, REPSIG, BV = KINDS = ("crd", "ref", "val", "repsig", "bv")
 ANY = (CRD, REF, VAL, BV)
 NO_WORDS = "no hardware here has bit vectors; store its tensors as s or d"
-COMMON = {"phase": "1"}  # of all types, and ours: which of the runs after one another a node is in
-BROADCAST = "broadcast"  # a fork in a drawing: streams fan out by themselves
+COMMON = {"phase": "1"}  # attributes of all types; ``phase`` is the number of a node's run
+BROADCAST = "broadcast"  # a fork in a drawing, which no block needs
 
 Attributes = Mapping[str, str]
 AnyLevel = TypeVar("AnyLevel", bound="Level")
@@ -91,11 +91,11 @@ class BlockContext(Protocol):
 
     @property
     def tensors(self) -> Mapping[str, StoredTensor]:
-        """By name, as they are stored."""
+        """Return the tensors by name, as they are stored."""
 
     @property
     def quirks(self) -> int:
-        """Those of the public simulator, a mask."""
+        """Return the quirks of the public simulator as a mask."""
 
     @property
     def nests(self) -> Nests:
@@ -181,7 +181,7 @@ class Primitive:
         inputs, outputs: its ports.
         attributes: the names of its own attributes; those with a value here may be left out.
         label: what a drawing shows, with the node's attributes in braces.
-        colour: of the drawing, as graphviz names it.
+        colour: the colour of the drawing, as graphviz names it.
         box: what it is in a drawing of ours: data, values, or coordinates and references.
     """
 
@@ -193,33 +193,33 @@ class Primitive:
     colour: str = "brown"
     box: Literal["memory", "own", "block"] = "block"
 
-    # attributes that are numbers, and the least
+    # numeric attributes, and the least value of each
     numbers: ClassVar[Mapping[str, int]] = {"factor": 1, "width": 1, "size": 1, "phase": 1, "ways": 2}
-    fewest: ClassVar[int] = 2  # streams at an array of inputs
-    alike: ClassVar[bool] = False  # whether its streams must be as deep as each other
-    named: ClassVar[bool] = True  # whether edges of files tell its ports without naming them
-    of_loop: ClassVar[bool] = False  # whether it makes one loop, of its variable
-    scans: ClassVar[bool] = False  # a level
-    positions: ClassVar[str] = ""  # the output with the positions in a level that it finds, if it does
-    loads: ClassVar[bool] = False  # values, by a reference that is the root's if there is no other
-    writes: ClassVar[bool] = False  # a level or the values of a result
-    whole: ClassVar[bool] = False  # whether it takes a stream of the result, never one of a part of it
-    paired: ClassVar[bool] = False  # whether each operand is a stream of coordinates and one of references
-    intersects: ClassVar[bool] = False  # whether coordinates go that one operand lacks
-    unites: ClassVar[bool] = False  # whether references may be missing of coordinates that it makes
-    repeats: ClassVar[bool] = False  # references
-    expands: ClassVar[bool] = False  # words, to the coordinates that their scanner would have made
-    drops: ClassVar[bool] = False  # coordinates without any within them
-    reduces: ClassVar[bool] = False  # fibers to values
-    accumulates: ClassVar[bool] = False  # points without stops
-    sums_alone: ClassVar[bool] = False  # whether public files may have a reducer in front that it replaces
-    by_stops: ClassVar[str] = ""  # the type that it is in public files that lead no outer coordinates to it
-    beside_one: ClassVar[str] = ""  # the constant that it has in public files that give it one stream alone
-    computes: ClassVar[str] = ""  # how its latency is called among the settings, if it has one
-    unit: ClassVar[str] = ""  # the block that it stands for if that is one, by module and class
-    passes: ClassVar[str] = ""  # the input whose stream it makes, as far as its meaning goes
-    cuts: ClassVar[str] = ""  # the input whose coordinates it cuts in two
-    through: ClassVar[Mapping[str, str]] = {}  # outputs whose fibers are full if those of these inputs are
+    fewest: ClassVar[int] = 2  # least number of streams at an array of inputs
+    alike: ClassVar[bool] = False  # whether its input streams must have the same depth
+    named: ClassVar[bool] = True  # whether edges of files determine its ports without names
+    of_loop: ClassVar[bool] = False  # whether it forms one loop, that of its variable
+    scans: ClassVar[bool] = False  # whether it scans a level
+    positions: ClassVar[str] = ""  # output with the positions of a level that it looks up, if any
+    loads: ClassVar[bool] = False  # whether it loads values; without a reference, that of the root
+    writes: ClassVar[bool] = False  # whether it writes a level or the values of a result
+    whole: ClassVar[bool] = False  # whether it takes only streams of the whole result
+    paired: ClassVar[bool] = False  # whether each operand has streams of coordinates and references
+    intersects: ClassVar[bool] = False  # whether it drops coordinates that an operand lacks
+    unites: ClassVar[bool] = False  # whether its coordinates may lack references
+    repeats: ClassVar[bool] = False  # whether it repeats references
+    expands: ClassVar[bool] = False  # whether it expands words to coordinates
+    drops: ClassVar[bool] = False  # whether it drops coordinates without inner coordinates
+    reduces: ClassVar[bool] = False  # whether it reduces fibers to values
+    accumulates: ClassVar[bool] = False  # whether it accumulates points without stops
+    sums_alone: ClassVar[bool] = False  # whether it replaces a reducer before it in public files
+    by_stops: ClassVar[str] = ""  # type in public files that connect no outer coordinates
+    beside_one: ClassVar[str] = ""  # constant in public files that connect a single stream
+    computes: ClassVar[str] = ""  # name of the setting of its latency, if it has one
+    unit: ClassVar[str] = ""  # its block by module and class, if it is a single block
+    passes: ClassVar[str] = ""  # input whose stream it passes on with the same meaning
+    cuts: ClassVar[str] = ""  # input whose coordinates it splits in two
+    through: ClassVar[Mapping[str, str]] = {}  # outputs with full fibers if these inputs have full fibers
 
     @property
     def reads(self) -> bool:
@@ -237,11 +237,11 @@ class Primitive:
         return self.type
 
     def input(self, port: str) -> Port | None:
-        """Its input of this name, if it has one."""
+        """Return the input of this name, or None."""
         return _port(self.inputs, port)
 
     def output(self, port: str) -> Port | None:
-        """Its output of this name, if it has one."""
+        """Return the output of this name, or None."""
         return _port(self.outputs, port)
 
     def registers(self, node: Node) -> tuple[int, ...]:

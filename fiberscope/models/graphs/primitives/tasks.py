@@ -67,7 +67,7 @@ class _Swap(_OfMachines):
 
 
 class _Sum(_OfMachines):
-    """It takes what all instances behind a cut give."""
+    """Unit that sums the outputs of all instances behind a cut."""
 
     alike = whole = True
 
@@ -76,7 +76,7 @@ class _Sum(_OfMachines):
 
 
 class _SkipAhead(Primitive):
-    """It reads two levels; of port ``ref[i]`` the tensor is ``tensor{i}`` and the level ``mode{i}``."""
+    """Unit that intersects two levels with skips; port ``ref[i]`` reads ``tensor{i}`` at ``mode{i}``."""
 
     named = False
     of_loop = alike = intersects = True

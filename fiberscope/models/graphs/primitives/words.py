@@ -19,7 +19,7 @@ class _OfWords(Primitive):
 
 
 class _Packer(_OfWords):
-    """Its words have all coordinates of a loop, also of one that is dealt to several copies."""
+    """Packer of all coordinates of a loop into words, also of a loop that is dealt to copies."""
 
     unit = "bit_words.BitVector"
     whole = True
@@ -72,7 +72,7 @@ class _Intersection(_OfWords):
     named = False
 
     def before(self, node: Node, output: str) -> str:
-        """Those of the words of the same number."""
+        """Return the port of the words that an output stems from."""
         return super().before(node, output).replace(REF, BV)
 
     def estimate(

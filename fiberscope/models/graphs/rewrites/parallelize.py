@@ -31,7 +31,7 @@ def parallelized(graph: Graph, variable: str, ways: int) -> Graph:
 
     Args:
         graph: checked.
-        variable: of the loop.
+        variable: the variable of the loop.
         ways: copies, at least 1.
 
     Raises:

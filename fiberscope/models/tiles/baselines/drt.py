@@ -99,7 +99,7 @@ class _Microtiles:
         self.first = np.append(0, np.cumsum(np.bincount(columns, minlength=self.width)))
 
     def words_of_rows(self, columns: Span) -> Integers:
-        """For each row, the words of its microtiles in a span of columns."""
+        """Return the words of the microtiles of each row in a span of columns."""
         part = slice(*self.first[list(columns)])
         return np.bincount(self.rows[part], self.words[part], self.height).astype(np.int64)
 

@@ -35,7 +35,7 @@ class Square:
     """Square tiles of the inputs of a kernel.
 
     Args:
-        shape: by index; the side, at most the extent.
+        shape: the shape by index; the side, at most the extent.
         fullest: what the fullest tile takes of a buffer.
         overflowing: share of the nonempty tiles of all inputs that exceed the capacity.
     """
@@ -53,7 +53,7 @@ class Squares:
         kernel: whose inputs they are.
         tensors: by name, ranks as the kernel writes them.
         capacity: of each operand's buffer, in the metric's unit.
-        metric: of tiles.
+        metric: the metric of tiles.
         step: of which sides that are searched are multiples.
     """
 
@@ -69,7 +69,7 @@ class Squares:
         return self.kernel.extents({name: tensor.shape for name, tensor in self.tensors.items()})
 
     def held(self, side: int) -> list[Integers]:
-        """For each input, what its nonempty tiles take of a buffer."""
+        """Return the words of the nonempty tiles of each input in a buffer."""
         shape = square(self.extents, side)
         tiles = [cut_one(self.kernel, name, self.tensors[name], shape) for name in self.kernel.inputs]
         return [each.held(self.metric) for each in tiles]
@@ -98,7 +98,7 @@ class Squares:
         return self._scanned(low, high, accepts) if scan else self._halved(low, high, accepts)
 
     def _halved(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """By halving, in steps; the largest that was tried and accepted."""
+        """Search by halving, in steps; return the largest edge that was accepted."""
         best = self._tried(low)
         while low < high:
             middle = (low + high + 1) // 2
@@ -110,7 +110,7 @@ class Squares:
         return best
 
     def _scanned(self, low: int, high: int, accepts: _Accepts) -> Square:
-        """By trying all; what cannot be accepted even with a single fiber a tile is not cut."""
+        """Search by trying all; a rank that is not accepted even with one fiber a tile is not cut."""
         for steps in range(high, low, -1):
             side = steps * self.step
             if accepts(self.square_of(self._at_least(side), side)):
@@ -157,7 +157,7 @@ def swiftiles(squares: Squares, least: int, *, overflowing: float = OVERFLOWING,
         squares: those of the kernel.
         least: side, at the least.
         overflowing: share of tiles that may exceed the buffer.
-        seed: of the sample.
+        seed: the seed of the sample.
     """
     most = max(least, *squares.extents.values())
     side = min(most, max(least, _spread_evenly(squares)))
