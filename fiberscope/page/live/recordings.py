@@ -84,7 +84,7 @@ class Recordings:
 
     @property
     def pending(self) -> bool:
-        """Whether a file is not written yet."""
+        """Return whether a file is not written yet."""
         return any(recording.status == WRITING for recording in self.all)
 
     def draw(self) -> None:

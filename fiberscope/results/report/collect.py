@@ -111,7 +111,7 @@ def report(
 
 
 def _ending(run: Run) -> dict[str, Any]:
-    """Whether the run is complete, why it ended, and when."""
+    """Return whether the run is complete, why it ended, and when."""
     return {"complete": run.complete, "ending": run.reason, "cycles": run.cycles, "seconds": run.seconds}
 
 

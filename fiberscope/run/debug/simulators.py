@@ -26,7 +26,7 @@ __all__ = ["Simulator", "can_fork", "start_simulator"]
 
 
 def can_fork() -> bool:
-    """Whether the system can fork a process."""
+    """Return whether the system can fork a process."""
     return hasattr(os, "fork")
 
 
