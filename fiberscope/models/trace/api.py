@@ -138,8 +138,8 @@ class Prepared:
         if self.problem is not None and not outcome.interrupted:
             solved = ProblemAnswer(self.problem.title, *self._checked(outcome))
         cached = None if self.count_cached is None or outcome.interrupted else self.count_cached()
-        given = self.specification, self.operands, self.options
-        return ModelledRun(*given, outcome, metrics, spent, self.chosen, solved, cached)
+        inputs = self.specification, self.operands, self.options
+        return ModelledRun(*inputs, outcome, metrics, spent, self.chosen, solved, cached)
 
     def _checked(self, outcome: CascadeRun) -> tuple[str, Comparison]:
         """Return the reference of the problem's answer, and the comparison with it."""
