@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from fiberscope.run.debug.session import Session
 
-__all__ = ["debug"]
+__all__ = ["Script", "debug", "hold", "script_lines"]
 
-_Script = Annotated[
+Script = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Read the commands from here; '-' is standard input."),
 ]
@@ -49,7 +49,7 @@ def debug(
     accelerator: Accelerator,
     operands: Operands,
     asked: SimulationOptions,
-    script: _Script = None,
+    script: Script = None,
     snapshots: _Snapshots = 16,
     snapshot_memory: _SnapshotMemory = None,
 ) -> int:
@@ -71,7 +71,7 @@ def debug(
 
     factors, tensors = operands_of(asked.take_symbols(specification_of(accelerator), operands))
     asked.check({}, operand_files({**dict(zip("AB", factors, strict=False)), **tensors}))
-    lines = None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
+    lines = script_lines(script)
     arguments = {"settings": asked.entries(), "config": asked.config, "exact": asked.exact}
     try:
         limit = None if snapshot_memory is None else SIZE.parse(snapshot_memory)
@@ -79,7 +79,12 @@ def debug(
         raise InputError(f"--snapshot-memory {snapshot_memory}: {error}") from error
     run = requested_run(accelerator, factors, tensors, **arguments)
     with Session(run, _run_options(asked), snapshots, limit) as session:
-        return _debugged(session, asked, script, lines)
+        return hold(session, asked.json, script, lines)
+
+
+def script_lines(script: Path | None) -> list[str] | None:
+    """Return the lines of a script; None where they come from standard input."""
+    return None if script is None or script == STANDARD_OUTPUT else read_text(script).splitlines()
 
 
 def _run_options(asked: SimulationOptions) -> dict[str, Any]:
@@ -93,10 +98,8 @@ def _run_options(asked: SimulationOptions) -> dict[str, Any]:
     return options
 
 
-def _debugged(
-    session: Session, asked: SimulationOptions, script: Path | None, lines: list[str] | None
-) -> int:
-    """Hold a session to its end, and write the report that is asked for."""
+def hold(session: Session, json: Path | None, script: Path | None, lines: list[str] | None) -> int:
+    """Hold a session to its end, and write the report that is asked for; return the exit code."""
     from fiberscope.commands.report_output import report_delivery
 
     console = _console()
@@ -104,9 +107,9 @@ def _debugged(
         _converse(session, console)
     else:
         _follow(session, console, str(script or STANDARD_OUTPUT), sys.stdin if lines is None else lines)
-    if asked.json is None:
+    if json is None:
         return 0
-    with report_delivery(asked.json, quiet=True) as deliver:
+    with report_delivery(json, quiet=True) as deliver:
         report = session.report()
     deliver(report)
     return exit_code(report)

@@ -14,9 +14,10 @@ from fiberscope.converters.mint import MINT
 from fiberscope.results.provenance.sources import Sources
 from fiberscope.results.report.document import Report
 from fiberscope.results.report.parts import RecordedRequest
-from fiberscope.run.request import RUNS, RunRequest, SimulationRequest
+from fiberscope.run.debug.session import Session
+from fiberscope.run.request import RUNS, GraphRequest, RunRequest, SimulationRequest
 
-__all__ = ["rerun"]
+__all__ = ["debug_again", "rerun"]
 
 MOST_NAMED = 5  # modules, in a line
 
@@ -33,6 +34,40 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
         ConfigurationError, WorkloadError, InputError: it cannot be run again, or not by the same.
         VerificationError, DeadlockedRunError: it went wrong; they have the report.
     """
+    tell = progress or ignore_progress
+    before, again, options = requested_again(path, tell, anyway=anyway)
+    return before, again.run(**options, progress=tell)
+
+
+def debug_again(path: Path, cycle: int, *, anyway: bool = False) -> Session:
+    """Start the run of a report under the debugger, and go to a cycle.
+
+    Args:
+        path: of the report.
+        cycle: of the first clock.
+        anyway: also by other sources, and on other operands.
+
+    Raises:
+        ConfigurationError, WorkloadError, InputError: as of ``rerun``; or the run has no cycles to stop in.
+    """
+    before, again, options = requested_again(path, ignore_progress, anyway=anyway)
+    whole = isinstance(again, SimulationRequest | GraphRequest) and before.fidelity == EVENT
+    if not whole or getattr(again, "chain", None) or "sample" in options:
+        raise InputError(f"{path}: --to stops simulations of one product, and this report is of another run")
+    options.pop("fidelity", None)
+    session = Session(again, options)
+    try:
+        session.goto(cycle)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def requested_again(
+    path: Path, progress: Progress, *, anyway: bool
+) -> tuple[Report, RunRequest, dict[str, Any]]:
+    """Return the report in a file, its run and the options of that run."""
     before = Report.read(path)
     if before.source is None:
         raise InputError(
@@ -42,12 +77,11 @@ def rerun(path: Path, progress: Progress | None = None, *, anyway: bool = False)
     asked = before.source.asked
     if None in (*asked.factors, *asked.tensors.values()):
         raise InputError(f"{path}: an operand was in memory; only what has a name or a file can be had again")
-    tell = progress or ignore_progress
     again, options = _asked_again(before, asked)
     if not anyway:
         parts = options.get("parts", {}).values()
-        _check(path, before, again.roots(parts).sources(), again.digests(tell))
-    return before, again.run(**options, progress=tell)
+        _check(path, before, again.roots(parts).sources(), again.digests(progress))
+    return before, again, options
 
 
 def _check(path: Path, before: Report, sources: Sources, operands: Sequence[str]) -> None:

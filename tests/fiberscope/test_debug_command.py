@@ -94,3 +94,21 @@ def test_options_that_cannot_go_back_are_refused(toy, capsys):
     code, _out, err = debugged(capsys, "quit", "--vcd", "o.vcd")
     assert code == 2
     assert "--vcd: the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'" in err
+
+
+def test_a_run_of_a_report_is_stopped_in_a_cycle_and_ends_as_before(toy, capsys):
+    assert cli.run(["sim", toy, SMALL, "--json", "first.json", "--quiet"]) == 0
+    Path("hunt.txt").write_text("info\nst 2\nback 4\nrun\n")
+    options = ["--to", "7", "--script", "hunt.txt", "--json", "again.json"]
+    assert cli.run(["rerun", "first.json", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("cycle")][1:4] == ["cycle 7", "cycle 9", "cycle 5"]
+    assert without_host("again.json") == without_host("first.json")
+
+
+def test_only_simulations_of_one_product_are_stopped_in_a_cycle(capsys):
+    assert cli.run(["model", "gamma", SMALL, "--json", "model.json", "--quiet"]) == 0
+    assert cli.run(["rerun", "model.json", "--to", "7"]) == 2
+    assert "model.json: --to stops simulations of one product" in capsys.readouterr().err
+    assert cli.run(["rerun", "model.json", "--script", "hunt.txt"]) == 2
+    assert "--script needs --to CYCLE" in capsys.readouterr().err
