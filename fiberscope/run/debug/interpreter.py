@@ -106,7 +106,7 @@ def completions(names: Names, line: str) -> list[str]:
 
 
 def _choices(names: Names, kind: str, previous: str) -> Sequence[str]:
-    """What an argument of a kind may be, behind another word."""
+    """Return the possible values of an argument of a kind, after another word."""
     if kind == "NAME":
         return names.components
     if kind == "CHANNEL":
