@@ -272,7 +272,7 @@ $(VENV)/installed: $(VENV)/compiler pyproject.toml
 	@FIBERSCOPE_NEEDED= $(PIP) --no-build-isolation --editable . || $(OFFLINE)
 	@touch $@
 
-EXTRAS := dev docs layers perfetto plots release s3 search sweep
+EXTRAS := dev docs layers live perfetto plots release s3 search sweep
 $(EXTRAS:%=$(VENV)/%): $(VENV)/created pyproject.toml
 	@echo "Installing what make needs for $(@F), once: $(call NAMES,$(@F)) ..."
 	@$(call COUNTED,$(call NEEDS,project optional-dependencies $(@F))) || $(OFFLINE)

@@ -39,23 +39,19 @@ class LiveView:
     """
 
     def __init__(self, port: str, title: str, kind: str = "live") -> None:
-        for library in LIBRARIES:
-            if find_spec(library) is None:
-                raise InputError(missing(library))
-        if not hasattr(os, "fork"):
-            raise InputError("--live: the live view forks a process, which this system cannot do")
         listener = _bound(port)
-        self._token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.port = listener.getsockname()[1]
-        context = get_context("fork")
-        self.link, theirs = context.Pipe()
-        self.viewers, self.is_lost = 0, False
-        self._server = context.Process(
-            target=self._serve, args=(listener, {"kind": kind, "title": title}, theirs), daemon=True
-        )
-        with listener, theirs, warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
-            self._server.start()
+        with listener:
+            _require_libraries()
+            self._token = secrets.token_urlsafe(TOKEN_BYTES)
+            self.port = listener.getsockname()[1]
+            self.viewers, self.is_lost = 0, False
+            context = get_context("fork")
+            self.link, theirs = context.Pipe()
+            arguments = listener, {"kind": kind, "title": title}, theirs
+            self._server = context.Process(target=self._serve, args=arguments, daemon=True)
+            with theirs, warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
+                self._server.start()
 
     def _serve(self, listener: socket.socket, shown: Mapping[str, str], link: Connection) -> None:
         from fiberscope.page.live.server import serve  # noqa: PLC0415  (only this process needs the libraries)
@@ -99,6 +95,19 @@ class LiveView:
         except (OSError, EOFError):
             self.is_lost = True
         return received
+
+
+def _require_libraries() -> None:
+    """Refuse a system that cannot fork, and one without the extra.
+
+    Raises:
+        InputError: naming what is missing.
+    """
+    if not hasattr(os, "fork"):
+        raise InputError("--live: the live view forks a process, which this system cannot do")
+    for library in LIBRARIES:
+        if find_spec(library) is None:
+            raise InputError(missing(library))
 
 
 def _bound(port: str) -> socket.socket:

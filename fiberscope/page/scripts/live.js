@@ -252,7 +252,10 @@ const Live = (() => {
   function follow() {
     const source = new EventSource("events");
     const handlers = { machine, points, state, drawing, stage, end };
-    handlers.deadlock = ({ lines }) => ending(lines, true);
+    handlers.deadlock = ({ lines }) => {
+      shown.ended = true;
+      ending(lines, true);
+    };
     handlers.recordings = ({ rows }) => recordings(rows);
     for (const [name, handle] of Object.entries(handlers))
       source.addEventListener(name, (event) => handle(JSON.parse(event.data)));

@@ -55,7 +55,7 @@ def shown(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Show
             tab.goto(view.address)
             wait(tab, "#status", "paused")
             yield tab
-            if thread.is_alive():
+            if thread.is_alive() and tab.is_enabled("#hold"):
                 tab.click("#hold")
             thread.join()
             wait(tab, "#status", "")
