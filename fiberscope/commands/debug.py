@@ -34,6 +34,7 @@ _SnapshotMemory = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="Memory for these copies, for example 4GiB; half of all by default."),
 ]
+STANDARD_INPUT = "standard input"  # in messages
 _WAVES = "the debugger writes a waveform from a cycle on: its command 'wave FILE [N]'"
 _TIMELINES = "the debugger writes a timeline from a cycle on: its command 'timeline FILE [N]'"
 
@@ -106,7 +107,12 @@ def hold(session: Session, json: Path | None, script: Path | None, lines: list[s
     if lines is None and script is None and sys.stdin is not None and sys.stdin.isatty():
         _converse(session, console)
     else:
-        _follow(session, console, str(script or STANDARD_OUTPUT), sys.stdin if lines is None else lines)
+        _follow(
+            session,
+            console,
+            STANDARD_INPUT if lines is None else str(script),
+            sys.stdin if lines is None else lines,
+        )
     if json is None:
         return 0
     with report_delivery(json, quiet=True) as deliver:

@@ -113,7 +113,9 @@ class Trigger:
         if re.fullmatch(number, text, re.ASCII):
             return min(max(int(text.replace("_", "")), -MAX_TIME), MAX_TIME)
         if names:
-            raise self._fault(f"{text} is no state that == or != could be asked of; {nearest(text, names)}")
+            raise self._fault(
+                f"{text} is no state that == or != could be asked of; {nearest(text, names)}", False
+            )
         raise self._fault(f"{text} is no whole number")
 
     def _token_comparison(self, name: str, field: str, sign: str, bound: str) -> Predicate:
@@ -122,7 +124,7 @@ class Trigger:
         places = {word: place for place, word in enumerate(WORDS)}
         places |= {field: places[word] for word, field in channel.protocol.fields.items()}
         if field not in places:
-            raise self._fault(f"a token of {channel.name} has no {field}; {nearest(field, places)}")
+            raise self._fault(f"a token of {channel.name} has no {field}; {nearest(field, places)}", False)
         link = self._kernel.wiring.link(channel)
         periods = [clock_of(end.component).period for end in (link.producer, link.consumer)]
         momentary = min(periods) < self._kernel.clocks[0].period

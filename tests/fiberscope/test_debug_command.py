@@ -82,12 +82,19 @@ def test_a_wrong_line_ends_the_script_with_its_file_and_number(toy, capsys, line
 
 
 def test_without_a_terminal_commands_come_from_standard_input(toy, capsys, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("run 7\nhelp\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("run 7\nhelp\nhelp st\n"))
     assert cli.run(["debug", toy, SMALL]) == 0
     out = capsys.readouterr().out
     assert out.startswith("cycle 7\n")
     assert "why NAME" in out
+    assert out.endswith("step [N]: run for N cycles\n")
     assert not [line for line in out.splitlines() if line != line.rstrip()]
+
+
+def test_a_wrong_line_of_standard_input_has_its_number(toy, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("run 7\nshow lane99\n"))
+    assert cli.run(["debug", toy, SMALL]) == 2
+    assert capsys.readouterr().err.startswith("fiberscope: standard input:2: no component matches")
 
 
 def test_options_that_cannot_go_back_are_refused(toy, capsys):

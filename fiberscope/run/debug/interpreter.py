@@ -54,7 +54,10 @@ def _recording(method: str) -> Callable[..., Any]:
     return lambda session, path, *cycles: getattr(session, method)(path, *map(_number, cycles))
 
 
-def _help(_session: Session) -> Shown:
+def _help(_session: Session, name: str = "") -> Shown:
+    if name:
+        command = _command(name)
+        return Shown(f"{_usage(command)}: {command.description}")
     width = max(len(f"{name} {command.words}") for name, command in COMMANDS.items())
     lines = [
         f"{f'{name} {command.words}':{width}}  {command.description}" for name, command in COMMANDS.items()
@@ -83,7 +86,7 @@ COMMANDS: Mapping[str, _Command] = {
     "timeline": _Command("FILE [N]", "write a timeline of the next N cycles", _recording("timeline")),
     "report": _Command("", "show the report as far as the run has come", _texts("report")),
     "info": _Command("", "show the cycle, breakpoints and snapshots", _texts("info")),
-    "help": _Command("", "show the commands", _help),
+    "help": _Command("[COMMAND]", "show the commands, or what a command does", _help),
     "quit": _Command("", "end the session", _quit),
 }
 

@@ -104,7 +104,7 @@ def _component_shown(view: ComponentView) -> Shown:
     lines = [
         f"{view.name} ({view.kind}), cycle {view.cycle:,} of clock {view.clock}",
         f"state: {view.state} since cycle {view.since:,}{peers}{more}",
-        f"cycles: {_pairs(view.accounts)}",
+        f"cycles: {_pairs(view.accounts) or 'none'}",
         f"counters: {_pairs(view.counters) or 'none'}",
         f"signals: {', '.join(f'{name} {value}' for name, value in view.signals.items()) or 'none'}",
     ]
