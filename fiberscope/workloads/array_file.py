@@ -21,7 +21,9 @@ from fiberscope.workloads.narrow_floats import NARROW, decode_narrow
 from fiberscope.workloads.sparse_layouts import decode, layout_of
 from fiberscope.workloads.tensor import SparseTensor
 
-__all__ = ["array_in", "named_array", "read_array"]
+__all__ = ["array_in", "named_array", "read_array", "refuse_unnamed"]
+
+MOST_NAMED = 10  # arrays in a message
 
 _WIDE = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL")
 _NAMED = re.compile(r"\.(?:npz|safetensors):(?=.)", re.IGNORECASE | re.DOTALL)
@@ -52,6 +54,22 @@ def read_array(path: str, name: str) -> SparseTensor:
     if array.ndim == 0:
         raise WorkloadError("a single number; a matrix is needed", where=where)
     return SparseTensor.from_array(array, where)
+
+
+def refuse_unnamed(path: str) -> None:
+    """Refuse the file of a network's weights, of which an array must be named; any other file passes.
+
+    Raises:
+        WorkloadError: naming the first arrays.
+    """
+    if not path.lower().endswith(".safetensors"):
+        return
+    names = sorted(_read(_names_in_safetensors, path))
+    rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    named = ", ".join(f"{path}:{name}" for name in names[:MOST_NAMED]) or "it has none"
+    raise WorkloadError(
+        f"a file of {len(names)} arrays", where=path, fix=f"name one of its arrays: {named}{rest}"
+    )
 
 
 def array_in(path: str) -> SparseTensor | None:
@@ -113,6 +131,13 @@ def _safetensors(path: str, name: str) -> Any:  # noqa: ANN401
             type_names = ", ".join([*_WIDE, *NARROW])
             raise WorkloadError(f"values of type {kind}", where=f"{path}:{name}", fix=f"known: {type_names}")
         return held.get_tensor(name)
+
+
+def _names_in_safetensors(path: str) -> list[str]:
+    from safetensors import safe_open  # noqa: PLC0415  (an extra)
+
+    with safe_open(path, framework="np") as held:
+        return list(held.keys())
 
 
 def _raw_bytes(path: str, name: str) -> bytes:

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
+from fiberscope.workloads.array_file import refuse_unnamed
 from fiberscope.workloads.binary import read_binary
 from fiberscope.workloads.canonical import CsrArray, Duplicates, check_shape, from_coordinates
 from fiberscope.workloads.errors import WorkloadError
@@ -23,7 +24,9 @@ __all__ = ["read_matrix"]
 
 _COMMENTS = "#%"
 _COMMA = re.compile(rb"(?<=[^\s,])[ \t]*,[ \t]*(?=[^\s,])")
-_ATTRIBUTES = re.compile(rb"[ \t]*\{(?:'weight': ([-+.\deE]+))?\}(?=[ \t\r]*$)", re.MULTILINE)
+_ATTRIBUTES = re.compile(
+    rb"[ \t]*\{(?:(?:[^{}\r\n]*, )?'weight': ([-+.\deE]+)(?:, [^{}\r\n]*)?)?\}(?=[ \t\r]*$)", re.MULTILINE
+)
 
 
 def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") -> CsrArray:
@@ -69,6 +72,7 @@ def read_matrix(path: str | os.PathLike[str], duplicates: Duplicates = "sum") ->
             return _read_tns(stream, where, duplicates)
         if suffix in EDGE_SUFFIXES:
             return _read_edges(stream, where, duplicates)
+    refuse_unnamed(where)
     suffixes = ", ".join(SUFFIXES)
     raise WorkloadError(
         "neither its content nor its name tells a format", where=where, fix=f"known: {suffixes}"
@@ -79,7 +83,7 @@ def _read_edges(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArra
     first, words = first_entry(stream, where)
     line = _line(stream, where, first)
     if b"," in line or b"{" in line:
-        stream = _plain_edges(stream, where, first)
+        stream = _plain_edges(stream, where)
         first, words = first_entry(stream, where)
     if words not in (2, 3):
         what = f"{words} columns; an edge list has <from> <to> or <from> <to> <weight>"
@@ -100,21 +104,22 @@ def _line(stream: BinaryIO, where: str, number: int) -> bytes:
     return line
 
 
-def _plain_edges(stream: BinaryIO, where: str, first: int) -> BinaryIO:
+def _plain_edges(stream: BinaryIO, where: str) -> BinaryIO:
     """The text of an edge list with blanks for commas, and plain weights for the attributes of networkx.
 
     Raises:
-        WorkloadError: the first edge has other attributes than a weight.
+        WorkloadError: an edge has attributes without a weight.
     """
-    plain = io.BytesIO(_COMMA.sub(b" ", _ATTRIBUTES.sub(rb" \1", stream.read())))
-    if b"{" in _line(plain, where, first):
-        raise WorkloadError(
-            "an edge has attributes, of which only 'weight' is read",
-            where=where,
-            line=first,
-            fix="write the list by networkx.write_weighted_edgelist",
-        )
-    return plain
+    text = _ATTRIBUTES.sub(rb" \1", stream.read())
+    for number, line in enumerate(text.splitlines(), start=1) if b"{" in text else ():
+        if b"{" in line and not line.lstrip().startswith((b"#", b"%")):
+            raise WorkloadError(
+                "an edge has attributes, of which only 'weight' is read",
+                where=where,
+                line=number,
+                fix="write the list by networkx.write_weighted_edgelist",
+            )
+    return io.BytesIO(_COMMA.sub(b" ", text))
 
 
 def _read_tns(stream: BinaryIO, where: str, duplicates: Duplicates) -> CsrArray:

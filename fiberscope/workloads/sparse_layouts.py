@@ -7,7 +7,7 @@ before a library sees it, as libraries read beyond their arrays where coordinate
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -36,13 +36,16 @@ SPARSE_ARRAYS = (
     *("format", "shape", "data", "row", "col", "coords", "indices", "indptr", "offsets"),
     *("compressed_axes", "fill_value"),
 )
-_OLD_COO = {"data", "coords", "shape"}  # of releases of the library sparse that named no layout
+_UNNAMED: Mapping[str, Set[str]] = {  # as the library sparse writes its layouts
+    "coo": {"data", "coords", "shape"},
+    "gcxs": {"data", "indices", "indptr", "compressed_axes", "shape"},
+}
 
 
 def layout_of(arrays: Arrays) -> str | None:
     """Return the layout that the arrays of a file are in; None if they are no sparse array."""
     if "format" not in arrays:
-        return "coo" if set(arrays) >= _OLD_COO else None
+        return next((layout for layout, names in _UNNAMED.items() if arrays.keys() >= names), None)
     name = arrays["format"]
     text = name.item() if name.size == 1 and name.dtype.kind in "SU" else ""
     return (text.decode("ascii", "replace") if isinstance(text, bytes) else str(text)).lower()

@@ -49,10 +49,22 @@ def test_what_networkx_writes_is_read(name: str, weighted: bool, tmp_path: Path)
     assert (load(str(tmp_path / name)).matrix.toarray() == (EDGES if weighted else EDGES > 0)).all()
 
 
+def test_the_weight_is_read_among_other_attributes(tmp_path: Path) -> None:
+    file = tmp_path / "a.edgelist"
+    file.write_text(
+        "0 1 {'weight': 2.5, 'c': 'x'}\n1 0 {'c': 1, 'weight': 3}\n1 1 {'a': 1, 'weight': 4, 'b': 2}\n"
+    )
+    assert (load(str(file)).matrix.toarray() == [[0, 2.5], [3, 4]]).all()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("0 1 {'color': 'red'}\n", "a.edgelist:1: an edge has attributes, of which only 'weight' is read"),
+        (
+            "# {\n0 1 {'weight': 2, 'c': 1}\n1 2 {'c': 1, 'd': 2}\n",
+            "a.edgelist:3: an edge has attributes, of",
+        ),
         ("0,,1\n", "a.edgelist:1: "),
         ("0,1,\n", "a.edgelist:1: "),
         ("0,1\n1;2\n", "a.edgelist:2: '1;2' "),

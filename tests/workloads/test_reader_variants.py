@@ -48,7 +48,6 @@ def write_gcxs(path, dense, **changed):
     """As ``sparse.save_npz`` writes GCXS, the last rank compressed."""
     columns = sparse.csc_array(dense.reshape(-1, dense.shape[-1]).astype(float))
     arrays = {
-        "format": np.array("gcxs"),
         "data": columns.data.astype(dense.dtype),
         "indices": columns.indices,
         "indptr": columns.indptr,
@@ -332,3 +331,21 @@ def test_a_zip_file_without_arrays_is_refused(tmp_path, capsys):
     with ZipFile(tmp_path / "m.npz", "w") as made:
         made.writestr("readme.txt", "nothing")
     assert "no sparse matrix" in refused(str(tmp_path / "m.npz"), capsys)
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [(2, "w.safetensors:a0, w.safetensors:a1"), (12, "w.safetensors:a6, w.safetensors:a7 and 2 more")],
+)
+def test_a_file_of_weights_without_the_name_of_an_array_names_them(
+    count, named, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    write_safetensors("w.safetensors", {f"a{number}": np.eye(2) for number in range(count)})
+    for command in (["info", "w.safetensors"], ["sim", "gamma", "w.safetensors"]):
+        assert cli.run(command) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(
+            f"fiberscope: w.safetensors: a file of {count} arrays; name one of its arrays: "
+        )
+        assert said.endswith(f"{named}\n")
