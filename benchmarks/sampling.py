@@ -48,6 +48,8 @@ CASES = {
         "chung-lu:rows=12000,cols=12000,nonzeros=90000,exponent=2.5,seed={seed}",
         {**PAGERANK, "design": "graphdyns"},
     ),
+    "ExTensor, p2p-Gnutella31": ("extensor", "p2p-Gnutella31", {}),
+    "ExTensor, uniform": ("extensor", "uniform:rows=50000,cols=50000,nonzeros=150000", {}),
     "SIGMA, GEMM": ("sigma", "gemm:m=512,n=4096,k=4096,a=0.2,b=0.5", {}),
     "SIGMA, GEMM, 2 channels": ("sigma", "gemm:m=512,n=4096,k=4096,a=0.2,b=0.5", {"memory.channels": 2}),
     "SIGMA, uniform, 4 channels": (

@@ -15,6 +15,7 @@ from fiberscope.workloads.canonical import CsrArray, Integers
 from fiberscope.workloads.verification import Comparison
 
 if TYPE_CHECKING:
+    from fiberscope.accelerators.configuration import Configuration
     from fiberscope.accelerators.machine import MemoryUse, Traffic
 
 __all__ = [
@@ -104,6 +105,7 @@ class Sampled:
             ``Problem``.
         rows: first row and the row behind the last, of each window that has a deviation; empty where
             windows are not of rows.
+        parameters: with what the machine chose for the operands; None where it chooses nothing.
     """
 
     cycles: Estimated
@@ -121,6 +123,7 @@ class Sampled:
     reference: str
     check: Callable[[Any], Comparison]
     rows: tuple[tuple[int, int], ...] = ()
+    parameters: Configuration | None = None
 
 
 @dataclass(frozen=True)

@@ -262,7 +262,7 @@ def _report(
         ending="done",
         workload=workload(problem.operands.values()),
         problem=parts.Problem(kind=problem.kind, parameters=parameters, title=problem.title),
-        config=configured.model_dump(mode="json"),
+        config=(result.parameters or configured).model_dump(mode="json"),
         cycles=cycles,
         cycles_interval=(round(cycles - spread), round(cycles + spread)),
         seconds=seconds,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -228,16 +228,21 @@ def overflow(a: CsrArray, b: CsrArray) -> tuple[int, int] | None:
     return None
 
 
-def compare_entries(entries: CsrArray, values: CsrArray, sizes: CsrArray, product: CsrArray) -> Comparison:
+def compare_entries(
+    entries: CsrArray, values: CsrArray, sizes: CsrArray, product: CsrArray, rounding: Rounding = EXACT
+) -> Comparison:
     """Compare a product with what is expected of it.
 
     Args:
         entries: a matrix with an entry wherever one is expected.
         values, sizes: the values expected, and the sizes of what these are sums of; zeros may be left out.
         product: the entries that were found, in any order.
+        rounding: of the values' type.
     """
     expected = _sorted(entries)
-    return _compare_entries(expected, _on(expected, values), _on(expected, sizes), _sorted(product))
+    scale = _on(expected, sizes) + rounding.floor
+    comparison = _compare_entries(expected, _on(expected, values), scale, _sorted(product), rounding)
+    return replace(comparison, tolerance=rounding.tolerance)
 
 
 def _compare_entries(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from fiberscope.accelerators.extensor.configuration import ExTensorConfiguration
 from fiberscope.accelerators.extensor.machine import ExTensor
+from fiberscope.accelerators.extensor.sampling import ExTensorSampler
 from fiberscope.accelerators.extensor.tiles import symbols, tile_room, tiled
 from fiberscope.accelerators.machine import Accelerator
 
@@ -24,4 +25,5 @@ ACCELERATOR = Accelerator(
     tile_room=tile_room,
     tiled=tiled,
     reads={"A": "csr", "B": "csr"},
+    sampler=ExTensorSampler,
 )

@@ -12,6 +12,8 @@ from fiberscope.hw.fibers.memory_stream import DONE, JOB
 from fiberscope.sim.channel import Channel
 from fiberscope.sim.component import Component, Input, Output, Signal
 
+__all__ = ["Loader", "bytes_of_a"]
+
 
 class Loader(Component):
     """Fills the halves of the last-level buffer in turn.
@@ -152,12 +154,12 @@ class Loader(Component):
 
     def _bytes(self, tile_a: int, tile_b: int) -> tuple[int, int]:
         """Bytes of both tiles that have to come."""
-        coordinates, sizes = self.a.microtiles(tile_a)
-        k_of_b, sizes_of_b = self.b.microtiles(tile_b)
-        of_a = int(sizes[np.isin(coordinates, k_of_b)].sum())
+        of_a = bytes_of_a(self.a, self.b, tile_a, tile_b)
         new = tile_b != self.tile_of_b
         if not self.rows:
             return of_a, int(self.b.tile_bytes[tile_b]) if new else 0
+        coordinates, _sizes = self.a.microtiles(tile_a)
+        k_of_b, sizes_of_b = self.b.microtiles(tile_b)
         lists = int(self.b.tile_bytes[tile_b] - sizes_of_b.sum()) if new else 0
         if new:
             self.absent = np.ones(len(k_of_b), bool)
@@ -168,3 +170,9 @@ class Loader(Component):
     def counters(self) -> dict[str, int]:
         """Pairs of tiles brought."""
         return {"pairs": self.begun}
+
+
+def bytes_of_a(a: TiledOperand, b: TiledOperand, tile_a: int, tile_b: int) -> int:
+    """Bytes of the microtiles of A's tile whose K1 coordinate B's tile has too."""
+    coordinates, sizes = a.microtiles(tile_a)
+    return int(sizes[np.isin(coordinates, b.microtiles(tile_b)[0])].sum())

@@ -87,7 +87,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
     ) -> None:
         self.value_type = TYPES[parameters.value]
         a, b = convert_values(self.value_type, a, b)
-        self.tiling = Tiling(parameters, a, b)
+        self.tiling = self._tiled(parameters, a, b)
         self.by_units = parameters.step == "unit" or "intersector" in (parts or {})
         if self.by_units and parameters.intersection == SCANNERS:
             raise ConfigurationError(f"extensor: no unit intersects as {SCANNERS} do; {UNIT_RULES}")
@@ -101,7 +101,8 @@ class ExTensor(Composition[ExTensorConfiguration]):
         self.halves = parameters.llb.halves  # of the buffer, each with a pair of tiles
         if parameters.llb.by_rows:
             self.halves, self.output = self.output[0], (1, self.output[1])
-        self.product = StoredProduct(shape, parameters.pe.tile, self.output[1], self.value_type)
+        self.pairs = self._pairs()
+        self.product = self._stored(shape)
         self.output_rows = [
             OutputRow(self.output[1], self.value_type) for _ in range(self.halves * self.output[0])
         ]
@@ -114,6 +115,18 @@ class ExTensor(Composition[ExTensorConfiguration]):
         if self.by_units:
             self._add_intersectors()
         self.build()
+
+    def _tiled(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> Tiling:
+        """The operands, cut into tiles."""
+        return Tiling(parameters, a, b)
+
+    def _pairs(self) -> Sequence[tuple[int, int]]:
+        """The pairs of tiles, in order."""
+        return pairs_of(self.a.tree, self.b.tree)
+
+    def _stored(self, shape: tuple[int, int]) -> StoredProduct:
+        """Z in memory, of a shape."""
+        return StoredProduct(shape, self.parameters.pe.tile, self.output[1], self.value_type)
 
     def _add_sequencing(self) -> None:
         """Add the components that work on whole tiles."""
@@ -151,7 +164,7 @@ class ExTensor(Composition[ExTensorConfiguration]):
         m1 = self.a.tree.coordinates[TILES] // side
         lengths = np.diff(self.b.tree.segments[TILES])
         n2 = np.repeat(self.b.tree.coordinates[0], lengths) // (self.output[1] * side)
-        return [(int(m1[tile]), int(n2[other])) for tile, other in pairs_of(self.a.tree, self.b.tree)]
+        return [(int(m1[tile]), int(n2[other])) for tile, other in self.pairs]
 
     def _add_elements(self) -> None:
         pe, port = self.parameters.pe, self.parameters.llb.port

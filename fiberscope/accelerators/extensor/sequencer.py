@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fiberscope.accelerators.extensor.layout import PAIR
 from fiberscope.accelerators.extensor.operand import TILES
@@ -26,6 +26,7 @@ class Sequencer(Component):
         name: instance name.
         a, b: trees of the operands, from ``tiled_a`` and ``tiled_b``.
         skip: whether the head behind skips; else it goes on by one.
+        pairs: to be given without any step of the intersection; None for those that meet.
     """
 
     PORTS = (Output("pairs", PAIR),)
@@ -34,9 +35,17 @@ class Sequencer(Component):
 
     pairs: Channel
 
-    def __init__(self, name: str, a: FiberTree, b: FiberTree, *, skip: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        a: FiberTree,
+        b: FiberTree,
+        *,
+        skip: bool = True,
+        pairs: Sequence[tuple[int, int]] | None = None,
+    ) -> None:
         super().__init__(name)
-        self.walk = _walk(a, b, skip)
+        self.walk = walk(a, b, skip=skip) if pairs is None else iter(pairs)
         self.pair: tuple[int, int] | None = None  # found, and not yet sent
         self.ended = False
         self.intersect_k2 = 0
@@ -70,7 +79,7 @@ class Sequencer(Component):
         return {**super().counters(), "pairs": self.given}
 
 
-def _walk(a: FiberTree, b: FiberTree, skip: bool) -> Iterator[tuple[int, int] | None]:
+def walk(a: FiberTree, b: FiberTree, *, skip: bool = True) -> Iterator[tuple[int, int] | None]:
     """Yield None after each step of the intersection, or the pairs of tiles that a step meets."""
     fibers_of_a, fibers_of_b = a.segments[TILES].tolist(), b.segments[TILES].tolist()
     both = FiberIntersection(integers_of(a.coordinates[0]), integers_of(b.coordinates[TILES]), skip=skip)
@@ -87,4 +96,4 @@ def _walk(a: FiberTree, b: FiberTree, skip: bool) -> Iterator[tuple[int, int] | 
 
 def pairs_of(a: FiberTree, b: FiberTree) -> list[tuple[int, int]]:
     """The pairs of tiles that meet, in the sequencer's order."""
-    return [pair for pair in _walk(a, b, True) if pair is not None]
+    return [pair for pair in walk(a, b) if pair is not None]

@@ -1,0 +1,147 @@
+"""The functional pass: exact operations and traffic of every pair of tiles, without cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.accelerators.extensor.loader import bytes_of_a
+from fiberscope.accelerators.extensor.operand import TILES
+from fiberscope.accelerators.extensor.pair_counter import PairCounter
+from fiberscope.accelerators.extensor.sequencer import walk
+from fiberscope.accelerators.extensor.tiles import Tiling
+from fiberscope.workloads.canonical import CsrArray, Integers
+from fiberscope.workloads.sparse import sparse
+
+__all__ = ["PairWork", "patterns"]
+
+Tell = Callable[[str, int, int], None]
+Numbers = npt.NDArray[np.float64]
+Counts = Any  # a sparse array of counts
+
+
+class PairWork:
+    """The work of every pair of tiles.
+
+    Args:
+        tiling: the operands, cut.
+        tell: called with stage, work done and work in all.
+
+    Attributes:
+        pairs: numbers of a tile of A and one of B, in the order of the sequencer.
+        steps_k2: steps in which the sequencer finds the pairs.
+        steps_k1, steps_k0, products, multiply: operations, by pair.
+        a_bytes, b_bytes: that the loader brings, by pair; of B those of a new tile, if ``brings_b``.
+        held, new: elements of Z by pair that the drain reads and writes again, and that memory did not hold.
+    """
+
+    def __init__(self, tiling: Tiling, tell: Tell) -> None:
+        self.tiling, self.parameters = tiling, tiling.parameters
+        self.side = self.parameters.pe.tile
+        skip = self.parameters.intersection != "two_finger"
+        steps = list(walk(tiling.a.tree, tiling.b.tree, skip=skip))
+        self.pairs = [pair for pair in steps if pair is not None]
+        self.steps_k2 = len(steps) - len(self.pairs)
+        self._count(tell, skip=skip)
+        a, b = tiling.a, tiling.b
+        self.a_bytes = np.array([bytes_of_a(a, b, *pair) for pair in self.pairs], np.int64)
+        tiles = np.array([tile for _, tile in self.pairs], np.int64)
+        self.brings_b = np.diff(tiles, prepend=-1) != 0
+        self.b_bytes = np.where(self.brings_b, np.asarray(b.tile_bytes)[tiles], 0)
+        self.held, self.new = np.zeros((2, len(self.pairs)), np.int64)
+        self._drain()
+
+    def _count(self, tell: Tell, *, skip: bool) -> None:
+        """Count the operations."""
+        counter = PairCounter(self.tiling.a, self.tiling.b, self.side, skip=skip)
+        counts = np.zeros((len(self.pairs) + 1, 4), np.int64)
+        for number, pair in enumerate(self.pairs, 1):
+            counter.count(*pair)
+            steps = counter.steps_of_lists(), counter.steps_of_fibers()
+            counts[number] = (*steps, counter.products, counter.multiply)
+            tell("functional pass", number, len(self.pairs))
+        self.steps_k1, self.steps_k0, self.products, self.multiply = np.diff(counts, axis=0).T
+
+    def _drain(self) -> None:
+        """Count the elements of Z that are read, and that are new, panel by panel of N2."""
+        for panel, numbers in groupby(range(len(self.pairs)), key=self.panel):
+            held: CsrArray | None = None
+            counts: Integers | None = None
+            for _, group in groupby(numbers, key=lambda number: self.pairs[number][1]):
+                same = list(group)
+                inner = self.inner(same[0])
+                left, right = patterns(self.tiling.matrices, slice(None), inner, panel)
+                part = left @ right
+                visited = (_blocks(left, self.side) @ _blocks(right, self.side)).toarray() > 0
+                held = part if held is None else held + part
+                after = _blocks(held, self.side).toarray()
+                before = np.zeros_like(after) if counts is None else counts
+                self._add(same, np.where(visited, before, 0).sum(axis=1), (after - before).sum(axis=1))
+                counts = after
+
+    def _add(self, numbers: Sequence[int], held: Integers, new: Integers) -> None:
+        """Add up the rows M1 of each of some pairs, which have the same tile of B."""
+        for number in numbers:
+            rows = self.rows(number)
+            part = slice(rows.start // self.side, -(-rows.stop // self.side))
+            self.held[number], self.new[number] = held[part].sum(), new[part].sum()
+
+    def rows(self, number: int) -> slice:
+        """The rows of Z of a pair."""
+        first = int(self.tiling.a.tree.coordinates[TILES][self.pairs[number][0]])
+        return slice(first, min(first + self.tiling.shape[0] * self.side, self.tiling.matrices[0].shape[0]))
+
+    def inner(self, number: int) -> slice:
+        """The coordinates of K of a pair."""
+        first = int(self.tiling.b.tree.coordinates[TILES][self.pairs[number][1]])
+        return slice(first, first + self.tiling.shape[1] * self.side)
+
+    def panel(self, number: int) -> slice:
+        """The columns of Z of a pair."""
+        tree, tile = self.tiling.b.tree, self.pairs[number][1]
+        first = int(tree.coordinates[0][np.searchsorted(tree.segments[TILES], tile, side="right") - 1])
+        return slice(first, first + self.tiling.shape[2] * self.side)
+
+    def moved(self) -> Integers:
+        """Bytes by pair: of A, of B, of Z read, Z written again, and new in Z."""
+        element = self.parameters.format.output // 8
+        held, new = self.held * element, self.new * element
+        return np.stack([self.a_bytes, self.b_bytes, held, held, new], axis=1)
+
+    def costs(self) -> Numbers:
+        """Predict the cycles of each pair: those of the part that takes the longest."""
+        parameters = self.parameters
+        memory, elements = parameters.memory, parameters.pe.count
+        rate = memory.channels * memory.bandwidth / float(parameters.clock)  # bytes a cycle
+        parts = (
+            self.moved().sum(axis=1) / rate,
+            self.steps_k1 / parameters.llb.intersectors,
+            self.steps_k0 / elements,
+            self.products / elements,
+        )
+        longest: Numbers = np.maximum(np.max(parts, axis=0), 1.0) if self.pairs else np.zeros(0)
+        return longest
+
+
+def patterns(
+    matrices: tuple[CsrArray, CsrArray], rows: slice, inner: slice, panel: slice
+) -> tuple[CsrArray, CsrArray]:
+    """Parts of A and B with ones in the place of values."""
+    parts = matrices[0][rows, inner], matrices[1][inner, panel]
+    first, second = (
+        sparse.csr_array((np.ones(part.nnz, np.float32), part.indices, part.indptr), shape=part.shape)
+        for part in map(sparse.csr_array, parts)
+    )
+    return first, second
+
+
+def _blocks(matrix: CsrArray, side: int) -> Counts:
+    """Count the entries of each microtile of a matrix."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) // side
+    shape = tuple(-(-size // side) for size in matrix.shape)
+    ones = np.ones(matrix.nnz, np.int64)
+    return sparse.coo_array((ones, (rows, matrix.indices // side)), shape=shape).tocsr()
