@@ -16,9 +16,9 @@ import numpy as np
 
 import fiberscope
 
-# Machines and matrices, with settings that make their runs long enough to sample. The length of Gamma's
-# windows was chosen after runs of the first case; the other cases chose nothing. A matrix with {seed} differs
-# by seed, which a machine needs whose windows are not chosen by the seed.
+# Machines and matrices, with settings that make their runs long enough to sample. docs/sampling.md says what
+# was chosen after runs of which of Gamma's cases; the last two cases of Gamma chose nothing. A matrix with
+# {seed} differs by seed, which a machine needs whose windows are not chosen by the seed.
 PAGERANK = {"problem.algorithm": "pagerank", "problem.iterations": 24}
 CASES = {
     "wiki-Vote, 8 PEs": ("gamma", "wiki-Vote", {"pe.count": 8}),
@@ -36,6 +36,14 @@ CASES = {
         {"pe.count": 4},
     ),
     "R-MAT (hub rows), 8 PEs": ("gamma", "rmat:scale=14,nonzeros=60000", {"pe.count": 8}),
+    "email-Enron stand-in (hub rows)": ("gamma", "email-Enron", {}),
+    "ca-CondMat stand-in, 8 PEs": ("gamma", "ca-CondMat", {"pe.count": 8}),
+    "banded, 8 PEs": ("gamma", "banded:rows=40000,cols=40000,nonzeros=400000,bandwidth=200", {"pe.count": 8}),
+    "Chung-Lu 3, 4 PEs": (
+        "gamma",
+        "chung-lu:rows=60000,cols=60000,nonzeros=300000,exponent=3",
+        {"pe.count": 4},
+    ),
     "Graphicionado, wiki-Vote": ("graphicionado", "graph:order=random,seed={seed},of=wiki-Vote", PAGERANK),
     "Graphicionado, R-MAT": ("graphicionado", "rmat:scale=12,nonzeros=40000,seed={seed}", PAGERANK),
     "Graphicionado, uniform": (

@@ -21,7 +21,7 @@ from fiberscope.results.report.frame import build_report, verification, workload
 from fiberscope.results.report.host import Timing
 from fiberscope.run.execute import RunOptions, execute
 from fiberscope.sim.errors import BuildError, SimulationError
-from fiberscope.workloads import Problem, from_scipy
+from fiberscope.workloads import Operand, Problem, from_scipy
 from fiberscope.workloads.errors import nearest
 
 __all__ = ["check_machine", "check_sampled", "execute_sampled", "parse_width", "requested_sample"]
@@ -186,7 +186,8 @@ def _execute_window(
     operands = list(problem.operands.values())
     last_row = window.first_row + int(window.rows.shape[0]) - 1
     rows = from_scipy(window.rows, f"rows {window.first_row} to {last_row} of {operands[0].name}")
-    part = type(problem)([rows, operands[-1]])
+    factors: list[Operand] = [rows, operands[-1]]
+    part = type(problem)(factors)
     kind = replace(kind, models={**kind.models, EVENT: window.build})
     recorders, waveform = options.recorders, options.recorders.waveform
     if waveform is not None and (waveform.window, waveform.trigger) == (None, None):

@@ -169,8 +169,8 @@ class GammaSampler:
 
         window = ranges[number - 1]
         firsts = [window.start - start, window.stop - start]
-        cycles = cycles_of_rows(build(self.parameters, rows, self.b), firsts)
-        return SingleWindow(build, rows, start, window, cycles, len(ranges))
+        begin, end = cycles_of_rows(build(self.parameters, rows, self.b), firsts)
+        return SingleWindow(build, rows, start, window, (begin, end), len(ranges))
 
     def _run_cache(self) -> None:
         """Run the functional cache, and keep its states before all windows that may be simulated.
