@@ -171,8 +171,8 @@ class _Reader:
         for scalar in scalars(statement.expression):
             name = scalar.name
             if name in declared:
-                access = f"{name}[{', '.join(rank.lower() for rank in declared[name])}]"
-                raise self._complaint(path, statement.text, f"{name} is a tensor; write {access}")
+                indices = ", ".join(rank.lower() for rank in declared[name])
+                raise self._complaint(path, statement.text, f"{name} is a tensor; write {name}[{indices}]")
             if name not in self.symbols:
                 advice = nearest(name, {*self.symbols, *declared})
                 raise self._complaint(path, statement.text, f"there is no symbol {name}; {advice}")
