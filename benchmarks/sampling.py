@@ -20,7 +20,7 @@ import fiberscope
 # was chosen after runs of which of Gamma's cases; the last two cases of Gamma chose nothing. A matrix with
 # {seed} differs by seed, which a machine needs whose windows are not chosen by the seed.
 PAGERANK = {"problem.algorithm": "pagerank", "problem.iterations": 24}
-CASES = {
+CASES: dict[str, tuple[str, str, Mapping[str, object]]] = {
     "wiki-Vote, 8 PEs": ("gamma", "wiki-Vote", {"pe.count": 8}),
     "p2p-Gnutella31, 2 channels": ("gamma", "p2p-Gnutella31", {"memory.channels": 2}),
     "uniform, 8 a row": ("gamma", "uniform:rows=50000,cols=50000,nonzeros=400000", {}),

@@ -277,7 +277,7 @@ def correct(done: Numbers, counted: Numbers, lag: Numbers) -> Correction:
     """
     ratio = float(done.sum() / counted.sum())
     differences, lag = (done - ratio * counted)[1:-1], lag[1:-1]
-    slope = float(lag @ differences / max(1.0, lag @ lag))
+    slope = float(lag @ differences) / max(1.0, float(lag @ lag))
     return Correction(ratio, differences - slope * lag)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import asdict
 
 import numpy as np
 
@@ -185,13 +185,15 @@ class GraphicionadoSampler:
 
     def _scaled(self, part: Traffic, count: int) -> Traffic:
         """Bytes of all iterations, which move the same but for properties that are written if changed."""
-        sizes = (getattr(part, field.name) for field in fields(Traffic))
-        return Traffic(*(None if size is None else self._of_all(size, count) for size in sizes))
+        sizes = {name: size for name, size in asdict(part).items() if size is not None}
+        return Traffic(**{name: self._of_all(size, count) for name, size in sizes.items()})
 
     def _memory(self, machine: Graphicionado, count: int) -> MemoryUse | None:
         use = machine.memory()
         if use is None:
             return None
-        rows = (self._of_all(number, count) for number in (use.row_hits, use.row_misses, use.row_conflicts))
+        hits, misses, conflicts = (
+            self._of_all(number, count) for number in (use.row_hits, use.row_misses, use.row_conflicts)
+        )
         counters = {name: self._of_all(number, count) for name, number in use.counters.items()}
-        return MemoryUse(*rows, use.peak_bytes_per_second, counters)
+        return MemoryUse(hits, misses, conflicts, use.peak_bytes_per_second, counters)

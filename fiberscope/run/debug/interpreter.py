@@ -118,7 +118,7 @@ def _choices(names: Names, kind: str, previous: str) -> Sequence[str]:
         return ()
     if previous in names.quantities:
         return [name for name in names.quantities[previous] if "[" not in name]
-    qualified = (f"{one}.{name}" for one, some in names.quantities.items() for name in some)
+    qualified = (f"{component}.{name}" for component, members in names.quantities.items() for name in members)
     return ["cycle", "and", "or", *names.components, *qualified]
 
 
