@@ -130,7 +130,7 @@ class SplicedExTensor(ExTensor):
         chosen: Sequence[int],
         tell: Callable[[int], None],
     ) -> None:
-        self.work, self.chosen = work, chosen
+        self.pair_work, self.numbers = work, chosen
         pairs = [work.pairs[number] for number in chosen]
         parts: dict[str, PartFactory] = {
             "loader": partial(MarkingLoader, brings_b=work.brings_b[list(chosen)].tolist(), tell=tell),
@@ -140,10 +140,10 @@ class SplicedExTensor(ExTensor):
 
     def _tiled(self, parameters: ExTensorConfiguration, a: CsrArray, b: CsrArray) -> Tiling:
         del parameters, a, b
-        return self.work.tiling
+        return self.pair_work.tiling
 
     def _pairs(self) -> Sequence[tuple[int, int]]:
-        return [self.work.pairs[number] for number in self.chosen]
+        return [self.pair_work.pairs[number] for number in self.numbers]
 
     def _stored(self, shape: tuple[int, int]) -> StoredProduct:
         places = self._held()
@@ -152,9 +152,9 @@ class SplicedExTensor(ExTensor):
     def _held(self) -> dict[tuple[int, int], list[Integers]]:
         """Keys of Z that memory holds when the rows of a pair are merged, by place and pair."""
         places: dict[tuple[int, int], list[Integers]] = {}
-        for number, (tile, _) in zip(self.chosen, self._pairs(), strict=True):
+        for number, (tile, _) in zip(self.numbers, self._pairs(), strict=True):
             rows, keys = self._keys(number)
-            panel = self.work.panel(number).start // (self.output[1] * self.parameters.pe.tile)
+            panel = self.pair_work.panel(number).start // (self.output[1] * self.parameters.pe.tile)
             for row in self._rows_of(tile):
                 first, last = np.searchsorted(rows, [row, row + 1])
                 places.setdefault((row, panel), []).append(np.sort(keys[first:last]))
@@ -170,7 +170,7 @@ class SplicedExTensor(ExTensor):
 
     def _keys(self, number: int) -> tuple[Integers, Integers]:
         """Row M1 and key of each element of Z that memory holds before a pair."""
-        work, side = self.work, self.parameters.pe.tile
+        work, side = self.pair_work, self.parameters.pe.tile
         rows, panel = work.rows(number), work.panel(number)
         before = slice(0, work.inner(number).start)
         left, right = patterns(work.tiling.matrices, rows, before, panel)
@@ -334,7 +334,7 @@ class ExTensorSampler:
         a, b = self.work.tiling.matrices
         parts: list[list[Any]] = [[], [], []]
         terms = 0
-        for number in machine.chosen:
+        for number in machine.numbers:
             rows, inner, panel = self.work.rows(number), self.work.inner(number), self.work.panel(number)
             left, right = a[rows, inner], b[inner, panel]
             terms += int(np.diff(left.indptr).max(initial=0))
