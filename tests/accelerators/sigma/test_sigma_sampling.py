@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sigma_bench import TINY, built, configured, makes, operands, ran
 
@@ -38,8 +38,7 @@ def sampler(pair, make):
 @settings(max_examples=20, deadline=None)
 def test_the_work_of_all_passes_is_that_of_the_run(pair, make):
     ready = sampler(pair, make)
-    if ready is None:
-        return
+    assume(ready is not None)
     made, _ = ready
     machine = ran(pair, make)
     totals = dict(zip(OPERATIONS, made.work.operations.sum(axis=0).tolist(), strict=True))
@@ -51,8 +50,7 @@ def test_the_work_of_all_passes_is_that_of_the_run(pair, make):
 @settings(max_examples=12, deadline=None)
 def test_all_passes_spliced_are_the_whole_run(pair, make):
     ready = sampler(pair, make)
-    if ready is None:
-        return
+    assume(ready is not None)
     whole, spliced = ran(pair, make), ran(pair, make, chosen=range(ready[1]))
     assert spliced.kernel.length(spliced.kernel.clocks[0]) == whole.kernel.length(whole.kernel.clocks[0])
     assert spliced.operations() == whole.operations()
@@ -64,8 +62,7 @@ def test_all_passes_spliced_are_the_whole_run(pair, make):
 @settings(max_examples=20, deadline=None)
 def test_any_passes_run_one_behind_another_and_are_verified(pair, make, random):
     ready = sampler(pair, make)
-    if ready is None or ready[1] == 0:
-        return
+    assume(ready is not None and ready[1] > 0)
     made, count = ready
     chosen = sorted({*random.sample(range(count), random.randint(0, count)), count - 1})
     machine = run_to_end(built(pair, make, chosen=chosen))
