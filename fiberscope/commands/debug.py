@@ -170,6 +170,8 @@ def _converse(session: Session, console: Console) -> None:
             return
         except (ValueError, FailedRunError) as error:
             console.print(str(error), soft_wrap=True)
+        except KeyboardInterrupt:
+            console.print("interrupted")
 
 
 def _typed(session: Session) -> Iterator[str]:

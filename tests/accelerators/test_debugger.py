@@ -228,3 +228,10 @@ def test_a_deadlock_is_looked_at_and_left_backwards():
 def test_what_cannot_be_simulated_is_raised_at_the_start():
     with pytest.raises(fiberscope.ConfigurationError, match=r"pe\.coun"):
         fiberscope.debug("gamma", "uniform:rows=9,cols=9,nonzeros=9", settings={"pe.coun": 3})
+
+
+def test_ctrl_c_while_a_copy_is_made_reaches_no_other_process():
+    with gamma_session() as session:
+        session.run(50)
+        session._live.__class__(session._live.connection, 0).interrupt()  # of which no process is known yet
+        assert session.step(5).data.cycle == 55

@@ -20,7 +20,7 @@ from typing import Any
 from fiberscope.base.errors import InputError
 from fiberscope.run.debug.host import Stop, serve, serve_in_thread
 from fiberscope.run.request import RunRequest
-from fiberscope.sim.interrupt import interrupt_elsewhere
+from fiberscope.sim.interrupt import interrupt_elsewhere, on_interrupt
 
 __all__ = ["Simulator", "can_fork", "start_simulator"]
 
@@ -46,8 +46,9 @@ class Simulator:
         Raises:
             InputError: what it was asked cannot be.
         """
-        self.connection.send((method, arguments))
-        return self.answer()
+        with on_interrupt(self.interrupt):
+            self.connection.send((method, arguments))
+            return self.answer()
 
     def answer(self) -> Any:  # noqa: ANN401
         """Return the next answer."""
@@ -90,20 +91,22 @@ class ForkedSimulator(Simulator):
         self.number = number
 
     def interrupt(self) -> None:
-        """Send the process a Ctrl-C."""
-        with suppress(ProcessLookupError):
-            os.kill(self.number, signal.SIGINT)
+        """Send the process a Ctrl-C; a copy that is being made has nothing to stop."""
+        if self.number:
+            with suppress(ProcessLookupError):
+                os.kill(self.number, signal.SIGINT)
 
     def copy(self) -> ForkedSimulator:
         """Fork the process."""
         from multiprocessing.reduction import send_handle  # noqa: PLC0415  (not every system has it)
 
         ours, theirs = Pipe()
-        with theirs:
-            self.connection.send(("fork", ()))
-            send_handle(self.connection, theirs.fileno(), self.number)
         simulator = ForkedSimulator(ours, 0)
-        simulator.number = simulator.answer()
+        with on_interrupt(simulator.interrupt):
+            with theirs:
+                self.connection.send(("fork", ()))
+                send_handle(self.connection, theirs.fileno(), self.number)
+            simulator.number = simulator.answer()
         return simulator
 
     def memory(self) -> int:
