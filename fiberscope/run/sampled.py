@@ -116,12 +116,12 @@ def check_sampled(kind: Accelerator[Any], options: RunOptions, others: Mapping[s
         "a comparison of values only": options.values_only,
         **others,
     }
-    asked = "needs a whole run, and a sampled one is of windows; leave one of them out"
+    reason = "needs a whole run, and a sampled one is of windows; leave one of them out"
     for name in (name for name, value in whole.items() if value):
-        raise InputError(f"{name} {asked}")
+        raise InputError(f"{name} {reason}")
     single = options.sample is not None and options.sample.window is not None
     for name in (name for name, value in recorded.items() if value and not single):
-        raise InputError(f"{name} {asked}, or give one window, as in --window 7")
+        raise InputError(f"{name} {reason}, or give one window, as in --window 7")
 
 
 def execute_sampled(
