@@ -7,121 +7,18 @@ from __future__ import annotations
 from array import array
 
 import numpy as np
-import numpy.typing as npt
 
+from fiberscope.accelerators.gamma.functional_cache import FunctionalCache
 from fiberscope.accelerators.gamma.layout import B_BASE, B_POINTERS_BASE, NO_PARENT, PARTIAL_BASE, Sizes
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.row_work import RowWork
-from fiberscope.hw.fibers.arrays import integers_of
 from fiberscope.hw.fibers.partials import PartialStore
-from fiberscope.hw.memory.cache_geometry import HASHED, FiberCacheSpecification
-from fiberscope.hw.memory.tags import Sets, TagStore
 from fiberscope.sim import inline
 
-__all__ = ["CacheState", "FunctionalCache", "FunctionalRun"]
+__all__ = ["FunctionalRun"]
 
 NO_LINE = -1
-HINTS = 1 << 13
 AHEAD = 8  # number of nonzeros of A that are looked ahead
-
-
-class CacheState:  # C: object
-    """The lines of a FiberCache at one moment, by bank, set and way, with their reuse predictions."""
-
-    def __init__(self, lines: npt.NDArray[np.int64], reuse: npt.NDArray[np.uint8]) -> None:
-        self.lines = lines
-        self.reuse = reuse
-
-
-class FunctionalCache:  # C: final
-    """A FiberCache without time: the banks, sets, priorities and replacement of the machine's.
-
-    Each line arrives at once, so no request joins a line in flight and no way is blocked.
-
-    Args:
-        specification: geometry and policies.
-    """
-
-    def __init__(self, specification: FiberCacheSpecification) -> None:
-        self.banks = specification.banks
-        self.bank_sets = specification.sets
-        self.sets = Sets(specification.banks, specification.sets, specification.index == HASHED)
-        self.tags = TagStore(
-            specification.banks * specification.sets,
-            specification.ways,
-            specification.priority_limit,
-            specification.reuse_limit,
-        )
-        # The last place of a line in the cache, indexed by the low bits of the line.
-        self.places = integers_of(np.zeros(HINTS, np.int64))  # C: long[::1]
-        self.fetches = self.reads = self.consumes = self.writes = self.write_backs = 0
-        self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
-
-    def _set_of(self, line: int) -> int:  # C: noexcept
-        return line % self.banks * self.bank_sets + self.sets.set_of(line)
-
-    def prefetch(self, line: int) -> None:  # C: noexcept
-        """Bring a line in; one more read of the line is to come."""
-        set_index = self._set_of(line)
-        place = self.tags.find(set_index, line)
-        self.fetches += 1
-        if place >= 0:
-            self.tags.note_fetch(place)
-        else:
-            self.fetch_misses += 1
-            place = self._replace(set_index, line, 1)
-        self.places[line % HINTS] = place
-
-    def read(self, line: int) -> None:  # C: noexcept
-        """Read a line, which stays."""
-        self.reads += 1
-        place = self.places[line % HINTS]
-        if self.tags.lines[place] == line:
-            self.tags.note_read(place)
-            return
-        set_index = self._set_of(line)
-        place = self.tags.find(set_index, line)
-        if place >= 0:
-            self.tags.note_read(place)
-        else:
-            self.read_misses += 1
-            self._replace(set_index, line, 0)
-
-    def consume(self, line: int) -> None:  # C: noexcept
-        """Read a line for the last time and drop it."""
-        place = self.tags.find(self._set_of(line), line)
-        self.consumes += 1
-        if place >= 0:
-            self.tags.drop(place)
-        else:
-            self.consume_misses += 1
-
-    def write(self, line: int) -> None:  # C: noexcept
-        """Write a line that awaits one read."""
-        set_index = self._set_of(line)
-        place = self.tags.find(set_index, line)
-        self.writes += 1
-        if place < 0:
-            self.write_misses += 1
-            place = self._replace(set_index, line, 1)
-        self.tags.dirty[place] = 1
-
-    def _replace(self, set_index: int, line: int, priority: int) -> int:  # C: noexcept
-        place = self.tags.victim(set_index)
-        if self.tags.dirty[place]:
-            self.write_backs += 1
-        self.tags.place_line(place, line, priority)
-        return place
-
-    def traffic_lines(self) -> int:  # C: noexcept
-        """Lines that were read from memory or written back, so far."""
-        return self.fetch_misses + self.read_misses + self.consume_misses + self.write_backs
-
-    def state(self) -> CacheState:
-        """A copy of the lines that are held."""
-        shape = (self.banks, self.bank_sets, self.tags.ways)
-        lines = np.asarray(self.tags.lines).reshape(shape).copy()
-        return CacheState(lines, np.asarray(self.tags.reuse).reshape(shape).copy())
 
 
 class FunctionalRun:  # C: final
@@ -185,9 +82,7 @@ class FunctionalRun:  # C: final
         self.tasks = 0
         self.pointer_reads = 0
         self.partial_reads = 0  # lines of partial fibers that were read from memory
-        self.lines = np.zeros(
-            work.a.rows, np.int64
-        )  # C: public long[::1]; that a row moves to and from memory
+        self.lines = np.zeros(work.a.rows, np.int64)  # C: public long[::1]; lines moved by row
         self.now = self.turn = 0
         depth = max(most_tasks, most_partial_tasks)
         self.depth = depth
@@ -198,9 +93,7 @@ class FunctionalRun:  # C: final
         self.free = array("q", bytes(8 * elements))  # cycle in which all its tasks are done
         self.queue = array("q", bytes(8 * elements * depth))
         self.ends = array("q", bytes(8 * elements * depth))
-        self.ready = array(
-            "q", bytes(8 * max(1, self.table.count))
-        )  # queue of the merging tasks that can run
+        self.ready = array("q", bytes(8 * max(1, self.table.count)))  # merging tasks that can run
         self.first_ready = self.last_ready = 0
 
     def run_rows(self, first: int, last: int) -> None:
@@ -279,7 +172,9 @@ class FunctionalRun:  # C: final
 
     def _merged(self, task: int) -> int:  # C: noexcept
         """Elements that a task merges."""
-        return self.work.merged[task] if task < self.a.rows else self.work.task_merged[task - self.a.rows]
+        if task < self.a.rows:
+            return int(self.work.merged[task])
+        return int(self.work.task_merged[task - self.a.rows])
 
     def _advance(self) -> bool:
         """Go on with the task that reads more or ends first; whether there is one."""

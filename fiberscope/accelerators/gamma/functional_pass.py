@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fiberscope.accelerators.gamma.configuration import GammaConfiguration
-from fiberscope.accelerators.gamma.functional import CacheState, FunctionalCache, FunctionalRun
+from fiberscope.accelerators.gamma.functional import FunctionalRun
+from fiberscope.accelerators.gamma.functional_cache import CacheState, FunctionalCache
 from fiberscope.accelerators.gamma.occupancy import PartialOccupancy
 from fiberscope.accelerators.gamma.preprocessing import preprocess
 from fiberscope.accelerators.gamma.row_work import RowWork, Trees

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fiberscope.accelerators.gamma.functional import CacheState
+from fiberscope.accelerators.gamma.functional_cache import CacheState
 from fiberscope.accelerators.gamma.layout import B_BASE, PARTIAL_BASE
 from fiberscope.accelerators.gamma.machine import Gamma
 from fiberscope.hw.fibers.compressed import CompressedRows

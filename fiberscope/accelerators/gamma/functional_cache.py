@@ -1,0 +1,115 @@
+# cython: infer_types=True
+# C compiler: -O2
+"""A FiberCache without time, for functional runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fiberscope.hw.fibers.arrays import integers_of
+from fiberscope.hw.memory.cache_geometry import HASHED, FiberCacheSpecification
+from fiberscope.hw.memory.tags import Sets, TagStore
+
+__all__ = ["CacheState", "FunctionalCache"]
+
+HINTS = 1 << 13
+
+
+class CacheState:  # C: object
+    """The lines of a FiberCache at one moment, by bank, set and way, with their reuse predictions."""
+
+    def __init__(self, lines: npt.NDArray[np.int64], reuse: npt.NDArray[np.uint8]) -> None:
+        self.lines = lines
+        self.reuse = reuse
+
+
+class FunctionalCache:  # C: final
+    """A FiberCache without time: the banks, sets, priorities and replacement of the machine's.
+
+    Each line arrives at once, so no request joins a line in flight and no way is blocked.
+
+    Args:
+        specification: geometry and policies.
+    """
+
+    def __init__(self, specification: FiberCacheSpecification) -> None:
+        self.banks = specification.banks
+        self.bank_sets = specification.sets
+        self.sets = Sets(specification.banks, specification.sets, specification.index == HASHED)
+        self.tags = TagStore(
+            specification.banks * specification.sets,
+            specification.ways,
+            specification.priority_limit,
+            specification.reuse_limit,
+        )
+        # The last place of a line in the cache, indexed by the low bits of the line.
+        self.places = integers_of(np.zeros(HINTS, np.int64))  # C: long[::1]
+        self.fetches = self.reads = self.consumes = self.writes = self.write_backs = 0
+        self.fetch_misses = self.read_misses = self.consume_misses = self.write_misses = 0
+
+    def _set_of(self, line: int) -> int:  # C: noexcept
+        return line % self.banks * self.bank_sets + self.sets.set_of(line)
+
+    def prefetch(self, line: int) -> None:  # C: noexcept
+        """Bring a line in; one more read of the line is to come."""
+        set_index = self._set_of(line)
+        place = self.tags.find(set_index, line)
+        self.fetches += 1
+        if place >= 0:
+            self.tags.note_fetch(place)
+        else:
+            self.fetch_misses += 1
+            place = self._replace(set_index, line, 1)
+        self.places[line % HINTS] = place
+
+    def read(self, line: int) -> None:  # C: noexcept
+        """Read a line, which stays."""
+        self.reads += 1
+        place = self.places[line % HINTS]
+        if self.tags.lines[place] == line:
+            self.tags.note_read(place)
+            return
+        set_index = self._set_of(line)
+        place = self.tags.find(set_index, line)
+        if place >= 0:
+            self.tags.note_read(place)
+        else:
+            self.read_misses += 1
+            self._replace(set_index, line, 0)
+
+    def consume(self, line: int) -> None:  # C: noexcept
+        """Read a line for the last time and drop it."""
+        place = self.tags.find(self._set_of(line), line)
+        self.consumes += 1
+        if place >= 0:
+            self.tags.drop(place)
+        else:
+            self.consume_misses += 1
+
+    def write(self, line: int) -> None:  # C: noexcept
+        """Write a line that awaits one read."""
+        set_index = self._set_of(line)
+        place = self.tags.find(set_index, line)
+        self.writes += 1
+        if place < 0:
+            self.write_misses += 1
+            place = self._replace(set_index, line, 1)
+        self.tags.dirty[place] = 1
+
+    def _replace(self, set_index: int, line: int, priority: int) -> int:  # C: noexcept
+        place = self.tags.victim(set_index)
+        if self.tags.dirty[place]:
+            self.write_backs += 1
+        self.tags.place_line(place, line, priority)
+        return place
+
+    def traffic_lines(self) -> int:  # C: noexcept
+        """Lines that were read from memory or written back, so far."""
+        return self.fetch_misses + self.read_misses + self.consume_misses + self.write_backs
+
+    def state(self) -> CacheState:
+        """A copy of the lines that are held."""
+        shape = (self.banks, self.bank_sets, self.tags.ways)
+        lines = np.asarray(self.tags.lines).reshape(shape).copy()
+        return CacheState(lines, np.asarray(self.tags.reuse).reshape(shape).copy())
