@@ -178,3 +178,14 @@ def test_the_history_has_a_bounded_size_its_ends_and_the_last_of_each() -> None:
     assert cycles[0] < 20
     history.add("machine", {"families": ["b"]})
     assert list(history.events())[1] == ("points", {"points": []})
+
+
+def test_the_history_always_has_the_first_point_and_the_newest() -> None:
+    history = History()
+    history.add("machine", {"families": []})
+    for cycle in range(3 * MOST_POINTS):
+        history.add("state", {"cycle": cycle, "states": [0]})
+        history.add("state", {"cycle": cycle, "states": [cycle]})  # the same cycle, while the run is paused
+        points = list(history.events())[1][1]["points"]
+        assert (points[0], points[-1]) == ((0, [0]), (cycle, [cycle]))
+        assert len({point[0] for point in points}) == len(points) <= MOST_POINTS
