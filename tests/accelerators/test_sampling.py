@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fiberscope.accelerators.sampling import choose_windows, correct, cut_windows, estimate_cycles, half_width
+from fiberscope.accelerators.sampling import (
+    SHORTEST,
+    Estimated,
+    Rounds,
+    Sample,
+    choose_windows,
+    correct,
+    cut_windows,
+    estimate_cycles,
+    half_width,
+)
 
 COSTS = st.lists(st.floats(0.5, 200), min_size=1, max_size=300)
 
@@ -102,3 +112,60 @@ def test_intervals_contain_the_total_where_the_count_of_all_windows_is_itself_an
         estimated = estimate_cycles(cycles[places][inner], work[places][inner], chosen, totals, residuals)
         covered += abs(estimated.cycles - cycles[1:-1].sum()) <= estimated.half_width
     assert 0.91 * 400 <= covered <= 0.99 * 400
+
+
+def test_the_interval_of_alike_windows_is_that_of_a_simple_random_sample():
+    cycles = np.array([9.0, 10.0, 11.0, 10.0, 10.0])
+    estimated = estimate_cycles(cycles, np.ones((5, 1)), [1, 3, 5, 7, 9], np.ones((10, 1)))
+    deviation = 10 * (cycles.var(ddof=1) / 5 * (1 - 5 / 10)) ** 0.5
+    assert estimated.cycles == pytest.approx(100)
+    assert estimated.half_width == pytest.approx(half_width([deviation], 4))
+
+
+@pytest.mark.parametrize(("residuals", "degrees"), [(None, 8), (np.zeros((10, 1)), 6)])
+def test_a_group_stands_for_the_windows_up_to_the_middle_between_groups(residuals, degrees):
+    chosen = [2, 4, 6, 8, 10, 30, 32, 34, 36, 38]
+    cycles = np.repeat([1.0, 2.0], 5)
+    estimated = estimate_cycles(cycles, np.ones((10, 1)), chosen, np.ones((41, 1)), residuals)
+    assert estimated.cycles == pytest.approx(21 * 1 + 20 * 2)
+    assert estimated.degrees == degrees
+
+
+@pytest.mark.parametrize(
+    ("excess", "power", "counts"),
+    [
+        (1.0, 0.5, [20]),
+        (1.4, 0.5, [20, 40]),
+        (1.9, 0.5, [20, 80]),
+        (3.9, 0.5, [20, 320]),
+        (100, 0.5, [20, 320]),
+        (1.4, 0, [20, 40, 80, 160, 320]),  # the width stays as it is
+    ],
+)
+def test_a_round_has_the_windows_that_the_width_of_the_last_one_asks_for(excess, power, counts):
+    measured = []
+
+    def estimate(numbers):
+        measured.append(len(numbers) - 2)
+        return Estimated(1e6, 1e4 * excess * (20 / measured[-1]) ** power)
+
+    rounds = Rounds(Sample(half_width=0.01), 1000, 4000, 1e6)
+    last, estimated = rounds.run(tuple, estimate)
+    assert measured == counts
+    assert (len(last) - 2, estimated) == (counts[-1], estimate(last))
+
+
+@pytest.mark.parametrize(("windows", "counts"), [(82, [20, 40]), (81, [20]), (42, [20]), (41, [])])
+def test_at_most_half_of_the_windows_between_the_first_and_the_last_are_chosen(windows, counts):
+    rounds = Rounds(Sample(), windows, 4000, SHORTEST)
+    assert [len(numbers) - 2 for numbers in rounds.numbers] == counts
+    assert all((numbers[0], numbers[-1]) == (0, windows - 1) for numbers in rounds.numbers)
+    assert all(numbers == sorted(set(numbers)) for numbers in rounds.numbers)
+    assert bool(rounds.too_short()) == (not counts)
+
+
+def test_a_run_is_too_short_by_its_cycles_unless_the_windows_are_given():
+    short = SHORTEST - 1
+    assert "are fewer than" in Rounds(Sample(), 100, 4000, short).too_short()
+    assert Rounds(Sample(windows=5), 100, 4000, short).too_short() == ""
+    assert Rounds(Sample(window_cycles=100), 100, 100, short).too_short() == ""
