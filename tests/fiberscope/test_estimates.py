@@ -27,9 +27,9 @@ def whole():
     return fiberscope.simulate("gamma", MATRIX)
 
 
-def estimate(whole, cycles, deviations, rows=ROWS):
+def estimate(whole, cycles, deviations, rows=ROWS, degrees=DEGREES):
     """A sampled run with these cycles, whose windows deviate so much."""
-    width = half_width(deviations, DEGREES)
+    width = half_width(deviations, degrees)
     sampling = Sampling(
         windows=len(rows) + 2,
         window_cycles=4000,
@@ -41,7 +41,7 @@ def estimate(whole, cycles, deviations, rows=ROWS):
         seed=0,
         rows=rows,
         deviations=deviations,
-        degrees=DEGREES,
+        degrees=degrees,
         estimated=("cycles", "traffic.B"),
     )
     interval = (round(cycles - width), round(cycles + width))
@@ -68,6 +68,28 @@ def test_runs_with_the_same_windows_are_compared_window_by_window(whole):
     assert told.half_width == pytest.approx(half_width(own, DEGREES))
     assert told.significant
     assert not significance(first, estimate(whole, 1_001_000, drawn(3))).significant
+
+
+def test_fewer_cycles_are_as_significant_as_more(whole):
+    first, second = (estimate(whole, cycles, drawn(1, scale=10)) for cycles in (1_001_000, 1_000_000))
+    told = significance(first, second)
+    assert (told.cycles, told.significant) == (-1000, True)
+    assert str(told).startswith("-1,000 +- 0 cycles")
+
+
+def test_the_difference_has_the_degrees_of_freedom_of_the_run_with_fewer(whole):
+    deviations = drawn(1), drawn(2)
+    runs = [estimate(whole, 1_000_000, each, degrees=n) for each, n in zip(deviations, (4, 16), strict=True)]
+    changes = [b - a for a, b in zip(*deviations, strict=True)]
+    for pair in (runs, runs[::-1]):
+        assert significance(*pair).half_width == pytest.approx(half_width(changes, 4))
+
+
+def test_runs_whose_windows_are_no_rows_are_compared_by_their_intervals(whole):
+    runs = [estimate(whole, cycles, drawn(1), rows=()) for cycles in (1_000_000, 1_001_000)]
+    told = significance(*runs)
+    assert (told.windows, told.significant) == (0, False)
+    assert told.half_width == pytest.approx(math.sqrt(2) * half_width(drawn(1), DEGREES), rel=1e-3)
 
 
 @pytest.mark.parametrize("other", ["rows", "operands"])
