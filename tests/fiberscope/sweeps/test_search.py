@@ -7,6 +7,7 @@ from statistics import geometric_mean
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from optuna.distributions import FloatDistribution, IntDistribution
 
 from fiberscope.accelerators import ConfigurationError
 from fiberscope.base.errors import InputError
@@ -16,7 +17,8 @@ from fiberscope.explore.sweeps.point import Point
 from fiberscope.explore.sweeps.point_process import Limits
 from fiberscope.explore.sweeps.search import Goal, Limit, Search
 from fiberscope.explore.sweeps.search_plot import draw_designs, pareto_front
-from fiberscope.explore.sweeps.search_space import read_space
+from fiberscope.explore.sweeps.search_space import distribution_of, read_space
+from fiberscope.explore.sweeps.space import Range
 from fiberscope.explore.sweeps.task_status import TaskOutcome
 from fiberscope.results.provenance.source_digest import Roots
 from fiberscope.results.store import Store
@@ -348,3 +350,21 @@ def test_a_space_that_cannot_be_costs_a_line(small: str, tmp_path: Path, text: s
         read_space(file, Point("sim", "gamma", small))
     assert str(raised.value).startswith(f"{tmp_path}/{message}")
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind", "low", "high", "step", "log"),
+    [
+        ({"from": 1, "to": 9, "step": 3}, IntDistribution, 1, 7, 3, False),
+        ({"from": 2, "to": 8, "step": 3}, IntDistribution, 2, 8, 3, False),
+        ({"from": 1, "to": 64, "scale": "log"}, IntDistribution, 1, 64, 1, True),
+        ({"from": 0.5, "to": 2}, FloatDistribution, 0.5, 2.0, None, False),
+        ({"from": 0.5, "to": 2.0, "scale": "log"}, FloatDistribution, 0.5, 2.0, None, True),
+    ],
+)
+def test_a_range_is_drawn_between_its_ends_in_its_steps(
+    keys: dict[str, object], kind: type, low: float, high: float, step: float | None, log: bool
+) -> None:
+    drawn = distribution_of("pe.count", Range.model_validate(keys))
+    assert isinstance(drawn, kind)
+    assert vars(drawn) == {"low": low, "high": high, "step": step, "log": log}
